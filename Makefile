@@ -1,0 +1,69 @@
+# make build   bin/hallmark and its companions, without cgo
+# make demo    publish, verify, pin, run and tamper, on this machine only
+# make test    everything, with the race detector; installs what it needs and says what
+# make lint    gofmt, go vet, staticcheck, govulncheck
+# make fuzz    each fuzz target for FUZZTIME (10s)
+# make bench   ratios against references of the same run
+#
+# Nothing is left outside this directory and the caches of Go, save the system
+# packages that make test names when it installs them (e2e/prerequisites.sh).
+
+GO        ?= go
+FUZZTIME  ?= 10s
+TESTFLAGS ?=
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+
+# A checkout owned by another user, as in containers, cannot be asked for its
+# revision: VERSION carries it instead.
+export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(shell $(GO) env GOFLAGS)) -buildvcs=false)
+
+LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=$(VERSION)
+COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
+PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
+
+.PHONY: build demo test vet cross lint fuzz bench clean
+build:
+	@mkdir -p bin
+	@for c in $(COMMANDS); do \
+		echo "build bin/$$c $(VERSION)"; \
+		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$c ./cmd/$$c || exit 1; \
+	done
+
+demo: build
+	@CGO_ENABLED=0 $(GO) build -o bin/drifter ./e2e/drifter
+	$(GO) run ./e2e/demo
+
+# go test comes last, so that its lines close the output.
+test:
+	@mkdir -p bin
+	@race=$$(sh e2e/prerequisites.sh) && \
+	$(MAKE) --no-print-directory vet && \
+	$(MAKE) --no-print-directory cross && \
+	echo "go test $$race -count=1 $(TESTFLAGS) ./..." && \
+	$(GO) run ./e2e/results -json bin/test.json -- $$race -count=1 $(TESTFLAGS) ./...
+
+vet:
+	$(GO) vet ./...
+
+# The platforms with files of their own build and vet, tests included.
+cross:
+	@for p in $(PLATFORMS); do \
+		echo "build and vet $$p"; \
+		export GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; \
+		$(GO) build ./... && $(GO) vet ./... || exit 1; \
+	done
+
+lint: vet
+	@echo "gofmt -l ."; unformatted=$$(gofmt -l .); \
+	if [ -n "$$unformatted" ]; then echo "not gofmt-ed:"; echo "$$unformatted"; exit 1; fi
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	sh e2e/vulnerabilities.sh
+
+fuzz:
+	FUZZTIME=$(FUZZTIME) sh e2e/fuzz.sh
+
+bench:
+	$(GO) run ./bench
+
+clean:
+	rm -rf bin

@@ -1,0 +1,297 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/hallmark-mcp/hallmark"
+
+// A layer is a row of the architecture's table. A package imports from layers
+// above its own, and inside its layer only as follows.
+type layer int
+
+const (
+	values   layer = iota // only a package of a lower rank
+	formats               // only a package of a lower rank
+	edges                 // only internal/durable
+	flows                 // the root package, alone
+	commands              // only cmd/internal/...
+	tests                 // e2e and bench: anything, and nothing imports them
+)
+
+func (l layer) String() string {
+	return [...]string{"values", "formats and judgement", "edges", "flows", "commands", "tests"}[l]
+}
+
+// place says where a package stands: its layer, its rank inside values and
+// formats, and the edge it belongs to.
+type place struct {
+	layer layer
+	rank  int
+	edge  string
+}
+
+// table places every package of values, formats and edges. A new package is
+// written here first, or the test refuses it.
+var table = map[string]place{
+	"digest":   {layer: values, rank: 0},
+	"artifact": {layer: values, rank: 1},
+	"tree":     {layer: values, rank: 1},
+	"surface":  {layer: values, rank: 1},
+	"hashline": {layer: values, rank: 1},
+
+	"evidence":   {layer: formats, rank: 0},
+	"policy":     {layer: formats, rank: 1},
+	"archive":    {layer: formats, rank: 2},
+	"sign":       {layer: formats, rank: 2},
+	"launcher":   {layer: formats, rank: 2},
+	"serverjson": {layer: formats, rank: 3},
+	"facet":      {layer: formats, rank: 3},
+	"plugin":     {layer: formats, rank: 3},
+	"ledger":     {layer: formats, rank: 3},
+	"project":    {layer: formats, rank: 4},
+
+	"internal/fetch":    {layer: edges},
+	"internal/store":    {layer: edges},
+	"internal/registry": {layer: edges},
+	"internal/guard":    {layer: edges},
+	"internal/clients":  {layer: edges},
+	"internal/jsscan":   {layer: edges},
+	"internal/hashfile": {layer: edges},
+	"internal/durable":  {layer: edges},
+}
+
+// placeOf places a package by its path relative to the module ("" is the
+// root). A package below an edge is part of that edge.
+func placeOf(rel string) (place, bool) {
+	if p, ok := table[rel]; ok {
+		p.edge = rel
+		return p, true
+	}
+	first, _, _ := strings.Cut(rel, "/")
+	switch first {
+	case "":
+		return place{layer: flows}, true
+	case "cmd":
+		return place{layer: commands}, true
+	case "e2e", "bench":
+		return place{layer: tests}, true
+	}
+	for name, p := range table {
+		if p.layer == edges && strings.HasPrefix(rel, name+"/") {
+			p.edge = name
+			return p, true
+		}
+	}
+	return place{}, false
+}
+
+// impure reports whether an import is refused in values and formats: the
+// network, processes, the operating system's files and its raw calls.
+// net/url and net/netip do no I/O.
+func impure(path string) bool {
+	switch path {
+	case "net/url", "net/netip":
+		return false
+	case "io/ioutil", "path/filepath", "plugin", "syscall":
+		return true
+	}
+	for _, tree := range []string{"net", "os", "golang.org/x/sys", "golang.org/x/net"} {
+		if path == tree || strings.HasPrefix(path, tree+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// goPackage is what the rule needs of `go list -json`; Imports are those of
+// non-test files.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+}
+
+// violations returns one line for each breach of the layer rule, sorted.
+func violations(packages []goPackage) []string {
+	var found []string
+	for _, p := range packages {
+		rel, ok := relative(p.ImportPath)
+		if !ok {
+			continue
+		}
+		from, ok := placeOf(rel)
+		if !ok {
+			found = append(found, fmt.Sprintf("%s: in no layer of the table", name(rel)))
+			continue
+		}
+		for _, imp := range p.Imports {
+			if why := breach(rel, from, imp); why != "" {
+				found = append(found, fmt.Sprintf("%s imports %s: %s", name(rel), imp, why))
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// breach says why the package rel, placed at from, must not import imp, or "".
+func breach(rel string, from place, imp string) string {
+	to, ours := relative(imp)
+	if !ours {
+		if from.layer <= formats && impure(imp) {
+			return from.layer.String() + " do no I/O of their own"
+		}
+		return ""
+	}
+	target, ok := placeOf(to)
+	switch {
+	case !ok:
+		return "in no layer of the table"
+	case target.layer == tests:
+		if from.layer == tests {
+			return ""
+		}
+		return "nothing imports " + target.layer.String()
+	case from.layer == tests || target.layer < from.layer:
+		return ""
+	case target.layer > from.layer:
+		return fmt.Sprintf("%s lie below %s", target.layer, from.layer)
+	}
+	switch from.layer {
+	case values, formats:
+		if target.rank >= from.rank {
+			return "not before it in the order inside " + from.layer.String()
+		}
+	case edges:
+		if target.edge != from.edge && target.edge != "internal/durable" {
+			return "edges do not import each other"
+		}
+	case commands:
+		if !strings.HasPrefix(to, "cmd/internal/") {
+			return "commands share only cmd/internal"
+		}
+	}
+	return ""
+}
+
+// relative returns an import path of the module relative to its root.
+func relative(path string) (string, bool) {
+	if path == module {
+		return "", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+func name(rel string) string {
+	if rel == "" {
+		return "the root package"
+	}
+	return rel
+}
+
+// TestLayers checks the module on each platform that has files of its own.
+func TestLayers(t *testing.T) {
+	for _, goos := range []string{"linux", "windows", "darwin"} {
+		packages := listPackages(t, goos)
+		if len(packages) < 5 {
+			t.Fatalf("GOOS=%s: go list names %d packages only", goos, len(packages))
+		}
+		for _, v := range violations(packages) {
+			t.Errorf("GOOS=%s: %s", goos, v)
+		}
+	}
+}
+
+func listPackages(t *testing.T, goos string) []goPackage {
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list, GOOS=%s: %v\n%s", goos, err, &stderr)
+	}
+	var packages []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := dec.Decode(&p); err == io.EOF {
+			return packages
+		} else if err != nil {
+			t.Fatalf("go list, GOOS=%s: %v", goos, err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// TestLayerRule shows that each kind of breach is found, and that what the
+// table permits is not.
+func TestLayerRule(t *testing.T) {
+	const m = module + "/"
+	for _, tt := range []struct {
+		from, imp string
+		want      string // part of the violation; "" is permitted
+	}{
+		{m + "tree", m + "digest", ""},
+		{m + "digest", "io/fs", ""},
+		{m + "artifact", "net/url", ""},
+		{m + "artifact", "net/netip", ""},
+		{m + "policy", m + "evidence", ""},
+		{m + "archive", m + "policy", ""},
+		{m + "serverjson", m + "surface", ""},
+		{m + "project", m + "ledger", ""},
+		{m + "internal/store", m + "internal/durable", ""},
+		{m + "internal/registry/sqlstore", m + "internal/registry", ""},
+		{m + "internal/fetch", "net/http", ""},
+		{module, m + "internal/guard", ""},
+		{m + "cmd/hallmark", module, ""},
+		{m + "cmd/hallmark", m + "cmd/internal/cli", ""},
+		{m + "e2e/demo", m + "e2e/coverage", ""},
+		{m + "bench", m + "internal/store", ""},
+		{"example.com/other", "net/http", ""},
+
+		{m + "digest", m + "tree", "not before it"},
+		{m + "tree", m + "surface", "not before it"},
+		{m + "digest", m + "evidence", "formats and judgement lie below values"},
+		{m + "evidence", m + "policy", "not before it"},
+		{m + "sign", m + "archive", "not before it"},
+		{m + "facet", m + "plugin", "not before it"},
+		{m + "ledger", m + "project", "not before it"},
+		{m + "policy", m + "internal/durable", "edges lie below formats and judgement"},
+		{m + "internal/store", m + "internal/fetch", "edges do not import each other"},
+		{m + "internal/durable", m + "internal/store", "edges do not import each other"},
+		{m + "internal/registry/sqlstore", m + "internal/store", "edges do not import each other"},
+		{m + "internal/guard", module, "flows lie below edges"},
+		{module, m + "cmd/internal/cli", "commands lie below flows"},
+		{m + "cmd/hallmark", m + "cmd/mcp-publisher", "commands share only cmd/internal"},
+		{m + "cmd/hallmark", m + "e2e/demo", "nothing imports tests"},
+		{m + "digest", "os", "no I/O"},
+		{m + "surface", "net", "no I/O"},
+		{m + "artifact", "net/http", "no I/O"},
+		{m + "launcher", "os/exec", "no I/O"},
+		{m + "project", "syscall", "no I/O"},
+		{m + "archive", "io/ioutil", "no I/O"},
+		{m + "tree", "path/filepath", "no I/O"}, // Walk, Glob, EvalSymlinks; package path does without
+		{m + "sign", "golang.org/x/sys/unix", "no I/O"},
+		{m + "helpers", "fmt", "helpers: in no layer"},
+		{m + "surface/inner", "fmt", "surface/inner: in no layer"},
+		{m + "internal/helpers", "fmt", "internal/helpers: in no layer"},
+		{m + "cmd/hallmark", m + "internal/helpers", "in no layer"},
+	} {
+		got := violations([]goPackage{{ImportPath: tt.from, Imports: []string{tt.imp}}})
+		switch {
+		case tt.want == "" && len(got) != 0:
+			t.Errorf("%s imports %s: refused: %q", tt.from, tt.imp, got)
+		case tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)):
+			t.Errorf("%s imports %s: got %q, want one with %q", tt.from, tt.imp, got, tt.want)
+		}
+	}
+}

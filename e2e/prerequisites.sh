@@ -1,0 +1,78 @@
+#!/bin/sh
+# Installs what make test needs besides Go, git and Node, with the machine's own
+# package manager, and says what. What is there is left alone. On stdout it
+# prints the flag for go test: "-race", or nothing where the race detector
+# cannot be had; everything for a person goes to stderr.
+#
+#	C compiler  the race detector needs cgo (the product is built without)
+#	python3     independent checkers of spec/ and hostile peers of the guard
+#	node        the same, should it be missing
+#
+# Under CI=true whatever cannot be installed is an error; elsewhere the tests
+# that need it are skipped, and named at the end.
+set -eu
+
+say() { echo "prerequisites: $*" >&2; }
+
+# race_works compiles and links a test with the race detector; once it has, the
+# build cache answers.
+race_works() { go test -race -run '^$' errors >/dev/null 2>&1; }
+
+# as_root runs a command as root without ever asking for a password.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+# install PURPOSE APT DNF APK PACMAN BREW: one list of packages for each manager.
+install() {
+	purpose=$1 manager= packages=
+	for candidate in apt-get dnf apk pacman brew; do
+		shift
+		if [ -z "$manager" ] && [ -n "${1-}" ] && command -v "$candidate" >/dev/null 2>&1; then
+			manager=$candidate packages=$1
+		fi
+	done
+	if [ -z "$manager" ]; then
+		say "$purpose: no package manager known here"
+		return 1
+	fi
+	say "installing $packages with $manager: $purpose"
+	# shellcheck disable=SC2086 # a list of packages
+	case $manager in
+	apt-get)
+		as_root apt-get update -q &&
+			as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $packages
+		;;
+	dnf) as_root dnf install -q -y $packages ;;
+	apk) as_root apk add --quiet $packages ;;
+	pacman) as_root pacman -S --noconfirm --needed $packages ;;
+	brew) brew install --quiet $packages ;;
+	esac </dev/null >&2
+}
+
+# lacking WHAT CONSEQUENCE says what was not to be had, and ends the run where
+# nothing may be skipped.
+lacking() {
+	if [ "${CI-}" = true ]; then
+		say "$1, which CI=true does not allow"
+		exit 1
+	fi
+	say "$1: $2"
+}
+
+if ! command -v python3 >/dev/null 2>&1; then
+	install "checkers of spec/, peers of the guard" python3 python3 python3 python python ||
+		lacking "python3 is not installed" "tests that need it are skipped"
+fi
+if ! command -v node >/dev/null 2>&1; then
+	install "checkers of spec/, peers of the guard" nodejs nodejs nodejs nodejs node ||
+		lacking "node is not installed" "tests that need it are skipped"
+fi
+if ! race_works; then
+	install "a C compiler for go test -race" "gcc libc6-dev" "gcc glibc-devel" "gcc musl-dev" gcc "" || true
+fi
+if race_works; then
+	echo -race
+else
+	lacking "the race detector does not work here" "testing without it"
+fi
