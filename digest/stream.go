@@ -1,0 +1,156 @@
+package digest
+
+import (
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+)
+
+// BufferSize is the size of the one buffer that hashing a stream needs. At this
+// size the hash function, not the copying, sets the pace.
+const BufferSize = 256 << 10
+
+// Hasher computes digests under several algorithms in one pass. It is an
+// [io.Writer] whose Write never fails. It is not safe for concurrent use.
+type Hasher struct {
+	algs   []Algorithm
+	hashes []hash.Hash
+	size   int64
+}
+
+// NewHasher returns a hasher for algs; without arguments it computes sha256.
+// It panics on an unknown algorithm, which is a programming error.
+func NewHasher(algs ...Algorithm) *Hasher {
+	if len(algs) == 0 {
+		algs = []Algorithm{SHA256}
+	}
+	h := &Hasher{}
+	for _, a := range algs {
+		if !slices.Contains(h.algs, a) {
+			h.algs = append(h.algs, a)
+			h.hashes = append(h.hashes, a.new())
+		}
+	}
+	return h
+}
+
+// Write adds p to every digest.
+func (h *Hasher) Write(p []byte) (int, error) {
+	for _, x := range h.hashes {
+		x.Write(p)
+	}
+	h.size += int64(len(p))
+	return len(p), nil
+}
+
+// Size is the number of bytes written so far.
+func (h *Hasher) Size() int64 { return h.size }
+
+// Digest is the digest under alg of what was written so far, or the zero value
+// if the hasher does not compute alg.
+func (h *Hasher) Digest(alg Algorithm) Digest {
+	i := slices.Index(h.algs, alg)
+	if i < 0 {
+		return Digest{}
+	}
+	d := Digest{alg: alg}
+	h.hashes[i].Sum(d.sum[:0])
+	return d
+}
+
+// Digests returns one digest for each algorithm, in the order given to NewHasher.
+func (h *Hasher) Digests() []Digest {
+	out := make([]Digest, len(h.algs))
+	for i, a := range h.algs {
+		out[i] = h.Digest(a)
+	}
+	return out
+}
+
+// FromBytes is the sha256 digest of p.
+func FromBytes(p []byte) Digest {
+	h := NewHasher()
+	h.Write(p)
+	return h.Digest(SHA256)
+}
+
+// FromReader reads r to its end in bounded memory and returns the sha256 digest
+// and the number of bytes.
+func FromReader(r io.Reader) (Digest, int64, error) {
+	h := NewHasher()
+	if _, err := io.CopyBuffer(h, onlyReader{r}, make([]byte, BufferSize)); err != nil {
+		return Digest{}, h.size, err
+	}
+	return h.Digest(SHA256), h.size, nil
+}
+
+// onlyReader hides WriterTo, which would choose a buffer of its own.
+type onlyReader struct{ io.Reader }
+
+// MismatchError is what a reader of [NewVerifier] returns in place of io.EOF.
+type MismatchError struct {
+	Want, Got         Digest
+	WantSize, GotSize int64 // bytes; WantSize is -1 if none was demanded
+}
+
+func (e *MismatchError) Error() string {
+	if e.WantSize >= 0 && e.WantSize != e.GotSize {
+		return fmt.Sprintf("size mismatch: expected %d bytes, got %d", e.WantSize, e.GotSize)
+	}
+	return fmt.Sprintf("%s mismatch: expected %s, got %s", e.Want.alg, e.Want, e.Got)
+}
+
+// NewVerifier returns a reader of r that ends with io.EOF only if r gave exactly
+// size bytes (any number if size is negative) with the digest want; otherwise it
+// ends with a [MismatchError], and at the latest one byte after size. What was
+// read before the end must not be acted upon.
+func NewVerifier(r io.Reader, want Digest, size int64) io.Reader {
+	v := &verifier{r: r, want: want, size: size}
+	if !want.IsZero() {
+		v.h = NewHasher(want.alg)
+	}
+	return v
+}
+
+type verifier struct {
+	r    io.Reader
+	h    *Hasher // nil if want is the zero value, which nothing matches
+	want Digest
+	size int64 // -1: any
+	n    int64
+	err  error
+}
+
+func (v *verifier) Read(p []byte) (int, error) {
+	if v.err != nil {
+		return 0, v.err
+	}
+	if v.size >= 0 && int64(len(p)) > v.size-v.n+1 {
+		p = p[:v.size-v.n+1] // one byte more than allowed tells a longer stream
+	}
+	n, err := v.r.Read(p)
+	v.n += int64(n)
+	if v.h != nil {
+		v.h.Write(p[:n])
+	}
+	if v.size >= 0 && v.n > v.size {
+		v.err = v.mismatch()
+		return 0, v.err
+	}
+	if err == io.EOF {
+		if v.size >= 0 && v.n != v.size || v.h == nil || !Equal(v.want, v.h.Digest(v.want.alg)) {
+			err = v.mismatch()
+		}
+	}
+	v.err = err
+	return n, err
+}
+
+func (v *verifier) mismatch() error {
+	e := &MismatchError{Want: v.want, WantSize: v.size, GotSize: v.n}
+	if v.h != nil {
+		e.Got = v.h.Digest(v.want.alg)
+	}
+	return e
+}
