@@ -1,0 +1,159 @@
+package evidence
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func isUnknownAlgorithm(err error) bool {
+	var unknown *digest.UnknownAlgorithmError
+	return errors.As(err, &unknown)
+}
+
+// Report is evidence in the order in which it was gathered.
+type Report []Evidence
+
+// Count is the number of pieces with outcome o.
+func (r Report) Count(o Outcome) int {
+	n := 0
+	for _, e := range r {
+		if e.Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// With returns the pieces with outcome o.
+func (r Report) With(o Outcome) Report {
+	var out Report
+	for _, e := range r {
+		if e.Outcome == o {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// WriteText writes one line for each piece and, for what did not match, the lines
+// of [Evidence.Detail]. Text from outside is escaped.
+func (r Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	for _, e := range r {
+		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.what(), e.who())
+		if e.Outcome != Match {
+			b.WriteString(e.Detail())
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// what is the short name of the fingerprint: the algorithm of a file, else the scheme.
+func (e Evidence) what() string {
+	name := string(e.Scheme)
+	if e.Scheme == File {
+		name = string(digest.SHA256)
+		if len(e.Want) > 0 {
+			name = string(e.Want[0].Algorithm())
+		}
+	}
+	if e.Weak {
+		name += ", weak"
+	}
+	return name
+}
+
+func (e Evidence) who() string {
+	switch {
+	case e.Where != "":
+		return surface.Escape(e.Where)
+	case e.Outcome == Absent:
+		return "nobody claims it"
+	}
+	return string(e.Authority)
+}
+
+// Title is the first line of a message about e: the subject and what is wrong.
+func (e Evidence) Title() string {
+	subject := surface.Escape(e.Subject)
+	switch e.Outcome {
+	case Mismatch:
+		return subject + ": " + e.what() + " mismatch"
+	case Unverifiable:
+		return subject + ": " + e.what() + " cannot be verified: " + strings.ReplaceAll(string(e.Cause), "_", " ")
+	}
+	return subject + ": " + e.what() + " " + string(e.Outcome)
+}
+
+// Detail is the indented lines below a title: expected and by whom it was claimed,
+// actual and from what it was computed, and why. Each ends with a newline.
+func (e Evidence) Detail() string {
+	var b strings.Builder
+	if want := e.Expected(); want != "" {
+		fmt.Fprintf(&b, "  expected %s  (claimed by %s)\n", surface.Escape(want), e.who())
+	}
+	if got := e.Actual(); got != "" {
+		from := surface.Escape(e.Observed.From)
+		switch {
+		case e.Observed.Size > 0 && from != "":
+			from = "  (" + Group(e.Observed.Size) + " bytes of " + from + ")"
+		case from != "":
+			from = "  (" + from + ")"
+		}
+		fmt.Fprintf(&b, "  actual   %s%s\n", surface.Escape(got), from)
+	}
+	if e.Reason != "" {
+		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
+	}
+	return b.String()
+}
+
+// Group prints n with commas between groups of three digits.
+func Group(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for i := len(s) - 3; i > start; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// wire is the JSON form of Evidence. Its names are stable.
+type wire struct {
+	Subject   string    `json:"subject"`
+	Scheme    Scheme    `json:"scheme"`
+	Outcome   Outcome   `json:"outcome"`
+	Authority Authority `json:"authority,omitempty"`
+	Where     string    `json:"where,omitempty"`
+	Expected  string    `json:"expected,omitempty"`
+	Actual    string    `json:"actual,omitempty"`
+	Size      int64     `json:"size,omitempty"`
+	From      string    `json:"from,omitempty"`
+	Weak      bool      `json:"weak,omitempty"`
+	Cause     Cause     `json:"cause,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
+}
+
+// MarshalJSON writes one flat object with stable names: subject, scheme, outcome,
+// and where known authority, where, expected, actual, size (bytes), from, weak,
+// cause and reason.
+func (e Evidence) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wire{
+		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
+		Authority: e.Authority, Where: e.Where,
+		Expected: e.Expected(), Actual: e.Actual(),
+		Size: e.Observed.Size, From: e.Observed.From,
+		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason,
+	})
+}
