@@ -1,0 +1,244 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Closure is a package with everything that it depends on, at exact versions: npm's
+// package-lock (lockfileVersion 3) cut down to what an offline installation needs. It
+// records an integrity for each package and no download address.
+type Closure struct {
+	Root     artifact.Ref
+	Packages []ClosurePackage // by path
+
+	raw map[string]map[string]json.RawMessage
+}
+
+// ClosurePackage is one installed package.
+type ClosurePackage struct {
+	Path      string          // "node_modules/a/node_modules/b"
+	Ref       artifact.Ref    // zero for a package inside another's tarball
+	Integrity []digest.Digest // any of which the tarball has; empty if npm gave none
+	Optional  bool
+	Scripts   bool // has install scripts, which are not run
+	OS, CPU   []string
+}
+
+// MaxClosure bounds a package lock, in bytes, and MaxPackages its entries.
+const (
+	MaxClosure  = 32 << 20
+	MaxPackages = 10_000
+)
+
+// closureName is the name of the package that npm is told to install for.
+const closureName = "hallmark-closure"
+
+// kept are the members of a package-lock entry that an installation needs.
+var kept = []string{
+	"name", "version", "integrity", "dependencies", "optionalDependencies", "peerDependencies",
+	"peerDependenciesMeta", "bin", "engines", "os", "cpu", "libc", "optional", "dev", "devOptional",
+	"peer", "inBundle", "bundleDependencies", "hasInstallScript", "hasShrinkwrap",
+}
+
+// ParseClosure reads a package lock, as npm wrote it or as [Closure.Encode] did. root
+// is the name of the one package it was made for.
+func ParseClosure(data []byte) (*Closure, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
+		return nil, err
+	}
+	var file struct {
+		Version  int                                   `json:"lockfileVersion"`
+		Packages map[string]map[string]json.RawMessage `json:"packages"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
+	if file.Version != 3 {
+		return nil, fmt.Errorf("lockfileVersion is %d; this build reads 3", file.Version)
+	}
+	if len(file.Packages) > MaxPackages {
+		return nil, fmt.Errorf("%d packages; the limit is %d", len(file.Packages), MaxPackages)
+	}
+	c := &Closure{raw: map[string]map[string]json.RawMessage{}}
+	var dependencies map[string]string
+	if err := member(file.Packages[""], "dependencies", &dependencies); err != nil {
+		return nil, err
+	}
+	if len(dependencies) != 1 {
+		return nil, fmt.Errorf("the root has %d dependencies, not one", len(dependencies))
+	}
+	for _, at := range slices.Sorted(maps.Keys(file.Packages)) {
+		if at == "" {
+			continue
+		}
+		entry := file.Packages[at]
+		p, err := closurePackage(at, entry)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+		c.Packages = append(c.Packages, p)
+		c.raw[at] = map[string]json.RawMessage{}
+		for _, name := range kept {
+			if v, ok := entry[name]; ok {
+				c.raw[at][name] = v
+			}
+		}
+	}
+	for name := range dependencies {
+		i := slices.IndexFunc(c.Packages, func(p ClosurePackage) bool { return p.Path == "node_modules/"+name })
+		if i < 0 || c.Packages[i].Ref.IsZero() {
+			return nil, fmt.Errorf("%s itself is missing", name)
+		}
+		c.Root = c.Packages[i].Ref
+		if c.Root.Name() != name {
+			return nil, fmt.Errorf("%s is an alias of %s", name, c.Root.Name())
+		}
+	}
+	return c, nil
+}
+
+func member(entry map[string]json.RawMessage, name string, v any) error {
+	raw, ok := entry[name]
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+func closurePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage, err error) {
+	p.Path = at
+	var (
+		name, version, integrity, resolved string
+		link, bundled                      bool
+	)
+	err = errors.Join(member(entry, "name", &name), member(entry, "version", &version), member(entry, "integrity", &integrity),
+		member(entry, "resolved", &resolved), member(entry, "link", &link), member(entry, "inBundle", &bundled),
+		member(entry, "optional", &p.Optional), member(entry, "hasInstallScript", &p.Scripts),
+		member(entry, "os", &p.OS), member(entry, "cpu", &p.CPU))
+	if err != nil {
+		return p, err
+	}
+	if at != path.Clean(at) || !strings.HasPrefix(at, "node_modules/") || strings.Contains("/"+at+"/", "/../") || strings.ContainsAny(at, "\\\x00:") {
+		return p, errors.New("not a path below node_modules")
+	}
+	switch {
+	case link:
+		return p, errors.New("is a link to another directory")
+	case bundled:
+		return p, nil // in the tarball of the package above it
+	case resolved != "":
+		return p, fmt.Errorf("comes from %s; only packages of the npm registry can be pinned", surface.Escape(resolved))
+	}
+	if name == "" {
+		name = at[strings.LastIndex(at, "node_modules/")+len("node_modules/"):]
+	}
+	if p.Ref, err = artifact.NewNPM(name, version); err != nil {
+		return p, err
+	}
+	if integrity != "" {
+		p.Integrity, err = digest.ParseSRI(integrity)
+	}
+	return p, err
+}
+
+// SetIntegrity records the digest of the tarball of ref, where npm gave none or a weak one.
+func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
+	for i, p := range c.Packages {
+		if p.Ref == ref && (len(p.Integrity) == 0 || p.Integrity[0].Weak()) {
+			c.Packages[i].Integrity = []digest.Digest{d}
+			c.raw[p.Path]["integrity"], _ = json.Marshal(d.SRI())
+
+		}
+	}
+}
+
+// Encode is the stored form: JSON with sorted keys, indented, without addresses.
+func (c *Closure) Encode() ([]byte, error) { return c.encode(nil) }
+
+// ForInstall is the form that npm installs from: each package that is in tarballs comes
+// from the file named there.
+func (c *Closure) ForInstall(tarballs map[artifact.Ref]string) (lock, manifest []byte, err error) {
+	if lock, err = c.encode(tarballs); err != nil {
+		return nil, nil, err
+	}
+	manifest, err = marshal(c.root())
+	return lock, manifest, err
+}
+
+func (c *Closure) root() map[string]any {
+	return map[string]any{
+		"name": closureName, "private": true,
+		"dependencies": map[string]string{c.Root.Name(): c.Root.Version()},
+	}
+}
+
+func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
+	root := c.root()
+	delete(root, "private")
+	packages := map[string]any{"": root}
+	for _, p := range c.Packages {
+		entry := maps.Clone(c.raw[p.Path])
+		if file, ok := tarballs[p.Ref]; ok && !p.Ref.IsZero() {
+			resolved, err := marshal("file:" + file)
+			if err != nil {
+				return nil, err
+			}
+			entry["resolved"] = resolved
+		}
+		packages[p.Path] = entry
+	}
+	plain, err := marshal(map[string]any{
+		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, plain, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// Fits reports whether npm installs p on a platform, by node's names for it. Only
+// optional packages are ever left out.
+func (p ClosurePackage) Fits(os, cpu string) bool {
+	return !p.Optional || listed(p.OS, os) && listed(p.CPU, cpu)
+}
+
+// listed applies npm's rule for os and cpu: no list allows all, "!x" refuses x, and a
+// list with a positive name allows the named ones only.
+func listed(list []string, name string) bool {
+	if len(list) == 0 {
+		return true
+	}
+	positive := false
+	for _, item := range list {
+		if refused, ok := strings.CutPrefix(item, "!"); ok {
+			if refused == name {
+				return false
+			}
+			continue
+		}
+		if item == name || item == "any" {
+			return true
+		}
+		positive = true
+	}
+	return !positive
+}

@@ -1,0 +1,364 @@
+// Package project reads and writes the files that a project keeps: hallmark.toml,
+// which people write, and hallmark.lock, which records what was accepted. It holds
+// codecs only; the flows decide what is written.
+//
+// # hallmark.toml
+//
+//	manifest_version = 1
+//	[registry]
+//	url = "https://registry.example.com"
+//	[providers.mcp.notes]
+//	type = "stdio"                     # the default
+//	command = "npx"
+//	arguments = ["-y", "@acme/notes@1.4.0"]
+//	variables = ["NOTES_KEY"]          # names copied from the environment
+//	on_drift = "withhold"              # "withhold" | "block" | "warn"
+//	surface_kinds = ["tools", "prompts"]  # default: all; leaves out what is dynamic by nature
+//	[providers.mcp.notes.verify]
+//	type = "command"                   # "command" | "file" | "none"
+//	algorithm = "sha256"
+//	value = "…"
+//
+// In place of command a server may name its record: server = "io.github.acme/notes@1.4.0".
+// Unknown keys, unknown types and keys that a type does not have are errors that name
+// the line. A manifest_version other than 1 is an error.
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Names of the files, in the project's directory.
+const (
+	ConfigFile  = "hallmark.toml"
+	LockFile    = "hallmark.lock"
+	SurfacesDir = "hallmark.surfaces" // NAME.json: a server's canonical surface
+	ClosuresDir = "hallmark.closures" // NAME.json: a server's resolved package lock
+)
+
+// MaxConfig bounds hallmark.toml, in bytes.
+const MaxConfig = 1 << 20
+
+// Config is hallmark.toml.
+type Config struct {
+	Registry Registry
+	Servers  map[string]Server
+	Warnings []string // deprecated keys, each with what to write instead
+}
+
+// Registry is the [registry] table.
+type Registry struct {
+	URL string `toml:"url"`
+}
+
+// Server is a [providers.mcp.NAME] table.
+type Server struct {
+	Name      string
+	Line      int    // of its table in hallmark.toml
+	Type      string // "stdio"
+	Command   string
+	Arguments []string
+	Variables []string // names, copied from the environment at launch
+	Record    string   // "name@version" in the registry, in place of Command
+	OnDrift   string   // "withhold", "block" or "warn"
+	Kinds     []string // of surface items that are locked and watched; nil: all
+	Verify    *Verify  // nil: nobody claims anything
+}
+
+// VerifyType is the tag of a verify block.
+type VerifyType string
+
+// The types of a verify block.
+const (
+	VerifyCommand VerifyType = "command" // the executable that command resolves to
+	VerifyFile    VerifyType = "file"    // the named files
+	VerifyNone    VerifyType = "none"    // a recorded opt-out
+)
+
+// Verify is a [providers.mcp.NAME.verify] table.
+type Verify struct {
+	Type   VerifyType
+	Claims []FileClaim // one with an empty Path for VerifyCommand
+	Reason string      // of VerifyNone; may be empty
+}
+
+// FileClaim is the digest that a file is said to have.
+type FileClaim struct {
+	Path string // relative to the project
+	Want digest.Digest
+}
+
+// The shapes as TOML holds them.
+type (
+	configTOML struct {
+		ManifestVersion int      `toml:"manifest_version"`
+		Registry        Registry `toml:"registry"`
+		Providers       struct {
+			MCP map[string]serverTOML `toml:"mcp"`
+		} `toml:"providers"`
+	}
+	serverTOML struct {
+		Type      string      `toml:"type"`
+		Command   string      `toml:"command"`
+		Arguments []string    `toml:"arguments"`
+		Variables []string    `toml:"variables"`
+		Server    string      `toml:"server"`
+		OnDrift   string      `toml:"on_drift"`
+		Kinds     []string    `toml:"surface_kinds"`
+		Verify    *verifyTOML `toml:"verify"`
+		Checksum  *struct {
+			Algorithm string `toml:"algorithm"`
+			Value     string `toml:"value"`
+		} `toml:"checksum"`
+	}
+	verifyTOML struct {
+		Type      string     `toml:"type"`
+		Algorithm string     `toml:"algorithm"`
+		Value     string     `toml:"value"`
+		Path      string     `toml:"path"`
+		Reason    string     `toml:"reason"`
+		Files     []fileTOML `toml:"files"`
+	}
+	fileTOML struct {
+		Path  string `toml:"path"`
+		Value string `toml:"value"`
+	}
+)
+
+// kinds are the values of surface_kinds.
+var kinds = map[string]surface.Kind{
+	"tools": surface.KindTool, "prompts": surface.KindPrompt, "resources": surface.KindResource,
+	"templates": surface.KindTemplate, "instructions": surface.KindInstructions,
+}
+
+// Excluded are the kinds of surface items that surface_kinds leaves out.
+func (s Server) Excluded() map[surface.Kind]bool {
+	out := map[surface.Kind]bool{}
+	for name, kind := range kinds {
+		if s.Kinds != nil && !slices.Contains(s.Kinds, name) {
+			out[kind] = true
+		}
+	}
+	return out
+}
+
+// nameRE is what a server may be called: it becomes a file name.
+var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// ParseConfig reads hallmark.toml. Its errors have the class validation; each names
+// a line.
+func ParseConfig(data []byte) (*Config, error) {
+	if len(data) > MaxConfig {
+		return nil, invalid(ConfigFile, fmt.Errorf("larger than %d bytes", MaxConfig))
+	}
+	var raw configTOML
+	decoder := toml.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&raw); err != nil {
+		return nil, invalid(ConfigFile, explainTOML(err))
+	}
+	lines, err := tableLines(data)
+	if err != nil {
+		return nil, invalid(ConfigFile, err)
+	}
+	if raw.ManifestVersion != 1 {
+		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", raw.ManifestVersion))
+	}
+	c := &Config{Registry: raw.Registry, Servers: map[string]Server{}}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(raw.Providers.MCP)) {
+		line := lines["providers.mcp."+name]
+		s, warning, err := raw.Providers.MCP[name].server(name)
+		if err != nil {
+			if l := lines["providers.mcp."+name+".verify"]; l > 0 && errors.As(err, new(*verifyError)) {
+				line = l
+			}
+			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, name, err))
+			continue
+		}
+		if warning != "" {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: %s", ConfigFile, line, warning))
+		}
+		s.Line = line
+		c.Servers[name] = s
+	}
+	if len(problems) > 0 {
+		return nil, invalid(ConfigFile, errors.Join(problems...))
+	}
+	return c, nil
+}
+
+func invalid(subject string, err error) error {
+	return &evidence.Error{Subject: subject, Kind: evidence.Validation, Err: err}
+}
+
+// explainTOML puts line and column before go-toml's messages.
+func explainTOML(err error) error {
+	var strict *toml.StrictMissingError
+	if errors.As(err, &strict) {
+		var all []error
+		for _, e := range strict.Errors {
+			line, column := e.Position()
+			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, strings.Join(e.Key(), ".")))
+		}
+		return errors.Join(all...)
+	}
+	var decode *toml.DecodeError
+	if errors.As(err, &decode) {
+		line, column := decode.Position()
+		return fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(decode.Error(), "toml: "))
+	}
+	return err
+}
+
+// server checks one table. The warning is about a deprecated key.
+func (raw serverTOML) server(name string) (s Server, warning string, err error) {
+	s = Server{
+		Name: name, Type: raw.Type, Command: raw.Command, Arguments: raw.Arguments,
+		Variables: raw.Variables, Record: raw.Server, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
+	}
+	if !nameRE.MatchString(name) {
+		return s, "", errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
+	}
+	if s.Type == "" {
+		s.Type = "stdio"
+	}
+	switch {
+	case s.Type == "http":
+		return s, "", errors.New(`type "http" is not supported yet`)
+	case s.Type != "stdio":
+		return s, "", fmt.Errorf("unknown type %q", s.Type)
+	case s.Command == "" && s.Record == "":
+		return s, "", errors.New("needs a command, or a server to run from its record")
+	case s.Command != "" && s.Record != "":
+		return s, "", errors.New("has both command and server; one of them names what runs")
+	}
+	for _, v := range s.Variables {
+		if !variableRE.MatchString(v) {
+			return s, "", fmt.Errorf("variables holds names only, and %q is none", v)
+		}
+	}
+	if s.OnDrift == "" {
+		s.OnDrift = "withhold"
+	}
+	if !slices.Contains([]string{"withhold", "block", "warn"}, s.OnDrift) {
+		return s, "", fmt.Errorf("on_drift is %q; it is withhold, block or warn", s.OnDrift)
+	}
+	for _, kind := range s.Kinds {
+		if _, ok := kinds[kind]; !ok {
+			return s, "", fmt.Errorf("surface_kinds has %q; it is made of tools, prompts, resources, templates and instructions", kind)
+		}
+	}
+	if s.Kinds != nil && !slices.Contains(s.Kinds, "tools") {
+		return s, "", errors.New("surface_kinds cannot leave out tools")
+	}
+	const replacement = "verify = { type = \"command\", algorithm = %q, value = %q }"
+	switch {
+	case raw.Verify != nil && raw.Checksum != nil:
+		warning = fmt.Sprintf("providers.mcp.%s.checksum is deprecated and ignored, because there is a verify block; remove it", name)
+	case raw.Checksum != nil:
+		raw.Verify = &verifyTOML{Type: "command", Algorithm: raw.Checksum.Algorithm, Value: raw.Checksum.Value}
+		algorithm := raw.Checksum.Algorithm
+		if algorithm == "" {
+			algorithm = "sha256"
+		}
+		warning = fmt.Sprintf("providers.mcp.%s.checksum is deprecated; write "+replacement, name, algorithm, raw.Checksum.Value)
+	}
+	if raw.Verify != nil {
+		if s.Record != "" {
+			return s, "", &verifyError{errors.New("a server run from its record is verified against that record")}
+		}
+		if s.Verify, err = raw.Verify.verify(); err != nil {
+			return s, "", &verifyError{err}
+		}
+	}
+	return s, warning, nil
+}
+
+// verifyError marks problems whose line is that of the verify block.
+type verifyError struct{ err error }
+
+func (e *verifyError) Error() string { return "verify: " + e.err.Error() }
+func (e *verifyError) Unwrap() error { return e.err }
+
+// verify checks the tagged union: a known type, and no key that it does not have.
+func (raw verifyTOML) verify() (*Verify, error) {
+	stray := func(allowed ...string) error {
+		for _, f := range []struct {
+			key string
+			set bool
+		}{
+			{"algorithm", raw.Algorithm != ""}, {"value", raw.Value != ""}, {"path", raw.Path != ""},
+			{"reason", raw.Reason != ""}, {"files", raw.Files != nil},
+		} {
+			if f.set && !slices.Contains(allowed, f.key) {
+				return fmt.Errorf("type %q has no key %q", raw.Type, f.key)
+			}
+		}
+		return nil
+	}
+	algorithm := digest.Algorithm(raw.Algorithm)
+	if algorithm == "" {
+		algorithm = digest.SHA256
+	}
+	if algorithm != digest.SHA256 && algorithm != digest.SHA1 {
+		return nil, fmt.Errorf("algorithm %q is neither sha256 nor sha1", raw.Algorithm)
+	}
+	claim := func(path, value string) (FileClaim, error) {
+		want, err := digest.ParseHex(algorithm, strings.TrimPrefix(value, string(algorithm)+":"))
+		return FileClaim{path, want}, err
+	}
+	v := &Verify{Type: VerifyType(raw.Type), Reason: raw.Reason}
+	switch v.Type {
+	case VerifyNone:
+		return v, stray("reason")
+	case VerifyCommand:
+		if err := stray("algorithm", "value"); err != nil {
+			return nil, err
+		}
+		c, err := claim("", raw.Value)
+		v.Claims = []FileClaim{c}
+		return v, err
+	case VerifyFile:
+		if err := stray("algorithm", "value", "path", "files"); err != nil {
+			return nil, err
+		}
+		files := raw.Files
+		switch {
+		case raw.Files != nil && (raw.Path != "" || raw.Value != ""):
+			return nil, errors.New("has both path and files")
+		case raw.Files == nil:
+			files = []fileTOML{{raw.Path, raw.Value}}
+		case len(raw.Files) == 0:
+			return nil, errors.New("files is empty")
+		}
+		for _, f := range files {
+			if f.Path == "" {
+				return nil, errors.New(`type "file" needs a path`)
+			}
+			c, err := claim(f.Path, f.Value)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Path, err)
+			}
+			v.Claims = append(v.Claims, c)
+		}
+		return v, nil
+	case "":
+		return nil, errors.New(`needs a type: "command", "file" or "none"`)
+	}
+	return nil, fmt.Errorf("unknown type %q", raw.Type)
+}

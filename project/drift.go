@@ -1,0 +1,58 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// DriftNote is what a guard saw last, where it differs from the lock: it lies in the
+// state directory until the server shows the locked surface again or a person reviewed it.
+type DriftNote struct {
+	Version int                  `json:"drift_version"`
+	Server  string               `json:"server"`
+	At      time.Time            `json:"at"`
+	Locked  digest.Digest        `json:"locked"`            // the surface that was approved
+	Items   map[string]DriftItem `json:"items"`             // by key
+	Surface json.RawMessage      `json:"surface,omitempty"` // all that was shown, canonical; absent if it has no canonical form
+}
+
+// DriftItem is one item that differs.
+type DriftItem struct {
+	Reason string        `json:"reason"`
+	Want   digest.Digest `json:"want"` // empty for a new item
+	Got    digest.Digest `json:"got"`  // empty for one that could not be read
+}
+
+const driftVersion = 1
+
+// MaxDrift bounds the file, in bytes.
+const MaxDrift = 128 << 20
+
+// ParseDrift reads a drift note.
+func ParseDrift(data []byte) (*DriftNote, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxDrift}); err != nil {
+		return nil, err
+	}
+	var n DriftNote
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&n); err != nil {
+		return nil, err
+	}
+	if n.Version != driftVersion {
+		return nil, fmt.Errorf("drift_version is %d; this build reads %d", n.Version, driftVersion)
+	}
+	return &n, nil
+}
+
+// Encode is the file's JSON.
+func (n *DriftNote) Encode() ([]byte, error) {
+	n.Version = driftVersion
+	plain, err := marshal(n)
+	return append(plain, '\n'), err
+}

@@ -1,0 +1,272 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/gowebpki/jcs"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// LockVersion is the lockfile_version that this build reads and writes.
+const LockVersion = 1
+
+// MaxLock bounds hallmark.lock, in bytes.
+const MaxLock = 64 << 20
+
+// Lock is hallmark.lock: what this project has accepted. Its entries are made with
+// [Lock.Add] only.
+type Lock struct {
+	servers map[string]ServerLock
+}
+
+// ServerLock is the entry of one server.
+type ServerLock struct {
+	Source       string                   `json:"source"` // "npm" or "command"
+	Record       *RecordLock              `json:"record,omitempty"`
+	Launch       LaunchLock               `json:"launch"`
+	Ref          string                   `json:"ref"` // the server's own artifact
+	Artifacts    map[string]digest.Digest `json:"artifacts"`
+	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot
+	Arguments    []string                 `json:"arguments"`       // that the server gets
+	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
+	Closure      *ClosureLock             `json:"closure,omitempty"`
+	APISurface   digest.Digest            `json:"api_surface"`
+	Surface      digest.Digest            `json:"surface"`
+	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
+	ApprovedAt   time.Time                `json:"approved_at"`
+}
+
+// RecordLock says which record of which registry vouched for the artifact.
+type RecordLock struct {
+	Registry string        `json:"registry"` // the registry's host
+	Name     string        `json:"name"`
+	Version  string        `json:"version"`
+	Document digest.Digest `json:"document"` // of the canonical server.json
+}
+
+// LaunchLock is how the server was declared when it was accepted.
+type LaunchLock struct {
+	Command   string   `json:"command,omitempty"`
+	Server    string   `json:"server,omitempty"`
+	Arguments []string `json:"arguments"`
+	Variables []string `json:"variables"`
+	Kinds     []string `json:"surface_kinds,omitempty"`
+}
+
+// ClosureLock is the resolved dependency closure of a package.
+type ClosureLock struct {
+	Engine string                   `json:"engine"` // what resolved it: "npm"
+	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
+	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20"
+}
+
+// lockWire is the file.
+type lockWire struct {
+	Version int                   `json:"lockfile_version"`
+	Self    digest.Digest         `json:"self"`
+	Servers map[string]ServerLock `json:"servers"`
+}
+
+// Subjects under which a server's parts are judged, and must be admitted for
+// [Lock.Add].
+func ClosureSubject(server string) string { return ClosuresDir + "/" + server + ".json" }
+
+// TreeSubject names the installed tree of a server on a platform.
+func TreeSubject(server, platform string) string { return server + " (" + platform + ")" }
+
+// SurfaceSubject names the surface of a server.
+func SurfaceSubject(server string) string { return "surface of " + server }
+
+// Launch is how s is declared.
+func (s Server) Launch() LaunchLock {
+	l := LaunchLock{Command: s.Command, Server: s.Record, Arguments: s.Arguments, Variables: s.Variables, Kinds: s.Kinds}
+	if l.Arguments == nil {
+		l.Arguments = []string{}
+	}
+	if l.Variables == nil {
+		l.Variables = []string{}
+	}
+	return l
+}
+
+// Digest is the sha256 of the canonical JSON of l.
+func (l LaunchLock) Digest() digest.Digest {
+	plain, err := json.Marshal(l)
+	if err == nil {
+		plain, err = jcs.Transform(plain)
+	}
+	if err != nil {
+		panic(err) // strings only
+	}
+	return digest.FromBytes(plain)
+}
+
+// Server returns the entry of the server called name.
+func (l *Lock) Server(name string) (ServerLock, bool) {
+	s, ok := l.servers[name]
+	return s, ok
+}
+
+// Servers are the names of all entries, sorted.
+func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
+
+// Add sets the entry of a server. Each artifact, package lock, tree and surface that its
+// entry did not have before must have been admitted under its subject for [policy.Add].
+func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock) error {
+	old := l.servers[name]
+	permit := func(subject string, before, d digest.Digest) error {
+		if same(before, d) {
+			return nil
+		}
+		return adm.Permits(subject, d, policy.Add)
+	}
+	if _, ok := s.Artifacts[s.Ref]; !ok {
+		return fmt.Errorf("%w: %s has no digest of its own artifact %s", policy.ErrNotAdmitted, name, s.Ref)
+	}
+	for ref, d := range s.Artifacts {
+		if err := permit(ref, old.Artifacts[ref], d); err != nil {
+			return err
+		}
+	}
+	if s.Closure != nil {
+		var before ClosureLock
+		if old.Closure != nil {
+			before = *old.Closure
+		}
+		if err := permit(ClosureSubject(name), before.Lock, s.Closure.Lock); err != nil {
+			return err
+		}
+		if !same(before.Lock, s.Closure.Lock) {
+			before.Trees = nil // trees follow from the package lock
+		}
+		for platform, d := range s.Closure.Trees {
+			if err := permit(TreeSubject(name, platform), before.Trees[platform], d); err != nil {
+				return err
+			}
+		}
+	}
+	if err := permit(SurfaceSubject(name), old.Surface, s.Surface); err != nil {
+		return err
+	}
+	if l.servers == nil {
+		l.servers = map[string]ServerLock{}
+	}
+	l.servers[name] = s
+	return nil
+}
+
+func same(a, b digest.Digest) bool {
+	return evidence.Compare(
+		evidence.Claim{Want: []digest.Digest{a}},
+		evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
+}
+
+// Remove drops the entry of a server, if there is one.
+func (l *Lock) Remove(name string) { delete(l.servers, name) }
+
+// Encode writes the lock: JSON, sorted, one value a line.
+func (l *Lock) Encode() ([]byte, error) {
+	w := lockWire{Version: LockVersion, Servers: l.servers}
+	if w.Servers == nil {
+		w.Servers = map[string]ServerLock{} // written as {}, not null
+	}
+	self, err := w.self()
+	if err != nil {
+		return nil, err
+	}
+	w.Self = self
+	out, err := marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, out, "", "  "); err != nil {
+		return nil, err
+	}
+	b.WriteByte('\n')
+	return b.Bytes(), nil
+}
+
+// self is the digest of the canonical JSON of the lock without its self member.
+func (w lockWire) self() (digest.Digest, error) {
+	if w.Servers == nil {
+		w.Servers = map[string]ServerLock{}
+	}
+	plain, err := marshal(struct {
+		Version int                   `json:"lockfile_version"`
+		Servers map[string]ServerLock `json:"servers"`
+	}{w.Version, w.Servers})
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	canonical, err := jcs.Transform(plain)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	return digest.FromBytes(canonical), nil
+}
+
+// marshal is json.Marshal without escapes of <, > and &.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
+// was corrupted or edited carelessly, which is an integrity error; anything else wrong
+// is a validation error.
+func ParseLock(data []byte) (*Lock, error) {
+	if len(data) > MaxLock {
+		return nil, invalid(LockFile, fmt.Errorf("larger than %d bytes", MaxLock))
+	}
+	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
+		return nil, &evidence.Error{
+			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
+			Hint: "take either side, then run 'hallmark pin' for the servers that differ",
+		}
+	}
+	var version struct {
+		Version int `json:"lockfile_version"`
+	}
+	if err := surface.CheckJSON(data, surface.Limits{Depth: 16, Size: MaxLock}); err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	if err := json.Unmarshal(data, &version); err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	if version.Version != LockVersion {
+		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", version.Version, LockVersion))
+	}
+	var w lockWire
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&w); err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	self, err := w.self()
+	if err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	claim := evidence.Claim{Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member"}
+	if !w.Self.IsZero() {
+		claim.Want = []digest.Digest{w.Self}
+	}
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{self}, From: "its content"})
+	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
+		return nil, v.Err()
+	}
+	return &Lock{servers: w.Servers}, nil
+}

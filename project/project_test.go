@@ -1,0 +1,242 @@
+package project
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+const hex64 = "9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e"
+
+func TestParseConfig(t *testing.T) {
+	c, err := ParseConfig([]byte(`manifest_version = 1
+[registry]
+url = "http://127.0.0.1:8080"
+
+[providers.mcp.notes]
+command = "npx"
+arguments = ["-y", "@acme/notes@1.4.0"]
+variables = ["NOTES_KEY"]
+
+[providers.mcp.tool]
+type = "stdio"
+command = "./tool"
+on_drift = "block"
+verify = { type = "file", files = [{ path = "tool", value = "` + hex64 + `" }] }
+
+[providers.mcp.rec]
+server = "io.github.acme/notes@1.4.0"
+
+[providers.mcp.old]
+command = "./old"
+checksum.algorithm = "sha1"
+checksum.value = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := c.Servers["notes"]; s.Line != 5 || s.OnDrift != "withhold" || s.Type != "stdio" || s.Variables[0] != "NOTES_KEY" || s.Verify != nil {
+		t.Errorf("notes: %+v", s)
+	}
+	if s := c.Servers["tool"]; s.Line != 10 || s.OnDrift != "block" || s.Verify.Type != VerifyFile || s.Verify.Claims[0].Want.Hex() != hex64 {
+		t.Errorf("tool: %+v", s)
+	}
+	if s := c.Servers["old"]; s.Verify == nil || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
+		t.Errorf("old: %+v", s)
+	}
+	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], `line 19: providers.mcp.old.checksum is deprecated; write verify = { type = "command", algorithm = "sha1", value = "da39`) {
+		t.Errorf("warnings: %q", c.Warnings)
+	}
+	if c.Servers["rec"].Record != "io.github.acme/notes@1.4.0" || c.Registry.URL != "http://127.0.0.1:8080" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestParseConfigErrors(t *testing.T) {
+	const head = "manifest_version = 1\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"syntax":            {head + "[providers\n", "line 2"},
+		"no version":        {"", "manifest_version is 0"},
+		"newer version":     {"manifest_version = 2", "manifest_version is 2"},
+		"unknown key":       {head + "[providers.mcp.a]\ncommand='x'\ncomand='y'\n", "line 4, column 1: unknown key providers.mcp.a.comand"},
+		"unknown table":     {head + "[provider.mcp.a]\ncommand='x'\n", "unknown key provider"},
+		"wrong type":        {head + "[providers.mcp.a]\ncommand=1\n", "line 3, column 9"},
+		"nothing to run":    {head + "[providers.mcp.a]\n", "line 2: providers.mcp.a: needs a command"},
+		"two things to run": {head + "[providers.mcp.a]\ncommand='x'\nserver='a/b@1.0.0'\n", "both command and server"},
+		"unknown server":    {head + "[providers.mcp.a]\ntype='sse'\ncommand='x'\n", `unknown type "sse"`},
+		"name":              {head + "[providers.mcp.'../a']\ncommand='x'\n", "a server's name is"},
+		"variable value":    {head + "[providers.mcp.a]\ncommand='x'\nvariables=['A=b']\n", `"A=b" is none`},
+		"on_drift":          {head + "[providers.mcp.a]\ncommand='x'\non_drift='ask'\n", `on_drift is "ask"`},
+		"surface kind":      {head + "[providers.mcp.a]\ncommand='x'\nsurface_kinds=['tools','roots']\n", `surface_kinds has "roots"`},
+		"no tools":          {head + "[providers.mcp.a]\ncommand='x'\nsurface_kinds=['prompts']\n", "cannot leave out tools"},
+		"verify type":       {head + "[providers.mcp.a]\ncommand='x'\n\n[providers.mcp.a.verify]\ntype='hash'\n", `line 5: providers.mcp.a: verify: unknown type "hash"`},
+		"verify no type":    {head + "[providers.mcp.a]\ncommand='x'\nverify={value='" + hex64 + "'}\n", "needs a type"},
+		"verify stray":      {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',path='y',value='" + hex64 + "'}\n", `type "command" has no key "path"`},
+		"verify none value": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='none',value='" + hex64 + "'}\n", `type "none" has no key "value"`},
+		"verify short":      {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',value='abcd'}\n", "64 hex digits"},
+		"verify md5":        {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',algorithm='md5',value='abcd'}\n", "neither sha256 nor sha1"},
+		"verify no path":    {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',value='" + hex64 + "'}\n", "needs a path"},
+		"verify empty":      {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',files=[]}\n", "files is empty"},
+		"verify two shapes": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',path='p',value='" + hex64 + "',files=[]}\n", "both path and files"},
+		"verify record":     {head + "[providers.mcp.a]\nserver='a/b@1.0.0'\nverify={type='none'}\n", "against that record"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseConfig([]byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("got %v, want %q", err, c.want)
+			}
+			if evidence.ClassOf(err) != evidence.Validation {
+				t.Errorf("class %v", evidence.ClassOf(err))
+			}
+		})
+	}
+}
+
+func sample() (ServerLock, evidence.Report) {
+	d := digest.FromBytes
+	s := ServerLock{
+		Source: "npm", Ref: "npm:@acme/notes@1.4.0",
+		Launch:       Server{Command: "npx", Arguments: []string{"<&>"}}.Launch(),
+		Artifacts:    map[string]digest.Digest{"npm:@acme/notes@1.4.0": d([]byte("tarball"))},
+		Closure:      &ClosureLock{Engine: "npm", Lock: d([]byte("lock")), Trees: map[string]digest.Digest{"linux/amd64+node20": d([]byte("tree"))}},
+		Surface:      d([]byte("surface")),
+		APISurface:   d([]byte("api")),
+		SurfaceItems: map[string]digest.Digest{"tool:add": d([]byte("add"))},
+		ApprovedAt:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+	seen := func(subject string, scheme evidence.Scheme, content string) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock},
+			evidence.Observed{Digests: []digest.Digest{d([]byte(content))}})
+	}
+	return s, evidence.Report{
+		seen("npm:@acme/notes@1.4.0", evidence.File, "tarball"),
+		seen(ClosureSubject("notes"), evidence.File, "lock"),
+		seen(TreeSubject("notes", "linux/amd64+node20"), evidence.Tree, "tree"),
+		seen(SurfaceSubject("notes"), evidence.Surface, "surface"),
+	}
+}
+
+func TestLockNeedsAdmission(t *testing.T) {
+	s, report := sample()
+	var l Lock
+	if err := l.Add(policy.Admitted{}, "notes", s); err == nil {
+		t.Fatal("the zero Admitted was enough")
+	}
+	for i := range report {
+		less := append(append(evidence.Report{}, report[:i]...), report[i+1:]...)
+		v := policy.Judge(policy.Pin, policy.Settings{}, less)
+		if err := l.Add(v.Admitted(), "notes", s); err == nil {
+			t.Errorf("added without evidence of %s", report[i].Subject)
+		}
+	}
+	if len(l.Servers()) != 0 {
+		t.Fatal("a refused Add left an entry")
+	}
+	v := policy.Judge(policy.Pin, policy.Settings{}, report)
+	if err := l.Add(v.Admitted(), "notes", s); err != nil {
+		t.Fatal(err)
+	}
+	// What the entry has already needs no evidence again; anything else does.
+	if err := l.Add(policy.Admitted{}, "notes", s); err != nil {
+		t.Errorf("unchanged entry: %v", err)
+	}
+	changed := func(name string, change func(*ServerLock)) {
+		next, _ := sample()
+		change(&next)
+		if err := l.Add(policy.Admitted{}, "notes", next); err == nil {
+			t.Errorf("%s was locked without being admitted", name)
+		}
+	}
+	other := digest.FromBytes([]byte("other"))
+	changed("another artifact", func(s *ServerLock) { s.Artifacts[s.Ref] = other })
+	changed("one more artifact", func(s *ServerLock) { s.Artifacts["npm:more@1.0.0"] = other })
+	changed("another package lock", func(s *ServerLock) { s.Closure.Lock = other })
+	changed("another tree", func(s *ServerLock) { s.Closure.Trees["linux/amd64+node20"] = other })
+	changed("one more tree", func(s *ServerLock) { s.Closure.Trees["darwin/arm64+node20"] = other })
+	changed("another surface", func(s *ServerLock) { s.Surface = other })
+	changed("no artifact of its own", func(s *ServerLock) { s.Artifacts = nil })
+}
+
+func TestLockRoundTrip(t *testing.T) {
+	s, report := sample()
+	var l Lock
+	if err := l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s); err != nil {
+		t.Fatal(err)
+	}
+	data, err := l.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseLock(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := back.Encode()
+	if err != nil || !bytes.Equal(data, again) {
+		t.Fatalf("second encoding differs: %v\n%s\n%s", err, data, again)
+	}
+	if !bytes.Contains(data, []byte(`"<&>"`)) {
+		t.Error("escaped for HTML")
+	}
+	empty, err := (&Lock{}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseLock(empty); err != nil {
+		t.Errorf("empty lock: %v", err)
+	}
+
+	for name, c := range map[string]struct {
+		text  string
+		class evidence.Class
+		want  string
+	}{
+		"edited digest":   {strings.Replace(string(data), digest.FromBytes([]byte("tarball")).Hex(), hex64, 1), evidence.Integrity, "mismatch"},
+		"edited argument": {strings.Replace(string(data), "npx", "npy", 1), evidence.Integrity, "mismatch"},
+		"without self":    {`{"lockfile_version":1,"servers":{}}`, evidence.Integrity, "absent"},
+		"newer":           {strings.Replace(string(data), `"lockfile_version": 1`, `"lockfile_version": 2`, 1), evidence.Validation, "this build reads 1"},
+		"conflict":        {"<<<<<<< ours\n" + string(data), evidence.Validation, "merge conflict"},
+		"unknown key":     {strings.Replace(string(data), `"source"`, `"sauce"`, 1), evidence.Validation, "sauce"},
+		"twice":           {strings.Replace(string(data), `"servers": {`, `"servers": {}, "servers": {`, 1), evidence.Validation, ""},
+		"trailing":        {string(data) + "{}", evidence.Validation, ""},
+		"empty":           {"", evidence.Validation, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseLock([]byte(c.text))
+			if err == nil || evidence.ClassOf(err) != c.class || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v (%v), want %v %q", err, evidence.ClassOf(err), c.class, c.want)
+			}
+		})
+	}
+}
+
+func FuzzParseConfig(f *testing.F) {
+	f.Add([]byte("manifest_version = 1\n[providers.mcp.a]\ncommand='x'\nverify={type='none'}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if c, err := ParseConfig(data); err == nil && c.Servers == nil {
+			t.Error("no error and no servers")
+		}
+	})
+}
+
+func FuzzParseLock(f *testing.F) {
+	s, report := sample()
+	var l Lock
+	l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s)
+	data, _ := l.Encode()
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		l, err := ParseLock(data)
+		if err != nil {
+			return
+		}
+		if _, err := l.Encode(); err != nil {
+			t.Error(err)
+		}
+	})
+}
