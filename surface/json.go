@@ -1,0 +1,371 @@
+package surface
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits bound what is parsed. A field that is zero takes the default.
+type Limits struct {
+	Size   int // bytes of JSON; MaxSize
+	Depth  int // levels of arrays and objects, the outermost being the first; MaxDepth
+	Values int // JSON values of any kind; MaxValues
+}
+
+// CheckJSON reports whether data is exactly one JSON value (RFC 8259) that all
+// parsers read alike: valid UTF-8 without byte order mark, no member name twice
+// in an object at any depth, no lone surrogate, and inside the limits. Member
+// names are compared after their escapes are decoded. An error is an [*Error].
+func CheckJSON(data []byte, limits Limits) error {
+	if _, err := parse(data, limits, modeCheck); err != nil {
+		return err
+	}
+	return nil
+}
+
+// A value is a JSON value. The members of an object are sorted in the order of
+// RFC 8785.
+type value struct {
+	kind    kind
+	text    string // a string, decoded; a number, in its canonical spelling
+	list    []value
+	members []member
+}
+
+type member struct {
+	name  string
+	value value
+}
+
+type kind byte
+
+const (
+	isNull kind = iota
+	isFalse
+	isTrue
+	isNumber
+	isBig // an integer beyond ±2^53; text is its digits
+	isString
+	isArray
+	isObject
+)
+
+// get finds a member of an object.
+func (v *value) get(name string) (value, bool) {
+	i, ok := slices.BinarySearchFunc(v.members, name, func(m member, name string) int { return compareUTF16(m.name, name) })
+	if !ok {
+		return value{}, false
+	}
+	return v.members[i].value, true
+}
+
+type mode byte
+
+const (
+	modeCheck  mode = iota // syntax only; no value is built
+	modeSent               // from a server: $hallmark.int is refused
+	modeStored             // from the canonical form: $hallmark.int is the only spelling of a big integer
+)
+
+type parser struct {
+	src    string
+	pos    int
+	mode   mode
+	limits Limits
+	depth  int
+	values int
+	digits int // bytes that big integers take in canonical form
+}
+
+func parse(data []byte, limits Limits, mode mode) (value, *Error) {
+	p := parser{mode: mode, limits: limits}
+	return p.parse(data)
+}
+
+func (p *parser) parse(data []byte) (value, *Error) {
+	p.limits.Size = cmp.Or(p.limits.Size, MaxSize)
+	p.limits.Depth = cmp.Or(p.limits.Depth, MaxDepth)
+	p.limits.Values = cmp.Or(p.limits.Values, MaxValues)
+	if len(data) > p.limits.Size {
+		return value{}, problem(ProblemSize, "%d bytes of JSON, limit %d", len(data), p.limits.Size)
+	}
+	if !utf8.Valid(data) {
+		return value{}, problem(ProblemUTF8, "not UTF-8 at byte %d", invalidAt(data))
+	}
+	p.src = string(data)
+	v, err := p.value()
+	if err != nil {
+		return value{}, err
+	}
+	if p.space(); p.pos != len(p.src) {
+		return value{}, p.syntax("something follows the value")
+	}
+	return v, nil
+}
+
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(data)
+}
+
+func (p *parser) syntax(what string) *Error {
+	return problem(ProblemSyntax, "not JSON at byte %d: %s", p.pos, what)
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.src) {
+		switch p.src[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next is the next byte after white space, or 0 at the end.
+func (p *parser) next() byte {
+	p.space()
+	if p.pos == len(p.src) {
+		return 0
+	}
+	return p.src[p.pos]
+}
+
+func (p *parser) value() (value, *Error) {
+	if p.values++; p.values > p.limits.Values {
+		return value{}, problem(ProblemSize, "more than %d JSON values", p.limits.Values)
+	}
+	switch c := p.next(); {
+	case c == '{':
+		return p.object()
+	case c == '[':
+		return p.array()
+	case c == '"':
+		s, err := p.string()
+		return value{kind: isString, text: s}, err
+	case c == '-' || '0' <= c && c <= '9':
+		return p.number()
+	case strings.HasPrefix(p.src[p.pos:], "null"):
+		p.pos += 4
+		return value{kind: isNull}, nil
+	case strings.HasPrefix(p.src[p.pos:], "true"):
+		p.pos += 4
+		return value{kind: isTrue}, nil
+	case strings.HasPrefix(p.src[p.pos:], "false"):
+		p.pos += 5
+		return value{kind: isFalse}, nil
+	}
+	return value{}, p.syntax("no value")
+}
+
+func (p *parser) array() (value, *Error) {
+	if p.depth++; p.depth > p.limits.Depth {
+		return value{}, p.deep()
+	}
+	p.pos++
+	v := value{kind: isArray}
+	if p.next() == ']' {
+		p.pos++
+		p.depth--
+		return v, nil
+	}
+	for {
+		x, err := p.value()
+		if err != nil {
+			return v, err
+		}
+		if p.mode != modeCheck {
+			v.list = append(v.list, x)
+		}
+		switch p.next() {
+		case ',':
+			p.pos++
+		case ']':
+			p.pos++
+			p.depth--
+			return v, nil
+		default:
+			return v, p.syntax("no comma or end of the array")
+		}
+	}
+}
+
+func (p *parser) object() (value, *Error) {
+	// A big integer in canonical form is an object but no level of its own, so
+	// that what an object is must be known before its depth is judged.
+	p.depth++
+	if p.depth > p.limits.Depth+1 {
+		return value{}, p.deep()
+	}
+	p.pos++
+	v := value{kind: isObject}
+	for first := true; ; first = false {
+		c := p.next()
+		if c == '}' && first {
+			break
+		}
+		if c != '"' {
+			return v, p.syntax("no member name")
+		}
+		name, err := p.string()
+		if err != nil {
+			return v, err
+		}
+		if name == bigMember && p.mode == modeSent {
+			return v, problem(ProblemReserved, "the member name %s is reserved", bigMember)
+		}
+		if p.next() != ':' {
+			return v, p.syntax("no colon after a member name")
+		}
+		p.pos++
+		x, err := p.value()
+		if err != nil {
+			return v, err
+		}
+		v.members = append(v.members, member{name, x})
+		if c = p.next(); c == '}' {
+			break
+		}
+		if c != ',' {
+			return v, p.syntax("no comma or end of the object")
+		}
+		p.pos++
+	}
+	p.pos++
+	if err := v.sort(); err != nil {
+		return v, err
+	}
+	if p.mode == modeStored {
+		if _, ok := v.get(bigMember); ok {
+			p.depth--
+			return v.big()
+		}
+	}
+	if p.depth > p.limits.Depth {
+		return v, p.deep()
+	}
+	p.depth--
+	return v, nil
+}
+
+func (p *parser) deep() *Error {
+	return problem(ProblemDepth, "nested deeper than %d levels at byte %d", p.limits.Depth, p.pos)
+}
+
+// sort brings the members of an object into the order of RFC 8785.
+func (v *value) sort() *Error {
+	order := func(a, b member) int { return compareUTF16(a.name, b.name) }
+	if !slices.IsSortedFunc(v.members, order) {
+		slices.SortFunc(v.members, order)
+	}
+	for i := 1; i < len(v.members); i++ {
+		if v.members[i].name == v.members[i-1].name {
+			return problem(ProblemDuplicateMember, "the member \"%s\" stands twice in one object", Escape(clip(v.members[i].name, 96)))
+		}
+	}
+	return nil
+}
+
+// string reads a string with its quotes. Without escapes it shares memory with
+// the source.
+func (p *parser) string() (string, *Error) {
+	p.pos++
+	start := p.pos
+	for ; p.pos < len(p.src); p.pos++ {
+		switch c := p.src[p.pos]; {
+		case c == '"':
+			p.pos++
+			return p.src[start : p.pos-1], nil
+		case c == '\\':
+			return p.escaped(start)
+		case c < ' ':
+			return "", p.syntax("a control character in a string")
+		}
+	}
+	return "", p.syntax("a string without end")
+}
+
+// escaped reads on at the first backslash of a string that began at start.
+func (p *parser) escaped(start int) (string, *Error) {
+	var b strings.Builder
+	b.WriteString(p.src[start:p.pos])
+	for p.pos < len(p.src) {
+		c := p.src[p.pos]
+		switch {
+		case c == '"':
+			p.pos++
+			return b.String(), nil
+		case c < ' ':
+			return "", p.syntax("a control character in a string")
+		case c != '\\':
+			b.WriteByte(c)
+			p.pos++
+			continue
+		}
+		if p.pos+1 == len(p.src) {
+			break
+		}
+		c = p.src[p.pos+1]
+		if c == 'u' {
+			r, err := p.unicode()
+			if err != nil {
+				return "", err
+			}
+			b.WriteRune(r)
+			continue
+		}
+		i := strings.IndexByte(`"\/bfnrt`, c)
+		if i < 0 {
+			return "", p.syntax("an unknown escape")
+		}
+		b.WriteByte("\"\\/\b\f\n\r\t"[i])
+		p.pos += 2
+	}
+	return "", p.syntax("a string without end")
+}
+
+// unicode reads \uXXXX, or two of them that are the halves of one code point.
+func (p *parser) unicode() (rune, *Error) {
+	r, ok := p.hex4(p.pos)
+	if !ok {
+		return 0, p.syntax("no four hex digits after \\u")
+	}
+	if r < 0xd800 || r > 0xdfff {
+		p.pos += 6
+		return r, nil
+	}
+	low, ok := p.hex4(p.pos + 6)
+	if !ok || r > 0xdbff || low < 0xdc00 || low > 0xdfff {
+		return 0, problem(ProblemSurrogate, "half of a surrogate pair, \\u%04x, at byte %d", r, p.pos)
+	}
+	p.pos += 12
+	return (r-0xd800)<<10 + (low - 0xdc00) + 0x10000, nil
+}
+
+// hex4 reads \uXXXX at byte i.
+func (p *parser) hex4(i int) (rune, bool) {
+	if len(p.src)-i < 6 || p.src[i:i+2] != `\u` {
+		return 0, false
+	}
+	var r rune
+	for _, c := range []byte(p.src[i+2 : i+6]) {
+		switch {
+		case '0' <= c && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case 'a' <= c|0x20 && c|0x20 <= 'f':
+			r = r<<4 | rune(c|0x20-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return r, true
+}

@@ -1,0 +1,137 @@
+package surface
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gowebpki/jcs"
+)
+
+// bigMember is the one member of the object that stands for an integer beyond
+// ±2^53 in canonical form.
+const bigMember = "$hallmark.int"
+
+// limit53 is 2^53, up to which a double holds every integer.
+const limit53 = "9007199254740992"
+
+// maxNumber is the most bytes that a number is written with. No double needs
+// more than 770 digits, and parsers disagree about exponents of absurd length.
+const maxNumber = 1024
+
+// number reads a number and gives its canonical spelling. A number is an IEEE
+// 754 double spelt as RFC 8785 says, unless its exact value is an integer beyond
+// ±2^53, which keeps all its digits.
+func (p *parser) number() (value, *Error) {
+	start := p.pos
+	negative := p.accept('-')
+	whole := p.digitRun()
+	if whole == "" || len(whole) > 1 && whole[0] == '0' {
+		return value{}, p.syntax("a malformed number")
+	}
+	var fraction, exponent string
+	if p.accept('.') {
+		if fraction = p.digitRun(); fraction == "" {
+			return value{}, p.syntax("no digits after the decimal point")
+		}
+	}
+	if p.accept('e') || p.accept('E') {
+		sign := ""
+		if p.accept('-') {
+			sign = "-"
+		} else {
+			p.accept('+')
+		}
+		if exponent = p.digitRun(); exponent == "" {
+			return value{}, p.syntax("no digits in the exponent")
+		}
+		exponent = sign + exponent
+	}
+	if p.mode == modeCheck {
+		return value{kind: isNumber}, nil
+	}
+	if p.pos-start > maxNumber {
+		return value{}, problem(ProblemNumber, "a number of %d bytes at byte %d, limit %d", p.pos-start, start, maxNumber)
+	}
+	f, err := strconv.ParseFloat(p.src[start:p.pos], 64)
+	if err != nil { // the syntax is right, so it is the range
+		return value{}, problem(ProblemNumber, "the number %s at byte %d is beyond IEEE 754 doubles", clip(p.src[start:p.pos], 40), start)
+	}
+	if math.Abs(f) >= 1<<53 {
+		integer, exact := decimal(whole, fraction, exponent)
+		beyond := len(integer) > len(limit53) || len(integer) == len(limit53) && integer >= limit53
+		switch {
+		case !exact && beyond:
+			return value{}, problem(ProblemNumber, "the number %s at byte %d is beyond 2^53 and has a fraction", clip(p.src[start:p.pos], 40), start)
+		case exact && beyond && integer != limit53:
+			return p.bigInteger(negative, integer)
+		}
+	}
+	text, err := jcs.NumberToJSON(f)
+	if err != nil {
+		return value{}, problem(ProblemNumber, "the number at byte %d has no canonical spelling", start)
+	}
+	return value{kind: isNumber, text: text}, nil
+}
+
+func (p *parser) bigInteger(negative bool, digits string) (value, *Error) {
+	if p.mode == modeStored {
+		return value{}, problem(ProblemNotCanonical, "an integer beyond 2^53 is not written as %s", bigMember)
+	}
+	if p.digits += len(digits) + len(`{"$hallmark.int":"-"}`); p.digits > MaxSize {
+		return value{}, problem(ProblemSize, "the digits of large integers take more than %d bytes", MaxSize)
+	}
+	if negative {
+		digits = "-" + digits
+	}
+	return value{kind: isBig, text: digits}, nil
+}
+
+// big turns an object with the member $hallmark.int into the integer it stands
+// for.
+func (v *value) big() (value, *Error) {
+	x := v.members[0].value
+	digits := strings.TrimPrefix(x.text, "-")
+	ok := len(v.members) == 1 && x.kind == isString && digits != "" && digits[0] != '0' &&
+		strings.Trim(digits, "0123456789") == "" && len(digits) <= 309 &&
+		(len(digits) > len(limit53) || len(digits) == len(limit53) && digits > limit53)
+	if ok {
+		_, err := strconv.ParseFloat(digits, 64) // 309 digits may still be too many
+		ok = err == nil
+	}
+	if !ok {
+		return value{}, problem(ProblemReserved, "%s does not hold the digits of an integer beyond 2^53", bigMember)
+	}
+	return value{kind: isBig, text: x.text}, nil
+}
+
+// decimal gives the digits of the integer part of a number between 2^53 and the
+// largest double, and whether there is nothing after it.
+func decimal(whole, fraction, exponent string) (integer string, exact bool) {
+	digits := strings.TrimRight(whole+fraction, "0")
+	// The value is a double and its digits are at most maxNumber, so the
+	// exponent is small.
+	e, _ := strconv.Atoi(exponent)
+	point := len(whole) + e // where in digits the decimal point stands
+	if point < len(digits) {
+		return strings.TrimLeft(digits[:max(point, 0)], "0"), false
+	}
+	return strings.TrimLeft(digits+strings.Repeat("0", point-len(digits)), "0"), true
+}
+
+func (p *parser) accept(c byte) bool {
+	if p.pos < len(p.src) && p.src[p.pos] == c {
+		p.pos++
+		return true
+	}
+	return false
+}
+
+// digitRun reads decimal digits, possibly none.
+func (p *parser) digitRun() string {
+	start := p.pos
+	for p.pos < len(p.src) && '0' <= p.src[p.pos] && p.src[p.pos] <= '9' {
+		p.pos++
+	}
+	return p.src[start:p.pos]
+}

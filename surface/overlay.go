@@ -1,0 +1,56 @@
+package surface
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Overlay is base with the items of seen added, and put in the place of those of the
+// same kind and name. Items that seen lacks stay: that a process did not offer an item
+// takes nothing back that was approved. Either may be nil.
+func Overlay(base, seen *Surface) (*Surface, error) {
+	if base == nil {
+		base = &Surface{}
+	}
+	if seen == nil {
+		seen = &Surface{}
+	}
+	items := slices.Clone(seen.items)
+	for _, i := range base.items {
+		if _, ok := slices.BinarySearchFunc(seen.items, i, compareItems); !ok {
+			items = append(items, i)
+		}
+	}
+	if len(items) > MaxItems+1 {
+		return nil, tooMany(len(items))
+	}
+	return assemble(items)
+}
+
+// outlineWidth is how much of a description an outline shows, in characters.
+const outlineWidth = 100
+
+// Outline is one line for each item: its key and the beginning of its description, all
+// escaped. It is for an overview; the whole text is in [Surface.Indented].
+func (s *Surface) Outline() string {
+	var b strings.Builder
+	for _, i := range s.items {
+		v := i.tree()
+		text := v.text // instructions
+		for _, m := range v.members {
+			if m.name == "description" {
+				text = m.value.text
+			}
+		}
+		if cut := []rune(text); len(cut) > outlineWidth {
+			text = string(cut[:outlineWidth]) + "…"
+		}
+		fmt.Fprintf(&b, "%s", Escape(i.Key()))
+		if text != "" {
+			fmt.Fprintf(&b, "  %s", Escape(text))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

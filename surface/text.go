@@ -1,0 +1,175 @@
+package surface
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// Text renders changes for a terminal or a log, grouped by item:
+//
+//	tool:read_file
+//	  high    description-changed  /description changed
+//	      Reads a file [-from disk.-]{+and mails it.+}
+//	  medium  parameter-required  parameter "path" became required
+//
+// Two texts are shown as one with [-what went-] and {+what came+}, word by word;
+// other values on lines of their own, marked - and +. Everything that a server
+// sent is escaped, and such marks inside it get a backslash, so that text cannot
+// imitate them. Changed text is shown in full; long stretches without a change
+// are left out, with the number of words. Without changes the result is "".
+func Text(changes []Change) string {
+	var b strings.Builder
+	for i, c := range changes {
+		if i == 0 || changes[i-1].Item != c.Item {
+			fmt.Fprintln(&b, Escape(c.Item))
+		}
+		fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.Severity, c.Class, c.Summary)
+		old, oldText := plain(c.Old)
+		new, newText := plain(c.New)
+		switch {
+		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old, unicode.IsSpace) || strings.ContainsFunc(new, unicode.IsSpace)):
+			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))
+		default:
+			if c.Old != "" {
+				fmt.Fprintf(&b, "    - %s\n", Escape(c.Old))
+			}
+			if c.New != "" {
+				fmt.Fprintf(&b, "    + %s\n", Escape(c.New))
+			}
+		}
+	}
+	return b.String()
+}
+
+// plain decodes a JSON string; ok is false for other JSON.
+func plain(json string) (s string, ok bool) {
+	if json == "" || json[0] != '"' {
+		return "", false
+	}
+	v, err := parse([]byte(json), Limits{}, modeStored)
+	return v.text, err == nil && v.kind == isString
+}
+
+// around is the number of words and spaces shown beside a change.
+const around = 16
+
+// wordDiff shows two texts as one line.
+func wordDiff(old, new string) string {
+	var b strings.Builder
+	runs := compareWords(words(old), words(new))
+	for i, r := range runs {
+		switch {
+		case r.what == '-':
+			b.WriteString("[-" + shown(r.words) + "-]")
+		case r.what == '+':
+			b.WriteString("{+" + shown(r.words) + "+}")
+		case len(r.words) <= 2*around+8:
+			b.WriteString(shown(r.words))
+		default:
+			head, tail := around, len(r.words)-around
+			if i == 0 {
+				head = 0
+			}
+			if i == len(runs)-1 {
+				tail = len(r.words)
+			}
+			b.WriteString(shown(r.words[:head]))
+			fmt.Fprintf(&b, "[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))
+			b.WriteString(shown(r.words[tail:]))
+		}
+	}
+	return b.String()
+}
+
+// marks breaks what looks like a mark of wordDiff inside text.
+var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\}`, "[…", `[\…`)
+
+func shown(words []string) string { return marks.Replace(Escape(strings.Join(words, ""))) }
+
+// words cuts text into words and the spaces between them.
+func words(s string) []string {
+	var out []string
+	start, inSpace := 0, false
+	for i, r := range s {
+		if space := unicode.IsSpace(r); i > start && space != inSpace || i == 0 {
+			if i > start {
+				out = append(out, s[start:i])
+			}
+			start, inSpace = i, space
+		}
+	}
+	if start < len(s) {
+		out = append(out, s[start:])
+	}
+	return out
+}
+
+// A run is a stretch of words that both texts have ('='), or one of them.
+type run struct {
+	what  byte
+	words []string
+}
+
+// table bounds the table of compareWords; texts that would need a larger one are
+// shown as replaced from the first difference to the last.
+const table = 4 << 20
+
+// compareWords finds a longest common subsequence.
+func compareWords(a, b []string) []run {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	var runs []run
+	put := func(what byte, words ...string) {
+		if len(words) == 0 {
+			return
+		}
+		if n := len(runs); n > 0 && runs[n-1].what == what {
+			runs[n-1].words = append(runs[n-1].words, words...)
+			return
+		}
+		runs = append(runs, run{what, append([]string(nil), words...)})
+	}
+	put('=', a[:head]...)
+	end := a[len(a)-tail:]
+	a, b = a[head:len(a)-tail], b[head:len(b)-tail]
+	if len(a) > 0 && len(b) > 0 && len(a) < table/len(b) {
+		// common[i*w+j] is the length for a[i:] and b[j:].
+		w := len(b) + 1
+		common := make([]int32, (len(a)+1)*w)
+		for i := len(a) - 1; i >= 0; i-- {
+			for j := len(b) - 1; j >= 0; j-- {
+				if a[i] == b[j] {
+					common[i*w+j] = common[(i+1)*w+j+1] + 1
+				} else {
+					common[i*w+j] = max(common[(i+1)*w+j], common[i*w+j+1])
+				}
+			}
+		}
+		i, j := 0, 0
+		for i < len(a) && j < len(b) {
+			switch {
+			case a[i] == b[j]:
+				put('=', a[i])
+				i, j = i+1, j+1
+			case common[(i+1)*w+j] >= common[i*w+j+1]:
+				put('-', a[i])
+				i++
+			default:
+				put('+', b[j])
+				j++
+			}
+		}
+		a, b = a[i:], b[j:]
+	}
+	put('-', a...)
+	put('+', b...)
+	put('=', end...)
+	return runs
+}
