@@ -1,0 +1,195 @@
+package fetch
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// authority signs certificates for localhost and 127.0.0.1.
+var authority = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	now := time.Now()
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	caDER, err := x509.CreateCertificate(rand.Reader, ca, ca, &key.PublicKey, key)
+	if err != nil {
+		panic(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test host"},
+		NotBefore: ca.NotBefore, NotAfter: ca.NotAfter,
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, ca, &key.PublicKey, key)
+	if err != nil {
+		panic(err)
+	}
+	parsed, err := x509.ParseCertificate(caDER)
+	if err != nil {
+		panic(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(parsed)
+	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, pool
+})
+
+// serve starts a TLS server on loopback and returns its "https://127.0.0.1:port".
+func serve(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	cert, _ := authority()
+	s := httptest.NewUnstartedServer(h)
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// testConfig trusts the test authority, retries quickly, and checks at the end of
+// the test that no file and no goroutine is left. Call it before serve.
+func testConfig(t *testing.T) Config {
+	t.Helper()
+	authority()
+	goroutines := runtime.NumGoroutine()
+	_, pool := authority()
+	dir := t.TempDir()
+	t.Cleanup(func() {
+		left, err := os.ReadDir(dir)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, f := range left {
+			t.Errorf("left behind: %s", f.Name())
+		}
+		for range 200 {
+			if runtime.NumGoroutine() <= goroutines {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		buf := make([]byte, 64<<10)
+		t.Errorf("%d goroutines are left, %d at the beginning\n%s", runtime.NumGoroutine(), goroutines, buf[:runtime.Stack(buf, true)])
+	})
+	return Config{
+		Dir:     dir,
+		RootCAs: pool,
+		Limits:  Limits{Backoff: time.Millisecond, BackoffMax: 20 * time.Millisecond, Stall: 5 * time.Second, FileTime: 20 * time.Second},
+	}
+}
+
+func newClient(t *testing.T, config Config) *Client {
+	t.Helper()
+	c := New(config)
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+func mustRef(t *testing.T, s string) artifact.Ref {
+	t.Helper()
+	ref, err := artifact.Parse(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// wantBody checks that d is body, on disk and by its digest, and removes it.
+func wantBody(t *testing.T, d *Download, err error, body string) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	f, err := d.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != body {
+		t.Errorf("%d bytes on disk differ from the %d served", len(got), len(body))
+	}
+	sum := sha256.Sum256([]byte(body))
+	if hex.EncodeToString(sum[:]) != d.Observed.SHA256().Hex() {
+		t.Errorf("sha256 %s is not that of the body", d.Observed.SHA256())
+	}
+	if d.Observed.Size != int64(len(body)) {
+		t.Errorf("size %d, not %d", d.Observed.Size, len(body))
+	}
+	if info, err := os.Stat(d.Path()); err != nil || info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		t.Errorf("mode of the staging file: %v %v", info.Mode(), err)
+	}
+}
+
+// wantError checks the cause of err and that its text has each of parts.
+func wantError(t *testing.T, err error, cause evidence.Cause, parts ...string) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("error is %v, not an *Error", err)
+	}
+	if e.Cause != cause {
+		t.Errorf("cause %s, not %s: %v", e.Cause, cause, err)
+	}
+	for _, p := range append(parts, name(e.Ref)) {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%q does not mention %q", err, p)
+		}
+	}
+	return e
+}
+
+// hijack takes the connection over and hands it to f, which writes the reply.
+func hijack(t *testing.T, w http.ResponseWriter, f func(net.Conn)) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	f(conn)
+}
+
+// reset makes the peer see a reset in place of an orderly end.
+func reset(conn net.Conn) {
+	conn.(*tls.Conn).NetConn().(*net.TCPConn).SetLinger(0)
+	conn.(*tls.Conn).NetConn().Close()
+}
+
+func get(t *testing.T, c *Client, ref string) (*Download, error) {
+	t.Helper()
+	return c.Fetch(context.Background(), mustRef(t, ref))
+}
