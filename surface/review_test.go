@@ -115,7 +115,7 @@ func TestWarnings(t *testing.T) {
 	}
 	for _, text := range []string{
 		"Reads a file and returns its text.", "Returns the previous page of results.", "Shows the user a form.", "Ignore case when matching.",
-		"The path must be absolute.", "Deletes all files that match the pattern.", "⚠️ Deletes data 👨‍👩‍👧 #️⃣", "می‌خواهم", "क्‍ष",
+		"The path must be absolute.", "Deletes all files that match the pattern.", "⚠️ Deletes data 👨\u200d👩\u200d👧 #️⃣", "می\u200cخواهم", "क्\u200dष",
 	} {
 		if found := Warnings(mustNew(t, Listing{Instructions: text})); len(found) > 0 {
 			t.Errorf("%q: %+v", text, found)

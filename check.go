@@ -1,0 +1,155 @@
+package hallmark
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Check verifies the whole lock without starting any server and without the network:
+// how each server is declared, its files beside the lock, its files or its tree in the
+// store, this machine's approval, and drift that a guard noted.
+func Check(ctx context.Context, h *Host, dir string) (policy.Verdict, error) {
+	w, done, err := openWorkspace(ctx, h, dir, false)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	defer done()
+	var report evidence.Report
+	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		more, err := w.check(ctx, name)
+		if err != nil {
+			return policy.Verdict{}, err
+		}
+		report = append(report, more...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report), nil
+}
+
+func (w *workspace) check(ctx context.Context, name string) (evidence.Report, error) {
+	declared, ok := w.config.Servers[name]
+	entry, locked := w.lock.Server(name)
+	if !ok {
+		e := evidence.Compare(evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.ConfigFile}, evidence.Observed{})
+		e.Reason = "is locked, but no longer declared"
+		return evidence.Report{e}, nil
+	}
+	if !locked {
+		return evidence.Report{w.launchEvidence(declared, nil)}, nil
+	}
+	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, false)}
+	stored, err := w.storedEvidence(name, entry)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, stored...)
+	approval := w.approvals.Servers[name]
+	var more evidence.Report
+	if entry.Source == "npm" {
+		more, err = w.checkPackage(ctx, name, entry, approval.Runtime)
+	} else {
+		more, err = w.checkCommand(declared, entry, approval)
+	}
+	if err != nil {
+		return nil, err
+	}
+	drift, err := w.driftEvidence(name)
+	return slices.Concat(report, more, drift), err
+}
+
+// checkPackage audits every tree of this kind of machine that is in the store.
+func (w *workspace) checkPackage(ctx context.Context, name string, entry project.ServerLock, approved *project.Runtime) (evidence.Report, error) {
+	st, err := w.host.store()
+	if err != nil {
+		return nil, err
+	}
+	var report evidence.Report
+	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
+		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
+			continue
+		}
+		want := entry.Closure.Trees[key]
+		in, err := auditSlot(ctx, st, name, key, want)
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
+				Want: []digest.Digest{want}, Where: project.LockFile,
+			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
+			continue
+		}
+		report = append(report, in.report...)
+	}
+	if approved == nil {
+		return report, nil
+	}
+	p := &program{server: name}
+	defer p.close()
+	claim := evidence.Claim{
+		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
+		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
+	}
+	image, err := guard.OpenImage(approved.Path)
+	if err != nil {
+		return append(report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error())), nil
+	}
+	p.exe = image
+	p.useRuntime(image, approved.Version, approved)
+	return append(report, p.report...), nil
+}
+
+func (w *workspace) checkCommand(s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+	path := approval.Path
+	if path == "" {
+		path = w.host.Getenv("PATH")
+	}
+	p, err := w.commandProgram(s, &entry, path, approval.Runtime)
+	if p != nil {
+		defer p.close()
+	}
+	if err != nil {
+		return evidence.Report{evidence.CannotVerify(evidence.Claim{
+			Subject: entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
+			Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
+		}, evidence.Unreadable, err.Error())}, nil
+	}
+	return append(p.report, missingArtifacts(entry, p)...), nil
+}
+
+// driftEvidence is what a guard noted about name.
+func (w *workspace) driftEvidence(name string) (evidence.Report, error) {
+	note, err := w.drift(name)
+	if note == nil || err != nil {
+		return nil, err
+	}
+	var report evidence.Report
+	for _, key := range slices.Sorted(maps.Keys(note.Items)) {
+		item := note.Items[key]
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		if !item.Want.IsZero() {
+			c.Want = []digest.Digest{item.Want}
+		}
+		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
+		if item.Got.IsZero() || item.Reason == guard.Duplicate {
+			report = append(report, evidence.CannotVerify(c, evidence.Malformed, item.Reason))
+			continue
+		}
+		o.Digests = []digest.Digest{item.Got}
+		e := evidence.Compare(c, o)
+		e.Reason = item.Reason
+		report = append(report, e)
+	}
+	return report, nil
+}

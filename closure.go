@@ -1,0 +1,267 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// resolveNPM asks npm for the exact versions of name at spec and of all that it depends
+// on. npm runs no code of the packages, and uses the configuration of the user and of
+// the project.
+func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*project.Closure, error) {
+	work, err := os.MkdirTemp("", "hallmark-resolve-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	if spec == "" {
+		spec = "latest"
+	}
+	if strings.ContainsAny(spec, `:/\`) {
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name, "", fmt.Errorf("%+q is neither version nor range nor tag of the npm registry", spec))
+	}
+	manifest, err := json.Marshal(map[string]any{"name": "hallmark-closure", "private": true, "dependencies": map[string]string{name: spec}})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(work, "package.json"), manifest, 0o600); err != nil {
+		return nil, err
+	}
+	if rc, err := readFile(filepath.Join(projectDir, ".npmrc"), 1<<20); err != nil {
+		return nil, err
+	} else if rc != nil {
+		if err := os.WriteFile(filepath.Join(work, ".npmrc"), rc, 0o600); err != nil {
+			return nil, err
+		}
+	}
+	err = npm(ctx, h.Environ, work, "npm:"+name+"@"+spec, "install", "--package-lock-only", "--ignore-scripts",
+		"--omit-lockfile-registry-resolved", "--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+	if err != nil {
+		return nil, err
+	}
+	data, err := readFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	closure, err := project.ParseClosure(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
+	}
+	return closure, nil
+}
+
+// npm runs the user's npm in dir. Its messages become the error.
+func npm(ctx context.Context, env []string, dir, subject string, args ...string) error {
+	bin, err := exec.LookPath("npm")
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, subject, "install Node.js, which brings npm", err)
+	}
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Dir, cmd.Env = dir, env
+	var out tail
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var detail strings.Builder
+		for line := range strings.Lines(out.String()) {
+			fmt.Fprintf(&detail, "  npm: %s\n", surface.Escape(strings.TrimRight(line, "\r\n")))
+		}
+		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("npm %s: %w", args[0], err), Detail: detail.String()}
+	}
+	return nil
+}
+
+// tail keeps the last bytes of what is written to it.
+type tail struct{ bytes.Buffer }
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.Buffer.Write(p)
+	if extra := t.Len() - tailSize; extra > 0 {
+		t.Next(extra)
+	}
+	return len(p), nil
+}
+
+// platform is the key of an installed tree: the system, and the runtime's major version,
+// as both decide what is installed.
+func platform(rt *project.Runtime) string {
+	return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
+}
+
+// nodePlatform are node's names for this system.
+func nodePlatform() (os, cpu string) {
+	os, cpu = runtime.GOOS, runtime.GOARCH
+	if os == "windows" {
+		os = "win32"
+	}
+	switch cpu {
+	case "amd64":
+		cpu = "x64"
+	case "386":
+		cpu = "ia32"
+	}
+	return os, cpu
+}
+
+// tarballs are the packages of a closure, fetched and hashed.
+type tarballs struct {
+	dir    string
+	files  map[artifact.Ref]string // relative to dir
+	report evidence.Report
+	root   *fetch.NPMVersion
+	rootOb evidence.Observed
+}
+
+func (t *tarballs) remove() { os.RemoveAll(t.dir) }
+
+// fetchClosure fetches every package that this platform needs into dir and compares
+// each with the closure's integrity and with what its registry says. A package whose
+// integrity npm did not give gets that of the bytes. where says who gives the integrities.
+func fetchClosure(ctx context.Context, h *Host, c *project.Closure, where, dir string) (*tarballs, error) {
+	osName, cpu := nodePlatform()
+	t := &tarballs{dir: dir, files: map[artifact.Ref]string{}}
+	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
+		return nil, err
+	}
+	var all []*subject
+	for _, p := range c.Packages {
+		if p.Ref.IsZero() || !p.Fits(osName, cpu) || slices.ContainsFunc(all, func(s *subject) bool { return s.ref == p.Ref }) {
+			continue
+		}
+		s := &subject{ref: p.Ref, claims: []evidence.Claim{{
+			Subject: p.Ref.String(), Scheme: evidence.File, Authority: evidence.Lock,
+			Want: p.Integrity, Where: where,
+		}}}
+		all = append(all, s)
+	}
+	var mu sync.Mutex
+	report, err := observe(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
+		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
+		if err := moveFile(d.Path(), filepath.Join(dir, name)); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		t.files[all[i].ref] = filepath.ToSlash(name)
+		for _, x := range d.Observed.Digests {
+			if x.Algorithm() == digest.SHA512 {
+				c.SetIntegrity(all[i].ref, x)
+			}
+		}
+		if all[i].ref == c.Root {
+			t.root, t.rootOb = d.NPM, d.Observed
+		}
+		return nil
+	})
+	t.report = report
+	return t, err
+}
+
+// withSHA512 makes sure that a sha512 is computed of each tarball: npm knows no sha256
+// in a package lock.
+func withSHA512(all []*subject) []*subject {
+	for _, s := range all {
+		s.also = []digest.Algorithm{digest.SHA512}
+	}
+	return all
+}
+
+// moveFile moves a file, or copies it where it cannot be moved. What ends up there is
+// hashed again by whoever installs it.
+func moveFile(from, to string) error {
+	if os.Rename(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// installClosure lets npm unpack the tarballs of t into st, with no network, no user's
+// configuration, no scripts and no links to executables. npm checks the integrity of
+// each tarball once more.
+func installClosure(ctx context.Context, h *Host, c *project.Closure, t *tarballs, st *store.Staging) error {
+	lock, manifest, err := c.ForInstall(t.files)
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{"package-lock.json": lock, "package.json": manifest, "user.npmrc": nil, "global.npmrc": nil} {
+		if err := os.WriteFile(filepath.Join(t.dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	env := []string{"PATH=" + h.Getenv("PATH"), "HOME=" + t.dir, "USERPROFILE=" + t.dir, "TMPDIR=" + t.dir, "NO_UPDATE_NOTIFIER=1"}
+	for _, name := range []string{"SystemRoot", "ComSpec", "PATHEXT"} {
+		if v := h.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	err = npm(ctx, env, t.dir, c.Root.String(), "ci", "--ignore-scripts", "--no-bin-links", "--offline", "--install-strategy=hoisted",
+		"--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
+	if err != nil {
+		return err
+	}
+	modules := filepath.Join(t.dir, "node_modules")
+	// npm's own note of what it installed names the files that it installed from.
+	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
+}
+
+// entryScript chooses the file that starts a package: the executable that is named, the
+// only one, or the one called like the package.
+func entryScript(v *fetch.NPMVersion, bin string) (string, error) {
+	name := v.Name[strings.LastIndexByte(v.Name, '/')+1:]
+	var file string
+	switch {
+	case bin != "":
+		file = v.Bin[bin]
+	case len(v.Bin) == 1:
+		for _, only := range v.Bin {
+			file = only
+		}
+	default:
+		file = v.Bin[name]
+	}
+	if file == "" {
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "name the executable with 'npx -p PACKAGE EXECUTABLE'",
+			errors.New("has no executable to start, or several"))
+	}
+	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
+	if !filepath.IsLocal(filepath.FromSlash(clean)) {
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q lies outside the package", file))
+	}
+	return "node_modules/" + v.Name + "/" + clean, nil
+}

@@ -1,0 +1,10 @@
+// Hallmark verifies MCP servers from publish to launch.
+package main
+
+import (
+	"os"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(cli.Hallmark, os.Args[1:])) }

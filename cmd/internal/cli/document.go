@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) hashGen() *cobra.Command {
+	var write, asJSON bool
+	c := &cobra.Command{
+		Use:   "hash-gen [server.json]",
+		Short: "Hash every file of a server.json's packages and print file_hashes",
+		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
+file_hashes object. What the package's own registry says of a file is compared too.
+Nothing is published. With --write the object is put into the file instead, which
+keeps the rest of it byte for byte.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			name, data, err := readDocument(names)
+			if err != nil {
+				return err
+			}
+			doc, err := hallmark.ParseDocument(name, data)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			hashes, err := hallmark.HashGen(c.Context(), h, doc, name)
+			if err != nil {
+				return err
+			}
+			a.bars.stop()
+			err = hashes.Verdict.Err()
+			if err == nil && write {
+				err = hallmark.WriteHashes(name, data, hashes.Files)
+			}
+			object := map[string]string{}
+			for _, f := range hashes.Files {
+				object[f.Key] = f.Value
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					FileHashes map[string]string `json:"file_hashes,omitempty"`
+				}{outcomeOf(hashes.Verdict, err), object}, err)
+			}
+			if err != nil {
+				return err
+			}
+			if write {
+				fmt.Fprintf(a.stderr, "%s: %d hashes written to %s\n", a.name, len(hashes.Files), name)
+				return nil
+			}
+			return a.json(map[string]any{"file_hashes": object}, nil)
+		},
+	}
+	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
+	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
+	return c
+}
+
+func (a *app) verify() *cobra.Command {
+	var asJSON bool
+	var settings policy.Settings
+	c := &cobra.Command{
+		Use:   "verify [server.json]",
+		Short: "Recompute every hash that a server.json claims",
+		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
+fileSha256 and with what the package's own registry says. Packages that nobody
+claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
+be fetched.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			name, data, err := readDocument(names)
+			if err != nil {
+				return err
+			}
+			doc, err := hallmark.ParseDocument(name, data)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			verdict, err := hallmark.VerifyDocument(c.Context(), h, doc, name, settings)
+			if err != nil {
+				return err
+			}
+			a.bars.stop()
+			if asJSON {
+				return a.json(outcomeOf(verdict, verdict.Err()), verdict.Err())
+			}
+			return errors.Join(report(a.stdout, verdict), verdict.Err())
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
+	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
+	return c
+}
+
+func (a *app) validate() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "validate [server.json]",
+		Short: "Check the form and meaning of a server.json, without the network",
+		Args:  args(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, names []string) error {
+			name, data, err := readDocument(names)
+			if err != nil {
+				return err
+			}
+			var issues serverjson.Issues
+			doc, err := serverjson.Parse(data)
+			var invalid *serverjson.Invalid
+			switch {
+			case err == nil:
+				issues = doc.Validate()
+			case errors.As(err, &invalid):
+				issues = invalid.Issues
+			default:
+				return err
+			}
+			var failed error
+			if n := len(issues.Errors()); n > 0 {
+				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %d errors and %d warnings", n, len(issues)-n))
+			}
+			if asJSON {
+				if issues == nil {
+					issues = serverjson.Issues{}
+				}
+				return a.json(struct {
+					Valid  bool              `json:"valid"`
+					Issues serverjson.Issues `json:"issues"`
+				}{failed == nil, issues}, failed)
+			}
+			for _, issue := range issues {
+				fmt.Fprintf(a.stdout, "%s  %s\n", issue.Severity, issue)
+			}
+			if failed == nil {
+				fmt.Fprintf(a.stderr, "%s: %s is valid\n", a.name, name)
+			}
+			return failed
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
+	return c
+}
+
+func (a *app) publish() *cobra.Command {
+	var (
+		asJSON bool
+		o      hallmark.PublishOptions
+		base   string
+	)
+	c := &cobra.Command{
+		Use:   "publish [server.json]",
+		Short: "Hash the packages of a server.json and send it to a registry",
+		Long: `Fetch and hash every file that the packages of a server.json name, add file_hashes to
+what is sent, and publish it. The file itself is not edited. Hashes that it holds
+already must match. With --no-hash nothing is fetched and the document is sent as it is.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			if base == "" {
+				return usage(c, errors.New("name the registry with --registry URL"))
+			}
+			name, data, err := readDocument(names)
+			if err != nil {
+				return err
+			}
+			doc, err := hallmark.ParseDocument(name, data)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			o.Registry = &registry.Client{Base: base}
+			p, err := hallmark.Publish(c.Context(), h, doc, name, o)
+			a.bars.stop()
+			if p == nil {
+				p = &hallmark.Publication{}
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Record *registry.Envelope `json:"record,omitempty"`
+				}{outcomeOf(p.Verdict, err), p.Record}, err)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))
+			return registryEvidence(a.stdout, p.Record)
+		},
+	}
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY)")
+	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// registryEvidence prints what the registry itself recomputed, a line each.
+func registryEvidence(w io.Writer, record *registry.Envelope) error {
+	if record.Meta.Integrity == nil {
+		_, err := fmt.Fprintln(w, "the registry recomputes no hashes")
+		return err
+	}
+	var pieces []struct{ Subject, Scheme, Outcome, Where, Actual, From string }
+	if err := json.Unmarshal(record.Meta.Integrity.Evidence, &pieces); err != nil {
+		return fmt.Errorf("the registry's evidence: %w", err)
+	}
+	for _, e := range pieces {
+		line := fmt.Sprintf("%-12s  %s  %s  %s", e.Outcome, e.Subject, e.Scheme, e.Actual)
+		if e.From != "" {
+			line += "  of " + e.From
+		}
+		fmt.Fprintln(w, surface.Escape(strings.TrimRight(line, " ")))
+	}
+	return nil
+}

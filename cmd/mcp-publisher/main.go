@@ -1,0 +1,11 @@
+// Mcp-publisher hashes the packages of an MCP server and publishes it: the author's
+// commands of hallmark under the names that the registry's guide uses.
+package main
+
+import (
+	"os"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+)
+
+func main() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) }

@@ -1,0 +1,262 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// MaxFiles is how many files one document may make us fetch.
+const MaxFiles = 64
+
+// ParseDocument reads a server.json; problems come as one validation error.
+func ParseDocument(name string, data []byte) (*serverjson.Document, error) {
+	doc, err := serverjson.Parse(data)
+	if err != nil {
+		return nil, invalidDocument(name, err)
+	}
+	return doc, nil
+}
+
+func invalidDocument(name string, err error) error {
+	var invalid *serverjson.Invalid
+	if !errors.As(err, &invalid) {
+		return evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	var lines strings.Builder
+	for _, issue := range invalid.Issues.Errors() {
+		fmt.Fprintf(&lines, "  %s\n", issue)
+	}
+	n := len(invalid.Issues.Errors())
+	plural := "s"
+	if n == 1 {
+		plural = ""
+	}
+	return &evidence.Error{
+		Subject: name, Kind: evidence.Validation,
+		Err: fmt.Errorf("%d problem%s", n, plural), Detail: lines.String(),
+	}
+}
+
+// subject is one artifact of a document and what is claimed of it.
+type subject struct {
+	ref    artifact.Ref
+	claims []evidence.Claim
+	also   []digest.Algorithm // to compute besides those that the claims need
+}
+
+// subjects joins the packages of doc with its claims, by normalised Ref. Evidence that
+// needs no bytes, such as of a malformed digest, comes in the report. With packages
+// false only what is claimed is returned.
+func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject, evidence.Report, error) {
+	claims, report := doc.Claims(where)
+	var all []*subject
+	find := func(ref artifact.Ref) *subject {
+		i := slices.IndexFunc(all, func(s *subject) bool { return s.ref.Normal() == ref.Normal() })
+		if i < 0 {
+			all = append(all, &subject{ref: ref})
+			i = len(all) - 1
+		}
+		return all[i]
+	}
+	for _, c := range claims {
+		ref, err := artifact.Parse(c.Subject)
+		if err != nil {
+			return nil, nil, evidence.Errorf(evidence.Validation, where, "", err)
+		}
+		s := find(ref)
+		s.claims = append(s.claims, c)
+	}
+	if packages {
+		for _, p := range doc.Packages {
+			ref, err := p.Ref()
+			if err != nil {
+				return nil, nil, evidence.Errorf(evidence.Validation, where, "", err)
+			}
+			find(ref)
+		}
+	}
+	if len(all) > MaxFiles {
+		return nil, nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(all), MaxFiles))
+	}
+	return all, report, nil
+}
+
+// observe fetches every subject, compares it with all that is claimed of it and by its
+// own registry, and returns the evidence in the order of the subjects. An error means
+// that this machine failed; what the outside did is in the report. use, if not nil, is
+// given each download before it is removed, one at a time for each subject.
+func observe(ctx context.Context, f *fetch.Client, all []*subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
+	reports := make([]evidence.Report, len(all))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(fetch.DefaultLimits().Parallel)
+	for i, s := range all {
+		group.Go(func() (err error) {
+			reports[i], err = s.observe(ctx, f, func(d *fetch.Download) error {
+				if use == nil {
+					return nil
+				}
+				return use(i, d)
+			})
+			return err
+		})
+	}
+	err := group.Wait()
+	return slices.Concat(reports...), err
+}
+
+func (s *subject) observe(ctx context.Context, f *fetch.Client, use func(*fetch.Download) error) (evidence.Report, error) {
+	algorithms := slices.Clone(s.also)
+	for _, c := range s.claims {
+		for _, d := range c.Want {
+			algorithms = append(algorithms, d.Algorithm())
+		}
+	}
+	d, err := f.Fetch(ctx, s.ref, algorithms...)
+	if err != nil {
+		return s.unfetched(ctx, err)
+	}
+	defer d.Close()
+	var report evidence.Report
+	claims := s.claims
+	if len(claims) == 0 {
+		claims = []evidence.Claim{{Subject: s.ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}}
+	}
+	for _, c := range claims {
+		report = append(report, evidence.Compare(c, d.Observed))
+	}
+	report = append(report, registryEvidence(d)...)
+	return report, use(d)
+}
+
+// registryEvidence compares a download with what its own registry says of it.
+func registryEvidence(d *fetch.Download) evidence.Report {
+	var report evidence.Report
+	for _, c := range d.Claims {
+		report = append(report, evidence.Compare(c, d.Observed))
+	}
+	report = append(report, d.Unverifiable...)
+	if len(report) == 0 {
+		report = evidence.Report{evidence.Compare(
+			evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Registry}, d.Observed)}
+	}
+	return report
+}
+
+// unfetched is the evidence of a subject whose bytes could not be had.
+func (s *subject) unfetched(ctx context.Context, err error) (evidence.Report, error) {
+	var outside *fetch.Error
+	if !errors.As(err, &outside) {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	claims := s.claims
+	if len(claims) == 0 {
+		claims = []evidence.Claim{{Subject: s.ref.String(), Scheme: evidence.File, Authority: evidence.Registry}}
+	}
+	var report evidence.Report
+	for _, c := range claims {
+		report = append(report, evidence.CannotVerify(c, outside.Cause, reason(outside)))
+	}
+	return report, nil
+}
+
+// reason is what a fetch error says beside the subject, which evidence names itself.
+func reason(e *fetch.Error) string {
+	text := e.Err.Error()
+	if e.URL != "" && !strings.Contains(text, e.URL) {
+		text = e.URL + ": " + text
+	}
+	return text
+}
+
+// Hashes is what [HashGen] found.
+type Hashes struct {
+	Files   []serverjson.FileHash // sorted by key; Pointer is empty
+	Verdict policy.Verdict
+}
+
+// HashGen fetches every file of the document's packages and hashes it. Claims that the
+// document holds already are not looked at. If the verdict refuses there are no hashes.
+func HashGen(ctx context.Context, h *Host, doc *serverjson.Document, where string) (*Hashes, error) {
+	if err := doc.Validate().Err(); err != nil {
+		return nil, invalidDocument(where, err)
+	}
+	all, _, err := subjects(&serverjson.Document{Packages: doc.Packages}, where, true)
+	if err != nil {
+		return nil, err
+	}
+	files := make([]serverjson.FileHash, len(all))
+	report, err := observe(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+		files[i] = serverjson.FileHash{Key: d.Ref.String(), Ref: d.Ref, Value: d.Observed.SHA256().String()}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// That the publisher claims nothing yet is the reason for hashing, no finding.
+	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Authority == evidence.Publisher })
+	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
+	if out.Verdict.Allowed() {
+		slices.SortFunc(files, func(a, b serverjson.FileHash) int { return cmp.Compare(a.Key, b.Key) })
+		out.Files = files
+	}
+	return out, nil
+}
+
+// WriteHashes puts hashes into the document at path, which held raw, and keeps the rest
+// of the file byte for byte.
+func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash) error {
+	data, err := serverjson.SetFileHashes(raw, hashes)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(path, data, st.Mode().Perm())
+}
+
+// VerifyDocument recomputes every claim of the document and of the package registries,
+// and names the packages that nobody claims.
+func VerifyDocument(ctx context.Context, h *Host, doc *serverjson.Document, where string, s policy.Settings) (policy.Verdict, error) {
+	if err := doc.Validate().Err(); err != nil {
+		return policy.Verdict{}, invalidDocument(where, err)
+	}
+	all, report, err := subjects(doc, where, true)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	more, err := observe(ctx, h.Fetch, all, nil)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	return policy.Judge(policy.Verify, s, append(report, more...)), nil
+}
+
+// readAll reads r, which must end within limit bytes.
+func readAll(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %s bytes", evidence.Group(limit))
+	}
+	return data, err
+}

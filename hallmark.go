@@ -1,0 +1,101 @@
+// Package hallmark holds Hallmark's flows: what its commands do, without flags and
+// printing. Each flow gathers claims, observes bytes through an edge, has package
+// policy judge the evidence, and acts only on what was admitted.
+//
+//	document.go  hash-gen, verify: the files that a server.json names
+//	publish.go   publish, at the author's side
+//	serve.go     the registry's side
+//	pin.go       lock a server of hallmark.toml
+//	closure.go   resolve and install a package with its dependencies
+//	launch.go    run a locked server under guard
+//	review.go    approve what changed
+//	check.go     verify the lock without running anything
+package hallmark
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+)
+
+// Host is the machine and user for whom flows act. Commands fill it; flows read no
+// environment of their own.
+type Host struct {
+	Places  Places
+	Fetch   *fetch.Client
+	Environ []string // "NAME=value", as os.Environ gives it
+	Getenv  func(name string) string
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Places are the directories that Hallmark keeps files in.
+type Places struct {
+	Cache string // what can be fetched again: the store
+	State string // what must survive a cleaned cache: approvals, drift, journals
+}
+
+// FindPlaces chooses the places: below $HALLMARK_HOME if that is set, else the user's
+// cache and state directories by the platform's convention.
+func FindPlaces(getenv func(string) string) (Places, error) {
+	if home := getenv("HALLMARK_HOME"); home != "" {
+		home, err := filepath.Abs(home)
+		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Places{}, noHome(err)
+	}
+	state := getenv("XDG_STATE_HOME")
+	switch {
+	case state != "" && filepath.IsAbs(state):
+	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
+		if state, err = os.UserConfigDir(); err != nil {
+			return Places{}, noHome(err)
+		}
+	default:
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return Places{}, noHome(err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark")}, nil
+}
+
+func noHome(err error) error {
+	return evidence.Errorf(evidence.Operation, "", "set HALLMARK_HOME to a directory of your own", err)
+}
+
+// store opens the audited store.
+func (h *Host) store() (*store.Store, error) {
+	return store.Open(filepath.Join(h.Places.Cache, "store"))
+}
+
+// readFile reads a file of at most limit bytes; a missing one gives nil.
+func readFile(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := readAll(f, limit)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	return data, nil
+}

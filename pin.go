@@ -1,0 +1,403 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// PinOptions say how to pin.
+type PinOptions struct {
+	Settings policy.Settings
+	// Confirm shows what would be locked and asks for consent.
+	Confirm func(*Pinned) (bool, error)
+}
+
+// Pinned is what [Pin] found out about one server.
+type Pinned struct {
+	Name    string
+	Entry   project.ServerLock
+	Before  *project.ServerLock // the entry that is replaced, or nil
+	Verdict policy.Verdict      // of everything but the consent
+	Surface *surface.Surface
+	Changes []surface.Change // since Before
+	Scripts []string         // packages whose install scripts were not run
+	Written bool
+}
+
+// Pin locks the named servers of the project in dir, or all that it declares. For each
+// it resolves the exact artifacts, fetches and hashes them, compares them with all that
+// is claimed of them, starts the server to see its surface, and asks for consent. Then
+// lock, surfaces, closures and this machine's approval are written together, or nothing.
+func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions) ([]*Pinned, error) {
+	w, done, err := openWorkspace(ctx, h, dir, true)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(w.config.Servers))
+	}
+	var (
+		all   []*Pinned
+		files []durable.File
+	)
+	for _, name := range names {
+		declared, err := w.server(name)
+		if err != nil {
+			return all, err
+		}
+		p := &pinning{w: w, o: o, declared: declared, path: h.Getenv("PATH")}
+		more, err := p.pin(ctx)
+		if p.out.Name != "" {
+			all = append(all, &p.out)
+		}
+		if err != nil {
+			return all, err
+		}
+		files = append(files, more...)
+	}
+	if len(files) == 0 {
+		return all, nil
+	}
+	lock, err := w.lock.Encode()
+	if err != nil {
+		return all, err
+	}
+	approvals, err := w.approvals.Encode()
+	if err != nil {
+		return all, err
+	}
+	files = append(files,
+		durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644},
+		durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600})
+	if err := w.replace(ctx, files); err != nil {
+		return all, err
+	}
+	for _, p := range all {
+		p.Written = true
+	}
+	return all, nil
+}
+
+// pinning is one server on its way into the lock.
+type pinning struct {
+	w        *workspace
+	o        PinOptions
+	declared project.Server
+	path     string
+	out      Pinned
+	report   evidence.Report
+	closure  []byte // to be stored, for a package
+}
+
+// judge admits what was gathered so far, together with more.
+func (p *pinning) judge(more evidence.Report) (policy.Admitted, error) {
+	v := policy.Judge(policy.Pin, p.o.Settings, append(slices.Clone(p.report), more...))
+	p.out.Verdict = v
+	return v.Admitted(), v.Err()
+}
+
+func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
+	name := p.declared.Name
+	p.out.Name = name
+	if before, ok := p.w.lock.Server(name); ok {
+		p.out.Before = &before
+	}
+	entry := &p.out.Entry
+	entry.Launch = p.declared.Launch()
+	prog, err := p.prepare(ctx)
+	if prog != nil {
+		defer prog.close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.report = append(p.report, prog.report...)
+	entry.Artifacts, entry.Ref = prog.artifacts, prog.own
+	adm, err := p.judge(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.capture(ctx, prog, adm); err != nil {
+		return nil, err
+	}
+	s := p.out.Surface
+	entry.Surface, entry.APISurface = s.Digest(), s.APISurface()
+	entry.SurfaceItems = map[string]digest.Digest{}
+	for _, item := range s.Items() {
+		entry.SurfaceItems[item.Key()] = item.Digest
+	}
+	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile}
+	if b := p.out.Before; b != nil {
+		claim.Want = []digest.Digest{b.Surface}
+		p.out.Changes = p.w.changes(name, s)
+	}
+	p.report = append(p.report, evidence.Compare(claim, evidence.Observed{
+		Digests: []digest.Digest{s.Digest()}, Size: int64(len(s.Canonical())), From: "the server's answers",
+	}))
+	if _, err := p.judge(nil); err != nil {
+		return nil, err
+	}
+	entry.ApprovedAt = p.w.host.Now().UTC()
+	consent := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
+	if ok, err := p.o.Confirm(&p.out); err != nil {
+		return nil, err
+	} else if ok {
+		consent.Want, consent.Where = []digest.Digest{s.Digest()}, "the person at this machine"
+	}
+	adm, err = p.judge(evidence.Report{evidence.Compare(consent, evidence.Observed{
+		Digests: []digest.Digest{s.Digest()}, From: "the surface to approve",
+	})})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.w.lock.Add(adm, name, *entry); err != nil {
+		return nil, err
+	}
+	p.w.approvals.Servers[name] = project.Approval{
+		Entry: entry.Approvable(), Path: p.path, Runtime: prog.runtime, At: entry.ApprovedAt,
+	}
+	files = append(files,
+		durable.File{Path: p.w.surfacePath(name), Data: s.Indented(), Perm: 0o644},
+		durable.File{Path: p.w.driftPath(name), Remove: true})
+	if p.closure == nil {
+		return append(files, durable.File{Path: p.w.closurePath(name), Remove: true}), nil
+	}
+	return append(files, durable.File{Path: p.w.closurePath(name), Data: p.closure, Perm: 0o644}), nil
+}
+
+// prepare makes the server startable from verified bytes.
+func (p *pinning) prepare(ctx context.Context) (*program, error) {
+	s := p.declared
+	if s.Record != "" {
+		r, err := p.w.recordNamed(ctx, s.Record)
+		if err != nil {
+			return nil, err
+		}
+		ref, args, variables, err := r.npmPackage()
+		if err != nil {
+			return nil, err
+		}
+		p.out.Entry.Record = &r.lock
+		p.report = append(p.report, r.report...)
+		return p.prepareNPM(ctx, r, ref.Name(), ref.Version(), "", append(args, s.Arguments...), union(s.Variables, variables))
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	if t.Launcher != "npx" || t.Opaque != "" {
+		p.out.Entry.Source = "command"
+		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
+		return p.w.commandProgram(s, nil, p.path, nil)
+	}
+	// What npx itself is does not matter: it is never run.
+	pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: t.Package, Where: project.ConfigFile}
+	found := ""
+	if t.Exact() {
+		found = t.Package
+	}
+	e := evidence.Fact(pinned, found)
+	if found == "" {
+		e.Reason = "the version is the newest that npm finds now; write it into " + project.ConfigFile
+	}
+	p.report = append(p.report, e)
+	return p.prepareNPM(ctx, nil, t.Name, t.Spec, t.Bin, t.Args, s.Variables)
+}
+
+func union(a, b []string) []string {
+	out := slices.Clone(a)
+	for _, x := range b {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// prepareNPM resolves, fetches and installs a package. r is the record that names it,
+// or nil: then the registry is asked for one.
+func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin string, args, variables []string) (*program, error) {
+	closure, err := resolveNPM(ctx, p.w.host, p.w.dir, name, spec)
+	if err != nil {
+		return nil, err
+	}
+	entry := &p.out.Entry
+	entry.Source = "npm"
+	entry.Arguments, entry.Variables = nonNil(args), nonNil(variables)
+	for _, c := range closure.Packages {
+		if c.Scripts && !c.Ref.IsZero() {
+			p.out.Scripts = append(p.out.Scripts, c.Ref.String())
+		}
+	}
+	prog, err := p.w.nodeProgram(ctx, p.declared.Name, p.path, nil)
+	if err != nil {
+		return prog, err
+	}
+	st, err := p.w.host.store()
+	if err != nil {
+		return prog, err
+	}
+	var tarball evidence.Observed
+	in := installation{
+		server: p.declared.Name, platform: platform(prog.runtime), closure: closure, where: "npm's resolution",
+		fetched: func(t *tarballs) (more evidence.Report, err error) {
+			if t.root == nil {
+				return nil, nil // could not be fetched, which its evidence says
+			}
+			tarball = t.rootOb
+			if entry.Entry, err = entryScript(t.root, bin); err != nil {
+				return nil, err
+			}
+			if r == nil {
+				if r, err = p.w.recordOf(ctx, closure.Root, t.root.MCPName); err != nil {
+					return nil, err
+				}
+				if r != nil {
+					entry.Record = &r.lock
+					more = append(more, r.report...)
+				}
+			}
+			more = append(more, r.about(closure.Root, tarball)...)
+			more = append(more, p.sameVersion(closure.Root, tarball)...)
+			stored, err := p.encode(closure)
+			return append(more, stored), err
+		},
+	}
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+		in.want = old.Closure.Trees[in.platform]
+	}
+	done, err := p.w.install(ctx, st, in, p.judge)
+	if done != nil {
+		p.report = append(p.report, done.report...)
+	}
+	if err != nil {
+		return prog, err
+	}
+	trees := map[string]digest.Digest{}
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+		maps.Copy(trees, old.Closure.Trees)
+	}
+	trees[in.platform] = done.slot.Digest
+	entry.Closure = &project.ClosureLock{Engine: "npm", Lock: digest.FromBytes(p.closure), Trees: trees}
+	prog.onSlot(done.slot, entry.Entry, entry.Arguments, entry.Variables)
+	prog.own = closure.Root.String()
+	prog.artifacts = map[string]digest.Digest{prog.own: tarball.SHA256()}
+	return prog, nil
+}
+
+func nonNil(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// sameVersion compares a tarball with the one that the lock has for the same version:
+// a version's bytes never change.
+func (p *pinning) sameVersion(ref artifact.Ref, o evidence.Observed) evidence.Report {
+	if p.out.Before == nil {
+		return nil
+	}
+	want, ok := p.out.Before.Artifacts[ref.String()]
+	if !ok {
+		return nil
+	}
+	return evidence.Report{evidence.Compare(evidence.Claim{
+		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+	}, o)}
+}
+
+// encode fixes the closure's stored form and adds it to what is judged. Nobody claims
+// anything of it: dependencies may move between two pins, and are shown for consent.
+func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
+	p.closure, err = c.Encode()
+	return evidence.Compare(
+		evidence.Claim{Subject: project.ClosureSubject(p.declared.Name), Scheme: evidence.File, Authority: evidence.Lock},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)), From: "npm's resolution"},
+	), err
+}
+
+func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
+	data, err := c.Encode()
+	if err != nil {
+		return false
+	}
+	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{locked}}, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}})
+	return e.Outcome == evidence.Match
+}
+
+// capture starts the server twice, as a client without capabilities and as one with
+// all, and joins what the two were shown.
+func (p *pinning) capture(ctx context.Context, prog *program, adm policy.Admitted) error {
+	var seen *surface.Surface
+	for _, capabilities := range []string{`{}`, allCapabilities} {
+		process, err := prog.start(ctx, p.w.host, adm, nil)
+		if err != nil {
+			return evidence.Errorf(evidence.ClassOf(err), p.declared.Name, "", err)
+		}
+		listing, _, err := guard.Capture(ctx, process, []byte(capabilities), captureVersion, p.declared.Excluded())
+		process.Kill()
+		if err != nil {
+			return &evidence.Error{
+				Subject: p.declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
+				Hint: "variables that it needs must be set and declared; a kind that it cannot list is left out with surface_kinds",
+			}
+		}
+		s, err := surface.New(listing)
+		if err != nil {
+			return evidence.Errorf(evidence.Validation, p.declared.Name, "", fmt.Errorf("its surface has no canonical form: %w", err))
+		}
+		if seen == nil {
+			seen = s
+			continue
+		}
+		if seen, err = surface.Union(seen, s); err != nil {
+			return evidence.Errorf(evidence.Drift, p.declared.Name, "a surface that differs at each start cannot be pinned",
+				errors.Join(errors.New("two starts showed different items"), err))
+		}
+	}
+	p.out.Surface = seen
+	return nil
+}
+
+// captureVersion is the protocol version that a surface is captured under.
+const captureVersion = "2025-11-25"
+
+// allCapabilities is what a client that can do everything declares.
+const allCapabilities = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
+
+// changes are the differences between the locked surface of name and s. A stored
+// surface that cannot be read shows none; 'check' reports it.
+func (w *workspace) changes(name string, s *surface.Surface) []surface.Change {
+	old := w.lockedSurface(name)
+	if old == nil {
+		return nil
+	}
+	return surface.Diff(old, s)
+}
+
+func (w *workspace) lockedSurface(name string) *surface.Surface {
+	data, err := readFile(w.surfacePath(name), maxSurface)
+	if err != nil || data == nil {
+		return nil
+	}
+	s, err := surface.Read(data)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+// maxSurface bounds a file of hallmark.surfaces, in bytes.
+const maxSurface = 256 << 20

@@ -1,0 +1,271 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// program is a server that can be started: the open images, their evidence and the
+// command line. Its images stay open until close.
+type program struct {
+	server    string
+	exe       *guard.Image
+	interp    *guard.Image // of a script
+	args      []string     // argv
+	path      string       // PATH that it was found through and gets
+	variables []string
+	report    evidence.Report
+	subjects  []guard.Subject
+	artifacts map[string]digest.Digest // of the project's own files: what a lock records
+	own       string                   // the key in artifacts of what the server itself is
+	runtime   *project.Runtime         // of this machine, if one is used
+}
+
+func (p *program) close() {
+	for _, m := range []*guard.Image{p.exe, p.interp} {
+		if m != nil {
+			m.Close()
+		}
+	}
+}
+
+// judged adds a subject with its evidence.
+func (p *program) judged(c evidence.Claim, o evidence.Observed) {
+	p.report = append(p.report, evidence.Compare(c, o))
+	p.subjects = append(p.subjects, guard.Subject{Name: c.Subject, Digest: o.SHA256()})
+}
+
+// artifact adds a file that the lock records, with what the lock says of it.
+func (p *program) artifact(key string, o evidence.Observed, locked *project.ServerLock) {
+	c := evidence.Claim{Subject: key, Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile}
+	if locked != nil {
+		if d, ok := locked.Artifacts[key]; ok {
+			c.Want = []digest.Digest{d}
+		}
+	}
+	p.judged(c, o)
+	if p.artifacts == nil {
+		p.artifacts = map[string]digest.Digest{}
+	}
+	p.artifacts[key] = o.SHA256()
+}
+
+// useRuntime makes m, found at path, the interpreter of this machine and compares it
+// with the one that was approved.
+func (p *program) useRuntime(m *guard.Image, version string, approved *project.Runtime) {
+	p.runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
+	c := evidence.Claim{
+		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
+		Where: "what was approved on this machine",
+	}
+	if approved != nil { // whatever its path: a link may lead elsewhere now
+		c.Want = []digest.Digest{approved.Digest}
+	}
+	p.judged(c, m.Observed())
+}
+
+// commandProgram opens what a declared command line runs. locked and approved may be nil.
+func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program, err error) {
+	target := launcher.Parse(s.Command, s.Arguments)
+	p = &program{server: s.Name, path: path, variables: s.Variables}
+	defer func() {
+		if err != nil {
+			p.close()
+		}
+	}()
+	if target.Opaque != "" {
+		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
+	}
+	found, err := w.find(s.Command, path)
+	if err != nil {
+		return p, err
+	}
+	if p.exe, err = guard.OpenImage(found); err != nil {
+		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	p.args = append([]string{s.Command}, s.Arguments...)
+	inside, key := w.key(found, s.Command)
+	if name, _, script := p.exe.Interpreter(); script {
+		if target.File != "" {
+			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command'",
+				fmt.Errorf("%s is a script that starts another interpreter", found))
+		}
+		if err := p.openInterpreter(w, name, approved); err != nil {
+			return p, err
+		}
+	}
+	switch {
+	case target.File == "":
+		p.own = key
+		p.artifact(key, p.exe.Observed(), locked)
+	default:
+		if inside {
+			p.artifact(key, p.exe.Observed(), locked)
+		} else {
+			p.useRuntime(p.exe, "", approved)
+		}
+		file := target.File
+		if !filepath.IsAbs(file) {
+			file = w.path(file)
+		}
+		o, err := hashFile(file)
+		if err != nil {
+			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		}
+		_, p.own = w.key(file, target.File)
+		p.artifact(p.own, o, locked)
+	}
+	return p, w.verifyBlock(p, s, found)
+}
+
+func (p *program) openInterpreter(w *workspace, name string, approved *project.Runtime) error {
+	found, err := w.find(name, p.path)
+	if err != nil {
+		return err
+	}
+	if p.interp, err = guard.OpenImage(found); err != nil {
+		return evidence.Errorf(evidence.Operation, p.server, "", err)
+	}
+	p.useRuntime(p.interp, "", approved)
+	return nil
+}
+
+// key names a file in the lock: a file: Ref if it lies in the project, else the name
+// under which it was declared, as its place differs between machines.
+func (w *workspace) key(file, declared string) (inside bool, key string) {
+	if rel, err := filepath.Rel(w.dir, file); err == nil && filepath.IsLocal(rel) {
+		if ref, err := artifact.NewFile(filepath.ToSlash(rel)); err == nil {
+			return true, ref.String()
+		}
+	}
+	return false, "command:" + declared
+}
+
+// find resolves a command: with a separator relative to the project, else through path.
+func (w *workspace) find(command, path string) (string, error) {
+	if strings.ContainsRune(command, '/') || strings.ContainsRune(command, filepath.Separator) {
+		if filepath.IsAbs(command) {
+			return command, nil
+		}
+		return w.path(filepath.FromSlash(command)), nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // a relative entry would make what runs depend on where it is run
+		}
+		// An absolute name is checked alone, with the suffixes of this system.
+		if found, err := exec.LookPath(filepath.Join(dir, command)); err == nil {
+			return found, nil
+		}
+	}
+	return "", evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", command), "", errors.New("not found in PATH"))
+}
+
+// verifyBlock adds the evidence of a verify block. found is the executable.
+func (w *workspace) verifyBlock(p *program, s project.Server, found string) error {
+	where := fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)
+	claim := evidence.Claim{Subject: found, Scheme: evidence.File, Authority: evidence.Verify, Where: where}
+	switch {
+	case s.Verify == nil:
+		return nil
+	case s.Verify.Type == project.VerifyNone:
+		p.report = append(p.report, evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason))
+		return nil
+	}
+	for _, c := range s.Verify.Claims {
+		file := found
+		if c.Path != "" {
+			file = c.Path
+			if !filepath.IsAbs(file) {
+				file = w.path(filepath.FromSlash(file))
+			}
+		}
+		claim.Subject, claim.Want = file, []digest.Digest{c.Want}
+		o, err := hashFile(file, c.Want.Algorithm())
+		if err != nil {
+			p.report = append(p.report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
+			continue
+		}
+		p.report = append(p.report, evidence.Compare(claim, o))
+	}
+	return nil
+}
+
+// hashFile hashes a regular file under sha256 and algs.
+func hashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return evidence.Observed{}, err
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return evidence.Observed{}, errors.Join(err, &fs.PathError{Op: "hash", Path: name, Err: errors.New("not a regular file")})
+	}
+	h := digest.NewHasher(append([]digest.Algorithm{digest.SHA256}, algs...)...)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, digest.BufferSize)); err != nil {
+		return evidence.Observed{}, err
+	}
+	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
+}
+
+// loaders are variables that make a program load other code than its own. They are
+// never passed: what they name would run unverified.
+var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT",
+	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "BASH_ENV", "ENV", "GCONV_PATH"}
+
+func changesLoading(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains(loaders, upper) || strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
+}
+
+// passed are the variables that every server gets.
+func passed() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "LANG"}
+	}
+	return []string{"HOME", "USER", "LANG", "TMPDIR"}
+}
+
+// environment is all that the server gets: the common variables, PATH as it was fixed,
+// and those that are declared.
+func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
+	env := []string{"PATH=" + p.path}
+	for _, name := range append(passed(), p.variables...) {
+		if changesLoading(name) || strings.EqualFold(name, "PATH") {
+			return nil, evidence.Errorf(evidence.Refused, p.server, "remove it from 'variables'",
+				fmt.Errorf("the variable %s changes what code is loaded", name))
+		}
+		if slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			env = append(env, name+"="+getenv(name))
+		}
+	}
+	return env, nil
+}
+
+// start runs the program, if adm permits all of it.
+func (p *program) start(ctx context.Context, h *Host, adm policy.Admitted, more []string) (*guard.Process, error) {
+	env, err := p.environment(h.Getenv, h.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return guard.Exec(ctx, adm, p.subjects, guard.Command{
+		Name: p.server, Exe: p.exe, Interpreter: p.interp, Args: append(slices.Clone(p.args), more...), Env: env,
+	})
+}

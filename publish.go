@@ -1,0 +1,120 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Publication is what [Publish] sent and what the registry answered.
+type Publication struct {
+	Verdict  policy.Verdict // of the author's side; empty with NoHash
+	Document []byte         // as sent
+	Record   *registry.Envelope
+}
+
+// PublishOptions change what [Publish] does.
+type PublishOptions struct {
+	Registry *registry.Client
+	Token    string
+	NoHash   bool // fetch nothing and send the document unchanged
+}
+
+// Publish hashes the document's packages, compares them with the hashes that it holds
+// already, adds those that are missing and sends it. The file is not edited. Nothing is
+// sent if a hash of the document does not match.
+func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where string, o PublishOptions) (*Publication, error) {
+	if err := doc.ValidateForPublish().Err(); err != nil {
+		return nil, invalidDocument(where, err)
+	}
+	p := &Publication{Document: doc.Raw}
+	if !o.NoHash {
+		all, report, err := subjects(doc, where, true)
+		if err != nil {
+			return nil, err
+		}
+		hashes := slices.Clone(doc.FileHashes)
+		missing := make([]serverjson.FileHash, len(all))
+		more, err := observe(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+			if !listed(doc, all[i]) {
+				missing[i] = serverjson.FileHash{Key: d.Ref.String(), Value: d.Observed.SHA256().String()}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
+		if err := p.Verdict.Err(); err != nil {
+			return p, err
+		}
+		for _, m := range missing {
+			if m.Key != "" {
+				hashes = append(hashes, m)
+			}
+		}
+		if len(hashes) > len(doc.FileHashes) {
+			if p.Document, err = serverjson.SetFileHashes(doc.Raw, hashes); err != nil {
+				return nil, evidence.Errorf(evidence.Validation, where, "", err)
+			}
+		}
+	}
+	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
+	if err != nil {
+		return p, refusedByRegistry(doc.Name+"@"+doc.Version, err)
+	}
+	p.Record = record
+	return p, nil
+}
+
+// listed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
+func listed(doc *serverjson.Document, s *subject) bool {
+	return slices.ContainsFunc(doc.FileHashes, func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.ref.Normal() })
+}
+
+// refusedByRegistry gives the registry's answer a class of its own: its hash failures
+// are integrity, its opinion on the document is validation, its rules are policy.
+func refusedByRegistry(subject string, err error) error {
+	var p *registry.Problem
+	if !errors.As(err, &p) {
+		return evidence.Errorf(evidence.ClassOf(err), subject, "", err)
+	}
+	e := &evidence.Error{Subject: subject, Err: p}
+	switch {
+	case p.Status == http.StatusUnprocessableEntity && p.Failure == registry.HashFailed:
+		e.Kind = evidence.Operation
+		var lines strings.Builder
+		for _, id := range slices.Sorted(maps.Keys(p.Details)) {
+			f := p.Details[id]
+			if f.Status == registry.HashMismatch {
+				e.Kind = evidence.Integrity
+			}
+			fmt.Fprintf(&lines, "  %s: %s\n    expected %s\n    actual   %s\n", surface.Escape(id), surface.Escape(string(f.Status)),
+				surface.Escape(f.Expected), surface.Escape(cmp.Or(f.Actual, f.Reason, "not computed")))
+		}
+		e.Detail = lines.String()
+		e.Err = fmt.Errorf("the registry refused it: %s", surface.Escape(p.Detail))
+		e.Hint = "the file changed after hashing, or was hashed elsewhere; run 'hallmark verify' and compare"
+	case p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest:
+		e.Kind = evidence.Validation
+	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:
+		e.Kind, e.Hint = evidence.Refused, "the registry wants a token that permits this name"
+	case p.Status == http.StatusConflict:
+		e.Kind, e.Hint = evidence.Refused, "a published version never changes; give the document a new version"
+	default:
+		e.Kind = evidence.Operation
+	}
+	return e
+}

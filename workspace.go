@@ -1,0 +1,177 @@
+package hallmark
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// workspace is a project on this machine: its files, and what the state directory
+// holds about it.
+type workspace struct {
+	host      *Host
+	dir       string // absolute, all links resolved
+	state     string // this project's directory in the state directory
+	config    *project.Config
+	lock      *project.Lock
+	approvals *project.Approvals
+	release   func() // lets writers in again
+}
+
+// openWorkspace reads the project in dir, whose files nobody changes until done or
+// w.release is called. With write the project stays locked against other writers until
+// done. A change that was interrupted is finished first, so that the files read belong
+// together.
+//
+// There are two locks, because a writer works for minutes and changes files for
+// milliseconds: "writer" is held by whoever is going to change the project, "files" by
+// whoever reads its files or replaces them.
+func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *workspace, done func(), err error) {
+	w = &workspace{host: h, release: func() {}}
+	if w.dir, err = filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	if w.dir, err = filepath.EvalSymlinks(w.dir); err != nil {
+		return nil, nil, err
+	}
+	sum := sha256.Sum256([]byte(w.dir))
+	w.state = filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
+	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, &evidence.Error{
+			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
+			Hint: "declare servers in " + project.ConfigFile + ", or name the project's directory with --project",
+		}
+	}
+	done = func() { w.release() }
+	if err := os.MkdirAll(w.state, 0o700); err != nil {
+		if write || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+			return nil, nil, err
+		}
+		return w, done, w.read() // nobody on this machine can write here either
+	}
+	if write {
+		unlock, err := durable.Lock(ctx, filepath.Join(w.state, "writer"), "another change of "+w.dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		done = func() { w.release(); unlock() }
+	}
+	if err := w.hold(ctx); err != nil {
+		done()
+		return nil, nil, err
+	}
+	if err := w.read(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	if write {
+		w.release()
+	}
+	return w, done, nil
+}
+
+// hold keeps the project's files as they are until w.release.
+func (w *workspace) hold(ctx context.Context) error {
+	unlock, err := durable.Lock(ctx, filepath.Join(w.state, "files"), "the files of "+w.dir)
+	if err != nil {
+		return err
+	}
+	w.release = sync.OnceFunc(unlock)
+	_, err = durable.Recover(w.journal())
+	return err
+}
+
+// replace changes several files of the project and of its state, all or none.
+func (w *workspace) replace(ctx context.Context, files []durable.File) error {
+	if err := w.hold(ctx); err != nil {
+		return err
+	}
+	defer w.release()
+	for _, f := range files {
+		if f.Remove {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
+			return err
+		}
+	}
+	return durable.Replace(w.journal(), files)
+}
+
+func (w *workspace) path(names ...string) string {
+	return filepath.Join(append([]string{w.dir}, names...)...)
+}
+func (w *workspace) journal() string           { return filepath.Join(w.state, "journal") }
+func (w *workspace) approvalsPath() string     { return filepath.Join(w.state, "approvals.json") }
+func (w *workspace) driftPath(n string) string { return filepath.Join(w.state, "drift-"+n+".json") }
+func (w *workspace) surfacePath(n string) string {
+	return w.path(project.SurfacesDir, n+".json")
+}
+func (w *workspace) closurePath(n string) string {
+	return w.path(project.ClosuresDir, n+".json")
+}
+
+func (w *workspace) read() error {
+	data, err := readFile(w.path(project.ConfigFile), project.MaxConfig)
+	if err != nil {
+		return err
+	}
+	if w.config, err = project.ParseConfig(data); err != nil {
+		return err
+	}
+	w.lock = &project.Lock{}
+	if data, err = readFile(w.path(project.LockFile), project.MaxLock); err != nil {
+		return err
+	}
+	if data != nil {
+		if w.lock, err = project.ParseLock(data); err != nil {
+			return err
+		}
+	}
+	if data, err = readFile(w.approvalsPath(), project.MaxApprovals); err != nil {
+		return err
+	}
+	if w.approvals, err = project.ParseApprovals(data, w.dir); err != nil {
+		return &evidence.Error{
+			Subject: w.approvalsPath(), Kind: evidence.Validation, Err: err,
+			Hint: "remove the file and approve the servers again with 'hallmark review'",
+		}
+	}
+	return nil
+}
+
+// server finds the declaration of name.
+func (w *workspace) server(name string) (project.Server, error) {
+	s, ok := w.config.Servers[name]
+	if !ok {
+		return s, &evidence.Error{
+			Subject: fmt.Sprintf("%+q", name), Kind: evidence.Validation,
+			Err: errors.New("no such server in " + project.ConfigFile),
+		}
+	}
+	return s, nil
+}
+
+// drift is what a guard noted about name, or nil.
+func (w *workspace) drift(name string) (*project.DriftNote, error) {
+	data, err := readFile(w.driftPath(name), project.MaxDrift)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	n, err := project.ParseDrift(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, w.driftPath(name), "remove the file; the next run notes drift again", err)
+	}
+	return n, nil
+}
