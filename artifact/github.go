@@ -1,0 +1,82 @@
+package artifact
+
+import "strings"
+
+// NewGitHub names an asset of a GitHub release. The tag may hold "/".
+func NewGitHub(owner, repo, tag, asset string) (Ref, error) {
+	return Parse("github:" + owner + "/" + repo + "/" + tag + "/" + asset)
+}
+
+func parseGitHub(s string) (Ref, error) {
+	parts := strings.Split(s, "/")
+	if len(parts) < 4 {
+		return Ref{}, bad(PartName, "write github:owner/repo/tag/asset")
+	}
+	owner, repo := parts[0], parts[1]
+	tag, asset := strings.Join(parts[2:len(parts)-1], "/"), parts[len(parts)-1]
+	switch {
+	case len(owner) > 39 || !only(owner, "_-") || !isAlnum(owner[0]):
+		return Ref{}, bad(PartName, "malformed GitHub owner")
+	case len(repo) > 100 || !only(repo, "._-") || repo == "." || repo == "..":
+		return Ref{}, bad(PartName, "malformed GitHub repository")
+	case len(asset) > 255 || asset == "" || asset == "." || asset == ".." || strings.ContainsAny(asset, `\:*?"<>|`):
+		return Ref{}, bad(PartFilename, "malformed asset name")
+	}
+	if err := checkTag(tag); err != nil {
+		return Ref{}, err
+	}
+	return Ref{kind: GitHub, name: owner + "/" + repo, version: tag, filename: asset}, nil
+}
+
+// checkTag follows git-check-ref-format.
+func checkTag(s string) error {
+	if strings.EqualFold(s, "latest") {
+		return bad(PartVersion, `"latest" is not an exact version`)
+	}
+	if s == "" || len(s) > maxVersion || s == "@" || s[0] == '-' || s[len(s)-1] == '.' ||
+		strings.ContainsAny(s, `~^:?*[\`) || strings.Contains(s, "..") || strings.Contains(s, "@{") {
+		return bad(PartVersion, "malformed tag")
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
+			return bad(PartVersion, "malformed tag")
+		}
+	}
+	return nil
+}
+
+// releaseAsset reads a normal URL https://github.com/owner/repo/releases/download/tag/asset,
+// where the tag's slashes may be escaped or not. What github: cannot spell stays a
+// URL, and so does a URL with a query.
+func releaseAsset(url string) (Ref, bool) {
+	parts := gitHubPath(url)
+	if len(parts) < 6 || parts[2] != "releases" || parts[3] != "download" || strings.Contains(url, "?") {
+		return Ref{}, false
+	}
+	for i := range parts {
+		parts[i] = unescape(parts[i], false)
+	}
+	owner, repo, asset := parts[0], parts[1], parts[len(parts)-1]
+	if strings.Contains(owner+repo+asset, "/") {
+		return Ref{}, false
+	}
+	r, err := NewGitHub(owner, repo, strings.Join(parts[4:len(parts)-1], "/"), asset)
+	return r, err == nil
+}
+
+// latestRelease reports whether a normal URL is of whichever release is the latest.
+func latestRelease(url string) bool {
+	url, _, _ = strings.Cut(url, "?")
+	parts := gitHubPath(url)
+	return len(parts) > 4 && parts[2] == "releases" &&
+		(parts[3] == "latest" || len(parts) == 6 && parts[3] == "download" && strings.EqualFold(parts[4], "latest"))
+}
+
+// gitHubPath is the segments of the path if a normal URL is at GitHub, else nothing.
+func gitHubPath(url string) []string {
+	path, ok := strings.CutPrefix(url, "https://github.com/")
+	if !ok {
+		return nil
+	}
+	return strings.Split(path, "/")
+}

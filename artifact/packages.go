@@ -1,0 +1,147 @@
+package artifact
+
+import "strings"
+
+// NewNPM names the tarball of an npm package.
+func NewNPM(name, version string) (Ref, error) { return Parse("npm:" + name + "@" + version) }
+
+// NewNuGet names the .nupkg of a NuGet package.
+func NewNuGet(id, version string) (Ref, error) { return Parse("nuget:" + id + "@" + version) }
+
+// NewCargo names the .crate of a crate.
+func NewCargo(name, version string) (Ref, error) { return Parse("cargo:" + name + "@" + version) }
+
+// NewPyPI names a file of a PyPI release, or the release itself if filename is empty.
+func NewPyPI(name, version, filename string) (Ref, error) {
+	s := "pypi:" + name + "==" + version
+	if filename != "" {
+		s += "/" + filename
+	}
+	return Parse(s)
+}
+
+// parseAtVersion reads name@version. The name may begin with "@".
+func parseAtVersion(kind Kind, s string, checkName, checkVersion func(string) error) (Ref, error) {
+	i := strings.LastIndexByte(s, '@')
+	if i <= 0 {
+		if err := checkName(s); err != nil {
+			return Ref{}, err
+		}
+		return Ref{}, bad(PartVersion, "has no version; write %s:name@1.2.3", kind)
+	}
+	name, version := s[:i], s[i+1:]
+	if err := checkName(name); err != nil {
+		return Ref{}, err
+	}
+	if err := checkVersion(version); err != nil {
+		return Ref{}, err
+	}
+	return Ref{kind: kind, name: name, version: version}, nil
+}
+
+// checkNPMName follows npm's rules, old ones included: upper case was once allowed.
+// Two departures are deliberate: the characters !'()* of a few old names are refused,
+// and so is a leading hyphen, which a command would take for an option.
+func checkNPMName(s string) error {
+	if len(s) > 214 { // npm's limit, scope included
+		return bad(PartName, "an npm name has at most 214 characters")
+	}
+	scope, name, scoped := strings.Cut(s, "/")
+	if !scoped {
+		scope, name = "", s
+	} else if len(scope) < 2 || scope[0] != '@' {
+		return bad(PartName, "an npm scope is written @scope/name")
+	} else if !only(scope[1:], "._~-") || scope[1] == '.' || scope[1] == '-' {
+		return bad(PartName, "malformed npm scope")
+	}
+	switch {
+	case !only(name, "._~-"):
+		return bad(PartName, "malformed npm name")
+	case name[0] == '.' || !scoped && (name[0] == '_' || name[0] == '-'):
+		return bad(PartName, `an npm name does not begin with ".", "_" or "-"`)
+	case !scoped && (strings.EqualFold(name, "node_modules") || strings.EqualFold(name, "favicon.ico")):
+		return bad(PartName, "npm reserves this name")
+	}
+	return nil
+}
+
+// checkNuGetID follows NuGet's pattern for ids, for ASCII.
+func checkNuGetID(s string) error {
+	if len(s) > 100 {
+		return bad(PartName, "a NuGet id has at most 100 characters")
+	}
+	if !only(s, "._-") || strings.ContainsAny(s[:1], ".-") || strings.ContainsAny(s[len(s)-1:], ".-") {
+		return bad(PartName, "malformed NuGet id")
+	}
+	for i := 1; i < len(s); i++ {
+		if strings.IndexByte(".-", s[i]) >= 0 && strings.IndexByte(".-", s[i-1]) >= 0 {
+			return bad(PartName, "malformed NuGet id")
+		}
+	}
+	return nil
+}
+
+// checkCrateName follows the public crate registry's rule.
+func checkCrateName(s string) error {
+	if len(s) > 64 {
+		return bad(PartName, "a crate's name has at most 64 characters")
+	}
+	if !only(s, "_-") || !isLetter(s[0]) {
+		return bad(PartName, "malformed crate name")
+	}
+	return nil
+}
+
+func parsePyPI(s string) (Ref, error) {
+	name, rest, ok := strings.Cut(s, "==")
+	// PEP 508: letters, digits, ".", "_", "-"; a letter or digit at both ends.
+	if !only(name, "._-") || !isAlnum(name[0]) || !isAlnum(name[len(name)-1]) {
+		return Ref{}, bad(PartName, "malformed PyPI name; write pypi:name==1.2.3/filename")
+	}
+	if !ok {
+		return Ref{}, bad(PartVersion, "has no version; write pypi:name==1.2.3/filename")
+	}
+	version, filename, ok := strings.Cut(rest, "/")
+	if err := checkPEP440(version); err != nil {
+		return Ref{}, err
+	}
+	// Wheel and sdist names, PEP 427 and 625, and what old tools made.
+	if ok && (!only(filename, "._+!~-") || !isAlnum(filename[0])) {
+		return Ref{}, bad(PartFilename, "malformed file name")
+	}
+	return Ref{kind: PyPI, name: name, version: version, filename: filename}, nil
+}
+
+// normalPyPIName is PEP 503: lower case, runs of ".", "_" and "-" become one "-".
+func normalPyPIName(s string) string {
+	var b strings.Builder
+	run := false
+	for i := range len(s) {
+		if !isAlnum(s[i]) {
+			run = true
+			continue
+		}
+		if run {
+			b.WriteByte('-')
+			run = false
+		}
+		b.WriteByte(s[i])
+	}
+	return strings.ToLower(b.String())
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
+
+// only reports whether s is not empty and each byte is a letter, a digit or in extra.
+func only(s, extra string) bool {
+	for i := range len(s) {
+		if !isAlnum(s[i]) && strings.IndexByte(extra, s[i]) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
