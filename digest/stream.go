@@ -126,7 +126,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	if v.err != nil {
 		return 0, v.err
 	}
-	if v.size >= 0 && int64(len(p)) > v.size-v.n+1 {
+	if v.size >= 0 && int64(len(p)) > v.size-v.n {
 		p = p[:v.size-v.n+1] // one byte more than allowed tells a longer stream
 	}
 	n, err := v.r.Read(p)
