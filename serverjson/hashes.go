@@ -1,0 +1,127 @@
+package serverjson
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// fileSHA256 checks the member that packages have of their own.
+func (v *validation) fileSHA256(d *Document, p Package, ref artifact.Ref) {
+	at := p.Pointer + "/fileSha256"
+	switch {
+	case p.FileSHA256 == "" && p.RegistryType == model.RegistryTypeMCPB:
+		v.warn(at, "file-sha256-missing", "the official registry demands fileSha256 for mcpb packages")
+		return
+	case p.FileSHA256 == "":
+		return
+	case p.RegistryType != model.RegistryTypeMCPB:
+		v.warn(at, "file-sha256-not-mcpb", "the official registry refuses fileSha256 for %s packages; use file_hashes", p.RegistryType)
+	}
+	own, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
+	if err != nil {
+		return // reported as pattern
+	}
+	for _, h := range d.FileHashes {
+		if h.Ref.IsZero() || h.Ref.Normal() != ref.Normal() {
+			continue
+		}
+		if disagree(own, h.Value) {
+			v.wrong(at, "hashes-disagree", "is not the digest that %s gives for the same file", h.Pointer)
+		}
+	}
+}
+
+// disagree reports whether text is a digest under d's algorithm and another than d.
+func disagree(d digest.Digest, text string) bool {
+	c, _, ok := evidence.ParseClaim(evidence.Claim{}, text)
+	return ok && evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Mismatch
+}
+
+// fileHashes checks the entries of file_hashes.
+func (v *validation) fileHashes(d *Document) {
+	seen := map[artifact.Ref]FileHash{}
+	for _, h := range d.FileHashes {
+		claimed, err := digest.Parse(h.Value)
+		if unknown, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
+			v.warn(h.Pointer, "hash-algorithm-unknown", "%v: the claim cannot be verified", unknown)
+		} else if err != nil {
+			v.wrong(h.Pointer, "hash-malformed", "%v", err)
+		} else if claimed.Algorithm() != digest.SHA256 {
+			v.wrong(h.Pointer, "hash-not-sha256", "file_hashes holds sha256 digests, not %s", claimed.Algorithm())
+		}
+		if h.Ref.IsZero() {
+			_, err := artifact.Parse(h.Key)
+			v.wrong(h.Pointer, "hash-key-invalid", "%v", err)
+			continue
+		}
+		if !d.Covers(h.Ref) {
+			v.wrong(h.Pointer, "hash-key-stranger", "no package of the document gives %+q", clip(h.Key))
+		}
+		first, again := seen[h.Ref.Normal()]
+		switch {
+		case !again:
+			seen[h.Ref.Normal()] = h
+		case strings.HasPrefix(first.Pointer, metaPointer) == strings.HasPrefix(h.Pointer, metaPointer):
+			v.wrong(h.Pointer, "hash-key-duplicate", "the same file as %s", first.Pointer)
+		case err == nil && disagree(claimed, first.Value):
+			v.wrong(h.Pointer, "hashes-disagree", "is not the digest that %s gives for the same file", first.Pointer)
+		}
+	}
+}
+
+// Claims returns a claim for each entry of file_hashes and each fileSha256, and
+// evidence for those that cannot be verified as they are written: no digest, no Ref, or
+// the Ref of a file that no package of the document gives, which is not fetched. where
+// names the document in messages, such as "server.json".
+func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
+	var (
+		claims []evidence.Claim
+		cannot evidence.Report
+	)
+	for _, h := range d.FileHashes {
+		c := evidence.Claim{Subject: h.Key, Scheme: evidence.File, Text: h.Value, Authority: evidence.Publisher, Where: where + ", file_hashes"}
+		if strings.HasPrefix(h.Pointer, metaPointer) {
+			c.Where = where + ", _meta file_hashes"
+		}
+		if h.Ref.IsZero() {
+			_, err := artifact.Parse(h.Key)
+			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
+			continue
+		}
+		if !d.Covers(h.Ref) {
+			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, "no package of the document gives this file"))
+			continue
+		}
+		if c, bad, ok := evidence.ParseClaim(c, h.Value); ok {
+			claims = append(claims, c)
+		} else {
+			cannot = append(cannot, bad)
+		}
+	}
+	for _, p := range d.Packages {
+		if p.FileSHA256 == "" {
+			continue
+		}
+		c := evidence.Claim{Subject: p.Identifier, Scheme: evidence.File, Text: p.FileSHA256, Authority: evidence.Publisher, Where: where + ", fileSha256"}
+		ref, err := p.Ref()
+		if err != nil {
+			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
+			continue
+		}
+		c.Subject = ref.String()
+		want, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
+		if err != nil {
+			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
+			continue
+		}
+		c.Want = []digest.Digest{want}
+		claims = append(claims, c)
+	}
+	return claims, cannot
+}

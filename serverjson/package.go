@@ -1,0 +1,177 @@
+package serverjson
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// The types that package_location has beside the official ones. Identifier is a URL.
+const (
+	typeGitHub = "github"
+	typeURL    = "url"
+)
+
+// Ref names what the package consists of: for PyPI the whole release, for MCPB the
+// bundle. A Ref has an exact version; a package without one has none.
+func (p Package) Ref() (artifact.Ref, error) {
+	switch p.RegistryType {
+	case model.RegistryTypeNPM:
+		return artifact.NewNPM(p.Identifier, p.Version)
+	case model.RegistryTypePyPI:
+		return artifact.NewPyPI(p.Identifier, p.Version, "")
+	case model.RegistryTypeNuGet:
+		return artifact.NewNuGet(p.Identifier, p.Version)
+	case model.RegistryTypeCargo:
+		return artifact.NewCargo(p.Identifier, p.Version)
+	case model.RegistryTypeOCI:
+		return artifact.NewOCI(p.image())
+	case model.RegistryTypeMCPB, typeURL, typeGitHub:
+		ref, err := artifact.Parse(p.Identifier)
+		switch {
+		case err != nil:
+			return artifact.Ref{}, err
+		case ref.Kind() != artifact.HTTPS:
+			return artifact.Ref{}, fmt.Errorf("%+q: is no https URL", clip(p.Identifier))
+		case p.RegistryType == typeGitHub && ref.Normal().Kind() != artifact.GitHub:
+			return artifact.Ref{}, fmt.Errorf("%+q: is no URL of a GitHub release asset", clip(p.Identifier))
+		}
+		return ref, nil
+	}
+	return artifact.Ref{}, fmt.Errorf("%+q: unknown type of registry", clip(p.RegistryType))
+}
+
+// image is the whole image reference. Older schemas kept the host in registryBaseUrl and
+// the tag in version; without a host the default registry of image references is meant.
+func (p Package) image() string {
+	s := p.Identifier
+	first, rest, ok := strings.Cut(s, "/")
+	if !ok || !strings.ContainsAny(first, ".:") && first != "localhost" {
+		host := name.DefaultRegistry
+		if base, ok := strings.CutPrefix(p.RegistryBaseURL, "https://"); ok {
+			host = strings.TrimSuffix(base, "/")
+		}
+		rest = s
+		s = host + "/" + s
+	}
+	if p.Version != "" && !strings.ContainsAny(rest, ":@") {
+		s += ":" + p.Version
+	}
+	return s
+}
+
+// Covers reports whether a package of the document gives ref: for PyPI any file of
+// the release, else exactly that artifact.
+func (d *Document) Covers(ref artifact.Ref) bool {
+	for _, p := range d.Packages {
+		if p.gives(ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p Package) gives(ref artifact.Ref) bool {
+	own, err := p.Ref()
+	if err != nil || ref.IsZero() {
+		return false
+	}
+	if ref.Kind() == artifact.PyPI {
+		release, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
+		return err == nil && release.Normal() == own.Normal()
+	}
+	return ref.Normal() == own.Normal()
+}
+
+// origin checks where a package comes from.
+func (v *validation) origin(d *Document, p Package) {
+	id := p.Pointer + "/identifier"
+	if p.Pointer == locationPointer {
+		id = p.Pointer + "/package_name"
+		if p.RegistryType == typeGitHub || p.RegistryType == typeURL {
+			id = p.Pointer + "/url"
+		}
+		if d.location != "" {
+			v.warn(p.Pointer+"/url", "location-url-ignored", "a package of type %s is found by its name; the URL is ignored", p.RegistryType)
+		}
+		if len(d.Packages) > 1 {
+			v.wrong(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
+		}
+	} else {
+		v.version(p.Pointer+"/version", p.Version)
+	}
+	if p.RegistryType == "" {
+		return // reported as missing
+	}
+	switch p.RegistryType {
+	case model.RegistryTypeNPM, model.RegistryTypePyPI, model.RegistryTypeNuGet, model.RegistryTypeCargo:
+	case model.RegistryTypeOCI, model.RegistryTypeMCPB:
+		v.noMember(d, p.Pointer+"/registryBaseUrl", p.RegistryBaseURL, p.RegistryType)
+		if p.RegistryType == model.RegistryTypeOCI {
+			v.noMember(d, p.Pointer+"/version", p.Version, p.RegistryType)
+		}
+	default:
+		if p.Pointer != locationPointer {
+			v.wrong(p.Pointer+"/registryType", "unsupported-registry-type", "%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
+			return
+		}
+	}
+	if p.RegistryBaseURL != "" {
+		v.httpsURL(p.Pointer+"/registryBaseUrl", "registry-base-url", p.RegistryBaseURL)
+	}
+	if p.Identifier == "" {
+		if p.Pointer == locationPointer {
+			v.wrong(id, "required", "a package of type %s needs it", p.RegistryType)
+		}
+		return
+	}
+	ref, err := p.Ref()
+	if err != nil {
+		if bad, ok := errors.AsType[*artifact.ParseError](err); ok && bad.Part == artifact.PartVersion && p.RegistryType != model.RegistryTypeOCI && p.RegistryType != model.RegistryTypeMCPB {
+			if p.Version == "" {
+				v.wrong(p.Pointer+"/version", "version-required", "a package of type %s needs an exact version", p.RegistryType)
+			} else if !v.has(p.Pointer + "/version") {
+				v.wrong(p.Pointer+"/version", "version-not-exact", "%v", err)
+			}
+			return
+		}
+		v.wrong(id, "invalid-identifier", "%v", err)
+		return
+	}
+	v.fileSHA256(d, p, ref)
+}
+
+// noMember reports a member that the current schema has no use for under a type; under
+// older schemas it had one.
+func (v *validation) noMember(d *Document, path, value, registryType string) {
+	switch {
+	case value == "":
+	case schemaDate(d.Schema) != model.CurrentSchemaVersion:
+		v.warn(path, "member-not-used", "packages of type %s carry this in identifier now", registryType)
+	case registryType == model.RegistryTypeOCI:
+		v.wrong(path, "member-not-allowed", "packages of type %s carry this in identifier", registryType)
+	}
+}
+
+func (v *validation) has(path string) bool {
+	for _, i := range v.issues {
+		if i.Path == path && i.Severity == SeverityError {
+			return true
+		}
+	}
+	return false
+}
+
+// clip bounds text from outside that enters a message.
+func clip(s string) string {
+	const most = 200
+	if len(s) > most {
+		return s[:most] + "…"
+	}
+	return s
+}

@@ -1,0 +1,185 @@
+package serverjson
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+var (
+	// serverName is tighter than the schema: both parts begin and end with a letter
+	// or digit, and have at least two.
+	serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
+
+	gitHubRepository = regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
+	gitLabRepository = regexp.MustCompile(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
+	subfolder        = regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
+)
+
+// one version with an optional suffix, as ranges are made of.
+const oneVersion = `v?\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z.-]+)?`
+
+var versionRange = regexp.MustCompile(`^(?:` +
+	`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
+	`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
+	`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
+	`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX](?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // *, 1.x, 1.*.0
+	`)$`)
+
+// Validate checks what the document says and returns all problems, by place. A missing
+// $schema is a warning.
+func (d *Document) Validate() Issues {
+	v := &validation{}
+	v.schema(d)
+	v.server(d)
+	for _, p := range d.Packages {
+		v.pkg(d, p)
+	}
+	v.remotes(d.Remotes)
+	v.meta(d)
+	v.fileHashes(d)
+	if d.underscored {
+		for i := range v.issues {
+			v.issues[i].Path = underscoredPath(v.issues[i].Path)
+		}
+	}
+	return sorted(v.issues)
+}
+
+// ValidateForPublish is Validate, but a missing $schema is an error, since registries
+// demand it.
+func (d *Document) ValidateForPublish() Issues {
+	issues := d.Validate()
+	for i := range issues {
+		if issues[i].Reference == "schema-field-required" {
+			issues[i].Severity = SeverityError
+		}
+	}
+	return issues
+}
+
+type validation struct{ issues Issues }
+
+func (v *validation) add(severity, path, reference, format string, args ...any) {
+	if len(v.issues) < maxIssues {
+		v.issues = append(v.issues, Issue{TypeSemantic, path, fmt.Sprintf(format, args...), severity, reference})
+	}
+}
+
+func (v *validation) wrong(path, reference, format string, args ...any) {
+	v.add(SeverityError, path, reference, format, args...)
+}
+
+func (v *validation) warn(path, reference, format string, args ...any) {
+	v.add(SeverityWarning, path, reference, format, args...)
+}
+
+func (v *validation) schema(d *Document) {
+	switch date := schemaDate(d.Schema); {
+	case d.Schema == "":
+		v.warn("/$schema", "schema-field-required", "$schema is missing; it should be %s", CurrentSchema)
+	case date == "":
+		v.wrong("/$schema", "schema-version-not-available", "unknown schema %+q; the current one is %s", clip(d.Schema), CurrentSchema)
+	case date != model.CurrentSchemaVersion:
+		v.warn("/$schema", "schema-version-deprecated", "schema of %s; the current one is of %s", date, model.CurrentSchemaVersion)
+	}
+}
+
+func (v *validation) server(d *Document) {
+	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName.MatchString(d.Name) {
+		v.wrong("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
+	}
+	v.version("/version", d.Version)
+	if d.Title != "" && strings.TrimSpace(d.Title) == "" {
+		v.wrong("/title", "title-whitespace-only", "the title is white space")
+	}
+	for path, s := range map[string]string{"/title": d.Title, "/description": d.Description, "/version": d.Version} {
+		if len(surface.Hidden(s)) > 0 {
+			v.warn(path, "hidden-characters", "holds characters that are not visible: %s", surface.Escape(clip(s)))
+		}
+	}
+	if d.WebsiteURL != "" {
+		v.httpsURL("/websiteUrl", "website-url", d.WebsiteURL)
+	}
+	for i, icon := range d.Icons {
+		if icon.Src != "" {
+			v.httpsURL(fmt.Sprintf("/icons/%d/src", i), "icon-src", icon.Src)
+		}
+	}
+	if r := d.Repository; r != nil && r.URL != "" && r.Source != "" {
+		v.repository(r)
+	}
+	if len(d.Packages) == 0 && len(d.Remotes) == 0 {
+		v.add(SeverityInfo, "", "no-packages-or-remotes", "the document names neither packages nor remotes")
+	}
+}
+
+func (v *validation) version(path, version string) {
+	switch s := strings.TrimSpace(version); {
+	case strings.EqualFold(s, "latest"):
+		v.wrong(path, "reserved-version-string", "%+q is not a version", version)
+	case versionRange.MatchString(s):
+		v.wrong(path, "version-looks-like-range", "%+q is a range, not one version", clip(version))
+	}
+}
+
+// httpsURL checks an absolute URL that pages will link to.
+func (v *validation) httpsURL(path, rule, s string) {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
+		v.wrong(path, rule+"-invalid", "%+q is not an absolute URL with a host and without userinfo", clip(s))
+	case u.Scheme != "https":
+		v.wrong(path, rule+"-invalid-scheme", "%+q is not an https URL", clip(s))
+	case strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(`"'<>`, c) }):
+		v.wrong(path, rule+"-invalid-characters", "%+q holds quotes, angle brackets or white space; percent-encode them", clip(s))
+	}
+}
+
+func (v *validation) repository(r *model.Repository) {
+	pattern := map[string]*regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
+	switch {
+	case pattern == nil:
+		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab", clip(r.Source))
+		v.httpsURL("/repository/url", "repository-url", r.URL)
+	case !pattern.MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/"):
+		v.wrong("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL), r.Source)
+	}
+	if s := r.Subfolder; s != "" {
+		segments := strings.Split(s, "/")
+		if !subfolder.MatchString(s) || slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+			v.wrong("/repository/subfolder", "invalid-subfolder-path", "%+q is not a clean relative path", clip(s))
+		}
+	}
+}
+
+// meta checks what the official registry would take.
+func (v *validation) meta(d *Document) {
+	var meta map[string]json.RawMessage
+	if len(d.Meta) == 0 || json.Unmarshal(d.Meta, &meta) != nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if key != publisherMeta {
+			v.warn("/_meta/"+pointerEscape(key), "unknown-meta", "the official registry refuses _meta other than %s", publisherMeta)
+		} else if n := len(compact(meta[key])); n > MaxPublisherMeta {
+			v.wrong(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n, MaxPublisherMeta)
+		}
+	}
+}
+
+// underscoredPath spells the members of a pointer as the oldest schema does.
+func underscoredPath(path string) string {
+	if strings.HasPrefix(path, "/file_hashes") || strings.HasPrefix(path, "/_meta") {
+		return path
+	}
+	return underscore(path)
+}
