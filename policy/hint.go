@@ -1,0 +1,47 @@
+package policy
+
+import "github.com/hallmark-mcp/hallmark/evidence"
+
+// hint says what to do next about a refused finding, or nothing.
+func hint(flow Flow, f Finding) string {
+	e := f.Evidence
+	switch {
+	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Unreachable:
+		return "nothing was decided; try again when the server can be reached"
+	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Malformed:
+		return "a digest is written sha256:<64 hex digits>"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Publisher:
+		return "the file changed after hashing, or was hashed elsewhere; run 'hallmark hash-gen server.json' and compare"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Registry && e.Scheme == evidence.File:
+		return "the bytes are not those that the package registry vouches for; a proxy or mirror may have changed them"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Record:
+		return "these are not the bytes that were published; do not run them"
+	case e.Outcome == evidence.Absent && e.Authority == evidence.Publisher:
+		return "run 'hallmark hash-gen --write server.json' to add file_hashes"
+	case e.Outcome == evidence.Absent && e.Authority == evidence.Record:
+		return "the record has no file_hashes; '--missing-hashes warn' accepts that"
+	case e.Scheme == evidence.Pin:
+		return "name an exact version"
+	case e.Scheme == evidence.Launch && e.Outcome == evidence.Absent:
+		return "run 'hallmark pin' for this server first"
+	case e.Scheme == evidence.Launch:
+		return "hallmark.toml was changed after the server was pinned; review the change and run 'hallmark pin' again"
+	case e.Scheme == evidence.Approval && flow == Pin && e.Where == "--approve":
+		return "answer 'yes' at the prompt, or give --approve " + e.Observed.SHA256().String()
+	case e.Scheme == evidence.File && e.Authority == evidence.Machine:
+		return "if you updated it, run 'hallmark review' for this server; else find out who did"
+	case e.Scheme == evidence.Approval && flow == Pin:
+		return "answer 'yes' at the prompt, or give --yes"
+	case e.Scheme == evidence.Approval:
+		return "run 'hallmark review' for this server, or give --trust-lock where the checkout itself is trusted"
+	case e.Scheme == evidence.Tree && e.Outcome == evidence.Mismatch:
+		return "the slot was moved to quarantine; the next run installs it again from verified packages"
+	case e.Scheme == evidence.Ownership:
+		return "the package must name the server that it belongs to (npm: \"mcpName\" in package.json)"
+	case f.Class == evidence.Drift:
+		return "run 'hallmark review' for this server"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Lock:
+		return "the file is not the one that was approved; if the change is yours, run 'hallmark pin' again"
+	}
+	return ""
+}

@@ -1,0 +1,256 @@
+// Package policy judges evidence and is the only place that admits anything.
+//
+// [Judge] looks up each piece of evidence, by the flow that asks, its scheme and its
+// authority, in one table. Evidence that the table does not know is refused. If no
+// piece is refused the [Verdict] holds an [Admitted], the proof that storing, locking
+// and executing demand.
+//
+// # Table
+//
+// What each outcome of the evidence does: "-" allows, "warn" allows and says so, any
+// other word refuses with that class.
+//
+//	flow      scheme     authority  match  mismatch   absent     waived  unverifiable
+//	generate  file       registry   -      integrity  -          policy  operation
+//	verify    file       publisher  -      integrity  warn       -       operation
+//	verify    file       registry   -      integrity  -          policy  operation
+//	send      file       publisher  -      integrity  -          warn    operation
+//	send      file       registry   -      integrity  -          policy  operation
+//	accept    file       publisher  -      integrity  -          policy  integrity
+//	accept    file       registry   -      integrity  -          policy  operation
+//	accept    ownership  registry   -      policy     policy     -       operation
+//	accept    document   publisher  -      integrity  -          policy  operation
+//	pin       pin        caller     -      policy     warn       policy  policy
+//	pin       file       record     -      integrity  warn       policy  operation
+//	pin       document   record     -      integrity  -          policy  operation
+//	pin       file       registry   -      integrity  -          policy  operation
+//	pin       file       lock       -      integrity  -          policy  operation
+//	pin       file       verify     -      integrity  -          -       operation
+//	pin       tree       lock       -      integrity  -          policy  operation
+//	pin       surface    lock       -      warn       -          policy  operation
+//	pin       approval   machine    -      policy     policy     policy  policy
+//	pin       file       machine    -      warn       -          policy  operation
+//	launch    launch     lock       -      policy     warn       policy  operation
+//	launch    file       lock       -      integrity  warn       policy  operation
+//	launch    file       registry   -      integrity  -          policy  operation
+//	launch    file       verify     -      integrity  warn       -       operation
+//	launch    tree       lock       -      integrity  warn       policy  operation
+//	launch    tree       sidecar    -      integrity  -          policy  operation
+//	launch    file       sidecar    -      integrity  integrity  policy  operation
+//	launch    document   lock       -      integrity  integrity  policy  integrity
+//	launch    approval   machine    -      policy     policy     warn    policy
+//	launch    file       machine    -      policy     warn       policy  operation
+//	session   surface    lock       -      drift      drift      policy  drift
+//	check     launch     lock       -      policy     warn       policy  operation
+//	check     file       lock       -      integrity  warn       policy  operation
+//	check     file       verify     -      integrity  -          -       operation
+//	check     tree       lock       -      integrity  warn       policy  warn
+//	check     tree       sidecar    -      integrity  -          policy  operation
+//	check     file       sidecar    -      integrity  integrity  policy  operation
+//	check     document   lock       -      integrity  integrity  policy  integrity
+//	check     surface    lock       -      drift      drift      policy  drift
+//	check     approval   machine    -      warn       warn       -       warn
+//	check     file       machine    -      policy     -          policy  operation
+//
+// Three settings change a cell: RequireHashes makes an absent publisher's claim
+// "policy", MissingHashes replaces what an absent record's claim does, RequireLock
+// makes an absent launch "policy". A claim that is malformed is refused as
+// "validation" where the table says "operation". A match under a weak algorithm
+// counts as absent, save in a verify block.
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Flow is what the evidence is gathered for.
+type Flow string
+
+// The flows.
+const (
+	Generate Flow = "generate" // hash-gen: hash what the document's packages give
+	Verify   Flow = "verify"   // verify: recompute what a document claims
+	Send     Flow = "send"     // publish, at the author's side
+	Accept   Flow = "accept"   // publish, at the registry's side
+	Pin      Flow = "pin"      // lock a server
+	Launch   Flow = "launch"   // run a server, before it starts
+	Session  Flow = "session"  // one item of a surface, while the server runs
+	Check    Flow = "check"    // verify the lock without launching
+)
+
+// Action is an effect that needs an [Admitted].
+type Action string
+
+// The actions.
+const (
+	Publish Action = "publish" // insert a record
+	Keep    Action = "keep"    // put into the store
+	Add     Action = "add"     // write a lock entry
+	Execute Action = "execute" // start a process
+	Show    Action = "show"    // let a model see an item of a surface
+)
+
+// actions lists what a verdict of each flow can admit.
+var actions = map[Flow][]Action{
+	Accept:  {Publish},
+	Pin:     {Keep, Add, Execute},
+	Launch:  {Keep, Execute},
+	Session: {Show},
+}
+
+// Missing says what an absent claim does.
+type Missing string
+
+// The values of --missing-hashes.
+const (
+	MissingDefault Missing = "" // as the table says
+	MissingAllow   Missing = "allow"
+	MissingWarn    Missing = "warn"
+	MissingRefuse  Missing = "refuse"
+)
+
+func (m Missing) decision(otherwise decision) decision {
+	switch m {
+	case MissingDefault:
+		return otherwise
+	case MissingAllow:
+		return allow
+	case MissingWarn:
+		return warn
+	}
+	return refused
+}
+
+// Settings are the few cells of the table that users may change.
+type Settings struct {
+	RequireHashes bool    // a package without a publisher's claim is refused
+	MissingHashes Missing // what a record without file_hashes does at pin
+	RequireLock   bool    // a server that is not locked is not launched
+}
+
+// Finding is one piece of evidence and what was decided about it.
+type Finding struct {
+	Evidence evidence.Evidence `json:"evidence"`
+	Class    evidence.Class    `json:"class"` // OK unless refused
+	Warning  bool              `json:"warning,omitempty"`
+}
+
+// Verdict is the result of judging a report.
+type Verdict struct {
+	Flow     Flow      `json:"flow"`
+	Findings []Finding `json:"findings"`
+	admitted Admitted
+}
+
+// Judge decides about report. An empty report admits nothing but is no refusal.
+func Judge(flow Flow, s Settings, report evidence.Report) Verdict {
+	v := Verdict{Flow: flow, Findings: make([]Finding, 0, len(report))}
+	for _, e := range report {
+		d := s.decide(flow, e)
+		v.Findings = append(v.Findings, Finding{Evidence: e, Class: d.refuse, Warning: d.warn})
+	}
+	if v.Class() == evidence.OK && len(report) > 0 {
+		v.admitted = Admitted{flow: flow}
+		for _, e := range report {
+			if d := e.Observed.SHA256(); !d.IsZero() {
+				v.admitted.grants = append(v.admitted.grants, grant{e.Subject, d})
+			}
+		}
+	}
+	return v
+}
+
+// Allowed reports whether nothing was refused.
+func (v Verdict) Allowed() bool { return v.Class() == evidence.OK }
+
+// Class is the most urgent class of the refusals, or OK.
+func (v Verdict) Class() evidence.Class {
+	worst := evidence.OK
+	for _, f := range v.Findings {
+		worst = evidence.Worse(worst, f.Class)
+	}
+	return worst
+}
+
+// Refused returns the findings that were refused.
+func (v Verdict) Refused() []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Class == evidence.OK })
+}
+
+// Warnings returns the findings that were allowed with a warning.
+func (v Verdict) Warnings() []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !f.Warning })
+}
+
+// Admitted is the proof that the verdict allows its subjects; it is the zero value,
+// which permits nothing, if it does not.
+func (v Verdict) Admitted() Admitted { return v.admitted }
+
+// Err is nil if the verdict allows, else a [*Refusal].
+func (v Verdict) Err() error {
+	if v.Allowed() {
+		return nil
+	}
+	return &Refusal{v}
+}
+
+// Refusal is the error of a verdict that refuses. It prints every refused finding.
+type Refusal struct{ Verdict Verdict }
+
+// Class is the most urgent class of the findings.
+func (r *Refusal) Class() evidence.Class { return r.Verdict.Class() }
+
+func (r *Refusal) Error() string {
+	var parts []string
+	for _, f := range r.Verdict.Refused() {
+		text := f.Evidence.Title() + "\n" + f.Evidence.Detail()
+		if h := hint(r.Verdict.Flow, f); h != "" {
+			text += "  hint: " + h + "\n"
+		}
+		parts = append(parts, strings.TrimSuffix(text, "\n"))
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Admitted proves that a verdict allowed its subjects. Only [Judge] makes one that
+// permits anything.
+type Admitted struct {
+	flow   Flow
+	grants []grant
+}
+
+type grant struct {
+	subject string
+	digest  digest.Digest
+}
+
+// ErrNotAdmitted is wrapped by the errors of [Admitted.Permits].
+var ErrNotAdmitted = errors.New("not admitted")
+
+// Permits is nil if a verdict allowed subject with the sha256 digest d, in a flow
+// that leads to action. Any other subject, digest or action, and the zero value of
+// either receiver or digest, is an error.
+func (a Admitted) Permits(subject string, d digest.Digest, action Action) error {
+	if !slices.Contains(actions[a.flow], action) {
+		return fmt.Errorf("%w: %s: a verdict of flow %q does not permit to %s", ErrNotAdmitted, surface.Escape(subject), a.flow, action)
+	}
+	for _, g := range a.grants {
+		if g.subject != subject {
+			continue
+		}
+		e := evidence.Compare(
+			evidence.Claim{Subject: subject, Want: []digest.Digest{g.digest}},
+			evidence.Observed{Digests: []digest.Digest{d}})
+		if e.Outcome == evidence.Match {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s with %s was not judged", ErrNotAdmitted, surface.Escape(subject), d)
+}

@@ -1,0 +1,423 @@
+package policy
+
+import (
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+var (
+	some  = digest.FromBytes([]byte("some"))
+	other = digest.FromBytes([]byte("other"))
+)
+
+// row is one line of the table in the package comment.
+type row struct {
+	flow      Flow
+	scheme    evidence.Scheme
+	authority evidence.Authority
+	cells     []string // match, mismatch, absent, waived, unverifiable
+}
+
+var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived, evidence.Unverifiable}
+
+// commentTable reads the table from the package comment.
+func commentTable(t *testing.T) []row {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), "policy.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme     authority  match  mismatch   absent     waived  unverifiable\n")
+	if !ok {
+		t.Fatal("the package comment has no table with these columns")
+	}
+	var rows []row
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) != 8 {
+			break
+		}
+		rows = append(rows, row{Flow(fields[0]), evidence.Scheme(fields[1]), evidence.Authority(fields[2]), fields[3:]})
+	}
+	return rows
+}
+
+func (d decision) String() string {
+	switch {
+	case d.refuse != evidence.OK:
+		return d.refuse.String()
+	case d.warn:
+		return "warn"
+	}
+	return "-"
+}
+
+// The table of the comment, which people read, is the one of the code, which decides.
+func TestCommentTable(t *testing.T) {
+	inComment := map[Flow][]string{}
+	for _, r := range commentTable(t) {
+		inComment[r.flow] = append(inComment[r.flow], strings.Join(append([]string{string(r.scheme), string(r.authority)}, r.cells...), " "))
+	}
+	if len(inComment) != len(table) {
+		t.Errorf("%d flows in the comment, %d in the code", len(inComment), len(table))
+	}
+	for flow, rules := range table {
+		var inCode []string
+		for _, r := range rules {
+			cells := []string{string(r.scheme), string(r.authority)}
+			for _, d := range []decision{r.match, r.mismatch, r.absent, r.waived, r.cannot} {
+				cells = append(cells, d.String())
+			}
+			inCode = append(inCode, strings.Join(cells, " "))
+		}
+		if !slices.Equal(inCode, inComment[flow]) {
+			t.Errorf("%s: code\n\t%s\ncomment\n\t%s", flow, strings.Join(inCode, "\n\t"), strings.Join(inComment[flow], "\n\t"))
+		}
+	}
+}
+
+// made is evidence with a given outcome.
+func made(scheme evidence.Scheme, authority evidence.Authority, o evidence.Outcome) evidence.Evidence {
+	e := evidence.Evidence{Claim: evidence.Claim{Subject: "s", Scheme: scheme, Authority: authority}, Outcome: o}
+	switch o {
+	case evidence.Match:
+		e.Want, e.Observed.Digests = []digest.Digest{some}, []digest.Digest{some}
+	case evidence.Mismatch:
+		e.Want, e.Observed.Digests = []digest.Digest{some}, []digest.Digest{other}
+	case evidence.Unverifiable:
+		e.Cause = evidence.Unreachable
+	default:
+		e.Observed.Digests = []digest.Digest{some}
+	}
+	return e
+}
+
+// Judge does for every cell what the comment says.
+func TestEveryCell(t *testing.T) {
+	rows := commentTable(t)
+	if len(rows) < 30 {
+		t.Fatalf("only %d rows", len(rows))
+	}
+	for _, r := range rows {
+		for i, o := range outcomes {
+			e := made(r.scheme, r.authority, o)
+			v := Judge(r.flow, Settings{}, evidence.Report{e})
+			want := r.cells[i]
+			class := "ok"
+			if want != "-" && want != "warn" {
+				class = want
+			}
+			name := strings.Join([]string{string(r.flow), string(r.scheme), string(r.authority), string(o)}, " ")
+			if v.Class().String() != class || v.Allowed() != (class == "ok") || (v.Err() == nil) != v.Allowed() || (len(v.Warnings()) == 1) != (want == "warn") {
+				t.Errorf("%s: class %v, warnings %d; want %s", name, v.Class(), len(v.Warnings()), want)
+			}
+			if !v.Allowed() {
+				if evidence.ClassOf(v.Err()) != v.Class() || len(v.Refused()) != 1 {
+					t.Errorf("%s: %v", name, v.Err())
+				}
+				if v.Admitted().grants != nil {
+					t.Errorf("%s: a refusal admits", name)
+				}
+				// One refusal outweighs any number of matches.
+				if Judge(r.flow, Settings{}, evidence.Report{made(rows[0].scheme, rows[0].authority, evidence.Match), e, e}).Allowed() {
+					t.Errorf("%s: allowed beside a match", name)
+				}
+			}
+			if o == evidence.Unverifiable {
+				e.Cause = evidence.Malformed
+				if want == "operation" {
+					class = "validation"
+				}
+				if got := Judge(r.flow, Settings{}, evidence.Report{e}).Class().String(); got != class {
+					t.Errorf("%s, malformed: %s, want %s", name, got, class)
+				}
+			}
+			if o == evidence.Match && want == "-" {
+				e.Weak = true
+				weak := Judge(r.flow, Settings{}, evidence.Report{e})
+				wanted := r.cells[2] // absent
+				if r.authority == evidence.Verify {
+					wanted = "-"
+				}
+				if got := weak.Findings[0]; (decision{got.Class, got.Warning}).String() != wanted {
+					t.Errorf("%s, weak: %+v, want %s", name, got, wanted)
+				}
+			}
+		}
+	}
+}
+
+// What the table does not name is refused, whatever its outcome.
+func TestUnknownIsRefused(t *testing.T) {
+	known := map[string]bool{}
+	for _, r := range commentTable(t) {
+		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
+	}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Session, Check, "other", ""}
+	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
+		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, "other", ""}
+	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
+		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
+	seen := 0
+	for _, f := range flows {
+		for _, s := range schemes {
+			for _, a := range authorities {
+				if known[string(f)+string(s)+string(a)] {
+					seen++
+					continue
+				}
+				for _, o := range outcomes {
+					if v := Judge(f, Settings{MissingHashes: MissingAllow}, evidence.Report{made(s, a, o)}); v.Allowed() {
+						t.Errorf("%s %s %s %s is allowed", f, s, a, o)
+					}
+				}
+			}
+		}
+	}
+	if seen != len(known) {
+		t.Errorf("%d of %d rows are made of known words", seen, len(known))
+	}
+	for _, o := range []evidence.Outcome{"", "matched", "MATCH"} {
+		if Judge(Verify, Settings{}, evidence.Report{made(evidence.File, evidence.Publisher, o)}).Allowed() {
+			t.Errorf("outcome %q is allowed", o)
+		}
+	}
+}
+
+func TestSettings(t *testing.T) {
+	for name, c := range map[string]struct {
+		flow      Flow
+		settings  Settings
+		scheme    evidence.Scheme
+		authority evidence.Authority
+		outcome   evidence.Outcome
+		want      string
+	}{
+		"require hashes":             {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Absent, "policy"},
+		"require hashes, match":      {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Match, "-"},
+		"require hashes, send":       {Send, Settings{RequireHashes: true}, evidence.File, evidence.Publisher, evidence.Absent, "policy"},
+		"require hashes, registry":   {Verify, Settings{RequireHashes: true}, evidence.File, evidence.Registry, evidence.Absent, "-"},
+		"missing hashes, default":    {Pin, Settings{}, evidence.File, evidence.Record, evidence.Absent, "warn"},
+		"missing hashes, allow":      {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "-"},
+		"missing hashes, warn":       {Pin, Settings{MissingHashes: MissingWarn}, evidence.File, evidence.Record, evidence.Absent, "warn"},
+		"missing hashes, refuse":     {Pin, Settings{MissingHashes: MissingRefuse}, evidence.File, evidence.Record, evidence.Absent, "policy"},
+		"missing hashes, unknown":    {Pin, Settings{MissingHashes: "alow"}, evidence.File, evidence.Record, evidence.Absent, "policy"},
+		"missing hashes, mismatch":   {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Mismatch, "integrity"},
+		"missing hashes, other flow": {Check, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "policy"},
+		"require lock":               {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
+		"require lock, locked":       {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
+		"lock not required":          {Launch, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "warn"},
+	} {
+		f := Judge(c.flow, c.settings, evidence.Report{made(c.scheme, c.authority, c.outcome)}).Findings[0]
+		if got := (decision{f.Class, f.Warning}).String(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestAdmitted(t *testing.T) {
+	report := evidence.Report{
+		evidence.Compare(evidence.Claim{Subject: "a", Scheme: evidence.Tree, Authority: evidence.Lock, Want: []digest.Digest{some}}, evidence.Observed{Digests: []digest.Digest{some}}),
+		evidence.Compare(evidence.Claim{Subject: "b", Scheme: evidence.File, Authority: evidence.Registry}, evidence.Observed{Digests: []digest.Digest{other}}),
+	}
+	adm := Judge(Pin, Settings{}, report).Admitted()
+	for _, ok := range []struct {
+		subject string
+		d       digest.Digest
+	}{{"a", some}, {"b", other}} {
+		for _, action := range []Action{Keep, Add, Execute} {
+			if err := adm.Permits(ok.subject, ok.d, action); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	h := digest.NewHasher(digest.SHA512)
+	h.Write([]byte("some"))
+	for name, c := range map[string]struct {
+		adm     Admitted
+		subject string
+		d       digest.Digest
+		action  Action
+	}{
+		"the zero value":               {Admitted{}, "a", some, Keep},
+		"the zero value, no action":    {Admitted{}, "a", some, ""},
+		"the zero value of all":        {Admitted{}, "", digest.Digest{}, ""},
+		"another subject":              {adm, "c", some, Keep},
+		"no subject":                   {adm, "", some, Keep},
+		"another subject's digest":     {adm, "a", other, Keep},
+		"the zero digest":              {adm, "a", digest.Digest{}, Keep},
+		"another algorithm":            {adm, "a", h.Digest(digest.SHA512), Keep},
+		"another action":               {adm, "a", some, Publish},
+		"an unknown action":            {adm, "a", some, "other"},
+		"a longer subject":             {adm, "a ", some, Keep},
+		"a flow that leads to nothing": {Judge(Check, Settings{}, report[:1]).Admitted(), "a", some, Execute},
+		"a launch does not add":        {Judge(Launch, Settings{}, report[:1]).Admitted(), "a", some, Add},
+		"an empty report":              {Judge(Pin, Settings{}, nil).Admitted(), "a", some, Keep},
+		"a refusal": {Judge(Pin, Settings{}, append(slices.Clone(report),
+			made(evidence.File, evidence.Registry, evidence.Mismatch))).Admitted(), "a", some, Keep},
+	} {
+		if err := c.adm.Permits(c.subject, c.d, c.action); !errors.Is(err, ErrNotAdmitted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := adm.Permits("x\x1b[2J\ny", some, Keep); strings.ContainsAny(err.Error(), "\x1b\n") {
+		t.Errorf("%q is not escaped", err)
+	}
+	if v := Judge(Pin, Settings{}, nil); !v.Allowed() || v.Err() != nil {
+		t.Error("an empty report is a refusal")
+	}
+	if err := adm.Permits("a", some, Keep); err != nil {
+		t.Error("asking twice:", err)
+	}
+}
+
+func TestRefusalPrints(t *testing.T) {
+	e := evidence.Compare(
+		evidence.Claim{Subject: "npm:@acme/notes@1.4.0", Scheme: evidence.File, Want: []digest.Digest{some}, Authority: evidence.Publisher, Where: "server.json, file_hashes"},
+		evidence.Observed{Digests: []digest.Digest{other}, Size: 23114, From: "https://npm.example.com/@acme/notes/-/notes-1.4.0.tgz"})
+	tampered := evidence.Fact(evidence.Claim{Subject: "npm:a@1: lib/x.js", Scheme: evidence.File, Authority: evidence.Sidecar}, "missing")
+	want := "npm:@acme/notes@1.4.0: sha256 mismatch\n" +
+		"  expected " + some.String() + "  (claimed by server.json, file_hashes)\n" +
+		"  actual   " + other.String() + "  (23,114 bytes of https://npm.example.com/@acme/notes/-/notes-1.4.0.tgz)\n" +
+		"  hint: the file changed after hashing, or was hashed elsewhere; run 'hallmark hash-gen server.json' and compare"
+	if got := Judge(Verify, Settings{}, evidence.Report{e}).Err().Error(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	both := Judge(Launch, Settings{}, evidence.Report{tampered, tampered}).Err().Error()
+	if strings.Count(both, "npm:a@1: lib/x.js: sha256 mismatch\n  actual   missing") != 2 {
+		t.Errorf("got\n%s", both)
+	}
+}
+
+// Only Judge makes an Admitted that holds something, so that only a verdict admits.
+func TestOnlyJudgeAdmits(t *testing.T) {
+	pkgs, names := parse(t, ".")
+	made, inJudge := 0, 0
+	for i, f := range pkgs {
+		for _, imp := range f.Imports {
+			if path := strings.Trim(imp.Path.Value, `"`); path == "unsafe" || path == "reflect" || path == "encoding/gob" {
+				t.Errorf("%s imports %s", names[i], path)
+			}
+		}
+		for _, decl := range f.Decls {
+			fn, _ := decl.(*ast.FuncDecl)
+			judge := fn != nil && fn.Name.Name == "Judge" && fn.Recv == nil
+			ast.Inspect(decl, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CompositeLit:
+					if id, ok := n.Type.(*ast.Ident); ok && id.Name == "Admitted" && len(n.Elts) > 0 {
+						if made++; judge {
+							inJudge++
+						}
+					}
+				case *ast.AssignStmt:
+					for _, left := range n.Lhs {
+						if sel, ok := left.(*ast.SelectorExpr); ok && (sel.Sel.Name == "grants" || sel.Sel.Name == "admitted" || sel.Sel.Name == "flow") && !judge {
+							t.Errorf("%s: %s is assigned outside Judge", names[i], sel.Sel.Name)
+						}
+					}
+				case *ast.UnaryExpr:
+					if sel, ok := n.X.(*ast.SelectorExpr); ok && n.Op == token.AND && (sel.Sel.Name == "grants" || sel.Sel.Name == "admitted") {
+						t.Errorf("%s: the address of %s is taken", names[i], sel.Sel.Name)
+					}
+				}
+				return true
+			})
+		}
+	}
+	if made != inJudge || inJudge != 1 {
+		t.Errorf("%d literals of Admitted hold something, %d of them in Judge; want one, there", made, inJudge)
+	}
+}
+
+// Digests are compared where that leaves evidence: digest.Equal is called by the
+// packages evidence and digest only.
+func TestOnlyEvidenceCompares(t *testing.T) {
+	files, names := parse(t, "..")
+	calls := map[string]int{}
+	for i, f := range files {
+		dir, _, _ := strings.Cut(names[i], "/")
+		local := ""
+		for _, imp := range f.Imports {
+			if strings.Trim(imp.Path.Value, `"`) == "github.com/hallmark-mcp/hallmark/digest" {
+				local = "digest"
+				if imp.Name != nil {
+					local = imp.Name.Name
+				}
+			}
+		}
+		if local == "." {
+			t.Errorf("%s imports digest into its own scope", names[i])
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || local == "" || sel.Sel.Name != "Equal" {
+				return true
+			}
+			if id, ok := sel.X.(*ast.Ident); ok && id.Name == local {
+				if calls[dir]++; dir != "evidence" && dir != "digest" {
+					t.Errorf("%s uses digest.Equal; evidence.Compare compares digests", names[i])
+				}
+			}
+			return true
+		})
+	}
+	if calls["evidence"] == 0 {
+		t.Errorf("evidence does not use digest.Equal: %v of %d files", calls, len(files))
+	}
+}
+
+var skipped = regexp.MustCompile(`(^|/)(testdata|node_modules|\.[^/.][^/]*)(/|$)`)
+
+// parse reads the Go files of dir that are no tests, and below it unless it is ".".
+func parse(t *testing.T, dir string) (files []*ast.File, names []string) {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	var walk func(at string)
+	walk = func(at string) {
+		d, err := root.Open(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		entries, err := d.ReadDir(-1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			name := strings.TrimPrefix(at+"/"+e.Name(), "./")
+			switch {
+			case skipped.MatchString(name):
+			case e.IsDir() && dir != ".":
+				walk(name)
+			case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && e.Type().IsRegular():
+				src, err := root.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				f, err := parser.ParseFile(token.NewFileSet(), name, src, 0)
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				files, names = append(files, f), append(names, name)
+			}
+		}
+	}
+	walk(".")
+	return files, names
+}

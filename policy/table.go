@@ -1,0 +1,140 @@
+package policy
+
+import "github.com/hallmark-mcp/hallmark/evidence"
+
+// decision is what one outcome means in one flow. Its class is the class of the
+// refusal; OK is no refusal.
+type decision struct {
+	refuse evidence.Class
+	warn   bool
+}
+
+var (
+	allow     = decision{}
+	warn      = decision{warn: true}
+	integrity = decision{refuse: evidence.Integrity}
+	refused   = decision{refuse: evidence.Refused}
+	drift     = decision{refuse: evidence.Drift}
+	operation = decision{refuse: evidence.Operation}
+)
+
+// rule says what each outcome of evidence under a scheme and by an authority means.
+type rule struct {
+	scheme    evidence.Scheme
+	authority evidence.Authority
+	match     decision
+	mismatch  decision
+	absent    decision
+	waived    decision
+	cannot    decision // unverifiable
+}
+
+// table is the source of the table in the package comment; a test keeps the two
+// equal. Evidence without a rule is refused.
+var table = map[Flow][]rule{
+	Generate: {
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+	},
+	Verify: {
+		{evidence.File, evidence.Publisher, allow, integrity, warn, allow, operation},
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+	},
+	Send: {
+		{evidence.File, evidence.Publisher, allow, integrity, allow, warn, operation},
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+	},
+	Accept: {
+		{evidence.File, evidence.Publisher, allow, integrity, allow, refused, integrity},
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+		{evidence.Ownership, evidence.Registry, allow, refused, refused, allow, operation},
+		{evidence.Document, evidence.Publisher, allow, integrity, allow, refused, operation},
+	},
+	Pin: {
+		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},
+		{evidence.File, evidence.Record, allow, integrity, warn, refused, operation},
+		{evidence.Document, evidence.Record, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
+		{evidence.Tree, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.Surface, evidence.Lock, allow, warn, allow, refused, operation},
+		{evidence.Approval, evidence.Machine, allow, refused, refused, refused, refused},
+		{evidence.File, evidence.Machine, allow, warn, allow, refused, operation},
+	},
+	Launch: {
+		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Verify, allow, integrity, warn, allow, operation},
+		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
+		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
+		{evidence.Approval, evidence.Machine, allow, refused, refused, warn, refused},
+		{evidence.File, evidence.Machine, allow, refused, warn, refused, operation},
+	},
+	Session: {
+		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
+	},
+	Check: {
+		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
+		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, warn},
+		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
+		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
+		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
+		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
+		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
+	},
+}
+
+// find returns the rule for e in flow, if there is one.
+func find(flow Flow, e evidence.Evidence) (rule, bool) {
+	for _, r := range table[flow] {
+		if r.scheme == e.Scheme && r.authority == e.Authority {
+			return r, true
+		}
+	}
+	return rule{}, false
+}
+
+// decide applies the rule for e under s.
+func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
+	r, known := find(flow, e)
+	if !known {
+		return refused // no setting opens a row that the table does not have
+	}
+	outcome := e.Outcome
+	if e.Outcome == evidence.Match && e.Weak && e.Authority != evidence.Verify {
+		outcome = evidence.Absent // a weak digest alone never admits anything
+	}
+	var d decision
+	switch outcome {
+	case evidence.Match:
+		d = r.match
+	case evidence.Mismatch:
+		d = r.mismatch
+	case evidence.Absent:
+		d = r.absent
+		switch {
+		case e.Scheme == evidence.File && e.Authority == evidence.Publisher && s.RequireHashes:
+			d = refused
+		case e.Scheme == evidence.File && e.Authority == evidence.Record:
+			d = s.MissingHashes.decision(d)
+		case e.Scheme == evidence.Launch && e.Authority == evidence.Lock && s.RequireLock:
+			d = refused
+		}
+	case evidence.Waived:
+		d = r.waived
+	case evidence.Unverifiable:
+		d = r.cannot
+		if d == operation && (e.Cause == evidence.Malformed) {
+			d = decision{refuse: evidence.Validation}
+		}
+	default:
+		d = refused
+	}
+	return d
+}
