@@ -1,0 +1,344 @@
+package durable
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// names lists dir.
+func names(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "(none)"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "hallmark.lock")
+	for i, perm := range []fs.FileMode{0o644, 0o600, 0o777, 0o400, 0o644} {
+		want := strings.Repeat("x", i*1000)
+		if err := WriteFile(path, []byte(want), perm); err != nil {
+			t.Fatal(err)
+		}
+		info, _ := os.Stat(path)
+		if content(t, path) != want || info.Mode() != perm {
+			t.Errorf("%d: mode %v, want %v", i, info.Mode(), perm)
+		}
+	}
+	if got := names(t, dir); len(got) != 1 {
+		t.Error(got)
+	}
+	long := filepath.Join(dir, strings.Repeat("n", 250))
+	if err := WriteFile(long, []byte("x"), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWriteFileReplacesLink(t *testing.T) {
+	dir := t.TempDir()
+	victim, link := filepath.Join(dir, "victim"), filepath.Join(dir, "link")
+	os.WriteFile(victim, []byte("old"), 0o600)
+	if err := os.Symlink(victim, link); err != nil {
+		t.Skip(err)
+	}
+	if err := WriteFile(link, []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	info, _ := os.Lstat(link)
+	if content(t, victim) != "old" || content(t, link) != "new" || !info.Mode().IsRegular() {
+		t.Error("the link was followed")
+	}
+}
+
+func TestWriteFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	os.MkdirAll(filepath.Join(dir, "full", "x"), 0o700)
+	for _, path := range []string{"full", "none/file"} {
+		path = filepath.Join(dir, path)
+		err := WriteFile(path, []byte("x"), 0o644)
+		if err == nil || !strings.Contains(err.Error(), "write "+path) || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if got := names(t, dir); !slices.Equal(got, []string{"full"}) {
+		t.Error("left behind:", got)
+	}
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := Lock(t.Context(), path, "the project")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := TryLock(path, "the project"); !errors.Is(err, ErrLocked) ||
+		!strings.Contains(err.Error(), "lock of the project: "+path) || !strings.Contains(err.Error(), fmt.Sprintf("process %d", os.Getpid())) {
+		t.Errorf("second: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, err := Lock(ctx, path, "the project"); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), path) {
+		t.Errorf("timeout: %v", err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		u, err := Lock(t.Context(), path, "the project")
+		if err == nil {
+			defer u()
+		}
+		got <- err
+	}()
+	select {
+	case err := <-got:
+		t.Fatal("locked twice:", err)
+	case <-time.After(30 * time.Millisecond):
+	}
+	unlock()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	if _, err := Lock(t.Context(), filepath.Join(path, "below"), "x"); err == nil || errors.Is(err, ErrLocked) {
+		t.Error(err)
+	}
+}
+
+// A lock file that is removed while somebody waits must not give two holders.
+func TestLockFileRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	os.Remove(path)
+	if sameFile(f, path) {
+		t.Error("a removed file counts as the lock")
+	}
+	os.WriteFile(path, nil, 0o600)
+	if sameFile(f, path) {
+		t.Error("another file of the same name counts as the lock")
+	}
+}
+
+func TestReplace(t *testing.T) {
+	dir, state := t.TempDir(), t.TempDir()
+	journal := filepath.Join(state, "journal")
+	a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	os.WriteFile(a, []byte("old a"), 0o644)
+	os.WriteFile(c, []byte("old c"), 0o644)
+	files := []File{{Path: a, Data: []byte("new a"), Perm: 0o600}, {Path: b, Data: []byte("\x00\xff")}, {Path: c, Remove: true}, {Path: filepath.Join(dir, "never"), Remove: true}}
+	if err := Replace(journal, files); err != nil {
+		t.Fatal(err)
+	}
+	if content(t, a) != "new a" || content(t, b) != "\x00\xff" || content(t, c) != "(none)" {
+		t.Error(content(t, a), content(t, b), content(t, c))
+	}
+	if info, _ := os.Stat(a); info.Mode() != 0o600 {
+		t.Error(info.Mode())
+	}
+	if info, _ := os.Stat(b); info.Mode() != 0o644 {
+		t.Error(info.Mode())
+	}
+	if left := append(names(t, state), names(t, dir)...); !slices.Equal(left, []string{"a", "b"}) {
+		t.Error(left)
+	}
+	if done, err := Recover(journal); done || err != nil {
+		t.Error(done, err)
+	}
+}
+
+func TestReplaceRefuses(t *testing.T) {
+	dir := t.TempDir()
+	p := filepath.Join(dir, "x")
+	for name, files := range map[string][]File{
+		"relative":          {{Path: "x"}},
+		"not clean":         {{Path: p + "/../y"}},
+		"twice":             {{Path: p}, {Path: p, Remove: true}},
+		"removed and given": {{Path: p, Data: []byte("x"), Remove: true}},
+		"more than perm":    {{Path: p, Perm: fs.ModeSetuid | 0o755}},
+	} {
+		if err := Replace(filepath.Join(dir, "journal"), files); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if left := names(t, dir); len(left) != 0 {
+		t.Error(left)
+	}
+}
+
+// A failure before the first rename leaves every file as it was.
+func TestReplaceFailsWhole(t *testing.T) {
+	dir := t.TempDir()
+	journal := filepath.Join(dir, "journal")
+	a := filepath.Join(dir, "a")
+	os.WriteFile(a, []byte("old"), 0o644)
+	os.Mkdir(filepath.Join(dir, "d"), 0o700)
+	for _, second := range []File{
+		{Path: filepath.Join(dir, "none", "b"), Data: []byte("b")}, // no such directory
+		{Path: filepath.Join(dir, "d"), Data: []byte("b")},         // a directory is in the way
+		{Path: filepath.Join(dir, "d"), Remove: true},
+		{Path: filepath.Join(a, "b"), Data: []byte("b")}, // a file is no directory
+	} {
+		err := Replace(journal, []File{{Path: a, Data: []byte("new")}, second})
+		if err == nil || errors.Is(err, ErrUnfinished) || !strings.Contains(err.Error(), second.Path) {
+			t.Errorf("%s: %v", second.Path, err)
+		}
+		if left := names(t, dir); content(t, a) != "old" || !slices.Equal(left, []string{"a", "d"}) {
+			t.Errorf("%s: %q, left %v", second.Path, content(t, a), left)
+		}
+	}
+}
+
+// interrupted returns what a Replace leaves that was killed after the renames of
+// the first applied files.
+func interrupted(t *testing.T, journal string, files []File, staged, applied int) {
+	t.Helper()
+	data, id, err := encode(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journal, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range files {
+		switch {
+		case i < applied && f.Remove:
+			os.Remove(f.Path)
+		case i < applied:
+			os.WriteFile(f.Path, f.Data, f.perm())
+		case i < staged && !f.Remove:
+			os.WriteFile(tempName(f.Path, id), f.Data[:len(f.Data)/2], 0o600)
+		}
+	}
+}
+
+func TestRecover(t *testing.T) {
+	for applied := range 4 {
+		for staged := range 4 {
+			dir := t.TempDir()
+			journal := filepath.Join(dir, "journal")
+			a, b, c := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+			for _, p := range []string{a, b, c} {
+				os.WriteFile(p, []byte("old"), 0o644)
+			}
+			interrupted(t, journal, []File{{Path: a, Data: []byte("new a")}, {Path: b, Data: []byte("new b"), Perm: 0o755}, {Path: c, Remove: true}}, staged, applied)
+			if err := Replace(journal, []File{{Path: a, Data: []byte("third")}}); !errors.Is(err, ErrUnfinished) {
+				t.Fatal("a journal that waits was ignored:", err)
+			}
+			done, err := Recover(journal)
+			if !done || err != nil {
+				t.Fatal(done, err)
+			}
+			if content(t, a) != "new a" || content(t, b) != "new b" || content(t, c) != "(none)" {
+				t.Error(applied, staged, content(t, a), content(t, b), content(t, c))
+			}
+			if left := names(t, dir); !slices.Equal(left, []string{"a", "b"}) {
+				t.Error(applied, staged, left)
+			}
+		}
+	}
+}
+
+func TestRecoverTorn(t *testing.T) {
+	dir := t.TempDir()
+	journal, a := filepath.Join(dir, "journal"), filepath.Join(dir, "a")
+	os.WriteFile(a, []byte("old"), 0o644)
+	whole, _, err := encode([]File{{Path: a, Data: []byte("new")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole { // every prefix
+		os.WriteFile(journal, whole[:n], 0o600)
+		if done, err := Recover(journal); done || err != nil {
+			t.Fatalf("%d of %d bytes: %v, %v", n, len(whole), done, err)
+		}
+		if left := names(t, dir); content(t, a) != "old" || len(left) != 1 {
+			t.Fatalf("%d of %d bytes: %q, %v", n, len(whole), content(t, a), left)
+		}
+	}
+	for i := range whole { // every byte
+		changed := bytes.Clone(whole)
+		changed[i] ^= 1
+		os.WriteFile(journal, changed, 0o600)
+		done, err := Recover(journal)
+		if done || content(t, a) != "old" {
+			t.Fatalf("byte %d changed: %v, %v, %q", i, done, err, content(t, a))
+		}
+		os.Remove(journal)
+	}
+}
+
+func TestRecoverRefuses(t *testing.T) {
+	dir := t.TempDir()
+	journal := filepath.Join(dir, "journal")
+	whole, _, err := encode([]File{{Path: filepath.Join(dir, "a"), Data: []byte("new")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, _, _ := encode([]File{{Path: "../a", Data: []byte("new")}})
+	for name, data := range map[string][]byte{
+		"newer version": bytes.Replace(whole, []byte("-v1 "), []byte("-v2 "), 1),
+		"relative path": relative,
+	} {
+		os.WriteFile(journal, data, 0o600)
+		if done, err := Recover(journal); done || err == nil || !strings.Contains(err.Error(), journal) {
+			t.Errorf("%s: %v, %v", name, done, err)
+		}
+		if left := names(t, dir); !slices.Equal(left, []string{"journal"}) {
+			t.Errorf("%s: the journal must stay: %v", name, left)
+		}
+	}
+	// What recovery cannot do now it says, and does later.
+	os.WriteFile(journal, whole, 0o600)
+	os.Mkdir(filepath.Join(dir, "a"), 0o700)
+	if done, err := Recover(journal); done || !errors.Is(err, ErrUnfinished) {
+		t.Fatal(done, err)
+	}
+	os.Remove(filepath.Join(dir, "a"))
+	if done, err := Recover(journal); !done || err != nil || content(t, filepath.Join(dir, "a")) != "new" {
+		t.Fatal(done, err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	whole, _, _ := encode([]File{{Path: "/a", Data: []byte("new")}, {Path: "/b", Remove: true}})
+	f.Add(whole)
+	f.Add([]byte("hallmark-journal-v1 sha256:\n[]"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		files, _, err := decode(data)
+		if err != nil {
+			return
+		}
+		if again, _, err := encode(files); err != nil || len(again) == 0 {
+			t.Fatal(err)
+		}
+	})
+}

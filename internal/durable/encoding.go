@@ -1,0 +1,97 @@
+package durable
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// A journal is one line of text,
+//
+//	hallmark-journal-v1 sha256:<digest of all that follows the line feed>
+//
+// and a JSON array of [File]. The digest is in front, where a torn journal has it
+// or is recognised by its absence.
+const (
+	family  = "hallmark-journal-v"
+	version = "1"
+)
+
+// MaxJournal is the largest journal, in bytes. Contents take 4/3 of their size.
+const MaxJournal = 256 << 20
+
+var errTorn = errors.New("the journal is not complete")
+
+// encode returns the journal and a name for temporary files that follows from it.
+func encode(files []File) (data []byte, id string, err error) {
+	body, err := json.Marshal(files)
+	if err != nil {
+		return nil, "", err
+	}
+	sum := digest.FromBytes(body)
+	data = slices.Concat([]byte(family+version+" "+sum.String()+"\n"), body)
+	if len(data) > MaxJournal {
+		return nil, "", fmt.Errorf("%s bytes to replace at once are too many", evidence.Group(int64(len(data))))
+	}
+	return data, sum.Hex()[:12], nil
+}
+
+// read is the inverse of encode. Its error wraps errTorn if the journal was never
+// complete, and fs.ErrNotExist if there is none.
+func read(path string) ([]File, string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxJournal+1))
+	if err != nil {
+		return nil, "", cause(err)
+	}
+	return decode(data)
+}
+
+func decode(data []byte) ([]File, string, error) {
+	line, body, ok := bytes.Cut(data, []byte("\n"))
+	switch {
+	case len(data) > MaxJournal:
+		return nil, "", fmt.Errorf("larger than %s bytes", evidence.Group(MaxJournal))
+	case !ok:
+		return nil, "", errTorn
+	}
+	head, claimed, ok := strings.Cut(string(line), " ")
+	number, isJournal := strings.CutPrefix(head, family)
+	if !ok || !isJournal {
+		return nil, "", errTorn
+	}
+	if number != version {
+		return nil, "", fmt.Errorf("version %+q is not known; a newer program wrote it, and can finish it", number)
+	}
+	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, claimed)
+	if !ok {
+		return nil, "", errTorn
+	}
+	sum := digest.FromBytes(body)
+	if e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}}); e.Outcome != evidence.Match {
+		return nil, "", errTorn
+	}
+	// The digest holds: from here on nothing is torn, and what cannot be read is an error.
+	var files []File
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&files); err != nil {
+		return nil, "", err
+	}
+	if err := check(files); err != nil {
+		return nil, "", err
+	}
+	return files, sum.Hex()[:12], nil
+}

@@ -1,0 +1,195 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// File is one file of a journal: its complete new contents, or its removal.
+type File struct {
+	Path   string      `json:"path"`             // absolute
+	Data   []byte      `json:"data,omitempty"`   // base64 in the journal
+	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is 0644
+	Remove bool        `json:"remove,omitempty"` // the file shall not exist
+}
+
+func (f File) perm() fs.FileMode {
+	if f.Perm == 0 {
+		return 0o644
+	}
+	return f.Perm
+}
+
+// ErrUnfinished is wrapped by the error of [Replace] where an earlier journal waits for
+// [Recover], and where Replace itself was stopped half-way and leaves one behind.
+var ErrUnfinished = errors.New("an interrupted change waits to be finished")
+
+// Replace replaces all files or none. In this order:
+//
+//  1. The journal, which holds every new byte, is written under its own name and
+//     synced, then its directory is. A crash before that is complete leaves no
+//     journal or one whose digest does not hold: then nothing was applied, and
+//     Recover throws it away. That decision needs step 1 to be over before step 3
+//     begins, which is what the two syncs are for.
+//  2. The new contents of every file are written beside it and synced. A failure
+//     here (a full disk, a directory that cannot be written) removes them and the
+//     journal: all files are the old ones, and Replace returns the error.
+//  3. Every file is renamed into place, or removed. A crash in 2 or 3 leaves the
+//     complete journal, and Recover does 2 and 3 again from the start; doing them
+//     twice gives the same as once.
+//  4. Every directory concerned is synced. Only then is the journal removed: were
+//     its removal to reach the disk before the renames, a power cut would leave
+//     some old and some new files and nothing to tell.
+//
+// Two processes must not work on the same journal or files: callers hold a [Lock],
+// and call Recover when they have it, before they read what they are to change.
+//
+// A journal is obeyed wherever it points, so it lives where only the user writes:
+// in the state directory, never in a project. Directories of the files must exist.
+func Replace(journalPath string, files []File) error {
+	if _, err := os.Lstat(journalPath); err == nil {
+		return fmt.Errorf("journal %s: %w", journalPath, ErrUnfinished)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("journal %s: %w", journalPath, cause(err))
+	}
+	if err := check(files); err != nil {
+		return fmt.Errorf("journal %s: %w", journalPath, err)
+	}
+	data, id, err := encode(files)
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", journalPath, err)
+	}
+	if err := writeNew(journalPath, data, 0o600); err != nil {
+		return fmt.Errorf("journal %s: %w", journalPath, err)
+	}
+	if err := syncDir(filepath.Dir(journalPath)); err != nil {
+		os.Remove(journalPath)
+		return fmt.Errorf("journal %s: sync directory: %w", journalPath, cause(err))
+	}
+	if err := stage(files, id); err != nil {
+		if rm := remove(journalPath); rm != nil {
+			return fmt.Errorf("journal %s: %w: %w", journalPath, ErrUnfinished, errors.Join(err, rm))
+		}
+		return err
+	}
+	return finish(journalPath, files, id)
+}
+
+// Recover finishes a [Replace] that was interrupted and reports whether there was one
+// to finish. A journal that is torn or damaged is removed: it was never complete, and
+// so nothing was applied. One of an unknown version is an error, and stays.
+func Recover(journalPath string) (bool, error) {
+	files, id, err := read(journalPath)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, errTorn):
+		if err := remove(journalPath); err != nil {
+			return false, fmt.Errorf("journal %s: %w", journalPath, err)
+		}
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("journal %s: %w", journalPath, err)
+	}
+	for _, f := range files { // left by the interrupted one
+		if err := os.Remove(tempName(f.Path, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, fmt.Errorf("journal %s: %w", journalPath, err)
+		}
+	}
+	if err := stage(files, id); err != nil {
+		return false, fmt.Errorf("journal %s: %w: %w", journalPath, ErrUnfinished, err)
+	}
+	if err := finish(journalPath, files, id); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// stage writes the new contents beside the files. After an error there are none.
+func stage(files []File, id string) error {
+	for i, f := range files {
+		err := replaceable(f.Path)
+		if err == nil && !f.Remove {
+			err = writeNew(tempName(f.Path, id), f.Data, f.perm())
+		}
+		if err != nil {
+			for _, g := range files[:i+1] {
+				os.Remove(tempName(g.Path, id))
+			}
+			return fmt.Errorf("write %s: %w", f.Path, err)
+		}
+	}
+	return nil
+}
+
+// replaceable finds before the first rename what would make a later one fail.
+func replaceable(path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.IsDir() {
+		return errors.New("is a directory")
+	}
+	return nil
+}
+
+// finish does steps 3 and 4 of [Replace].
+func finish(journalPath string, files []File, id string) error {
+	unfinished := func(path string, err error) error {
+		return fmt.Errorf("journal %s: %w: %s: %w", journalPath, ErrUnfinished, path, cause(err))
+	}
+	var dirs []string
+	for _, f := range files {
+		var err error
+		if f.Remove {
+			if err = os.Remove(f.Path); errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+		} else {
+			err = os.Rename(tempName(f.Path, id), f.Path)
+		}
+		if err != nil {
+			return unfinished(f.Path, err)
+		}
+		dirs = append(dirs, filepath.Dir(f.Path))
+	}
+	slices.Sort(dirs)
+	for _, dir := range slices.Compact(dirs) {
+		if err := syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // a removed file's directory may be gone
+			return unfinished(dir, err)
+		}
+	}
+	if err := remove(journalPath); err != nil {
+		return unfinished(journalPath, err)
+	}
+	return nil
+}
+
+// remove takes the journal away durably: a journal that came back after a power cut
+// would undo what was written since.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil {
+		return cause(err)
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func check(files []File) error {
+	seen := map[string]bool{}
+	for _, f := range files {
+		switch {
+		case !filepath.IsAbs(f.Path) || filepath.Clean(f.Path) != f.Path:
+			return fmt.Errorf("%+q is not a clean absolute path", f.Path)
+		case seen[f.Path]:
+			return fmt.Errorf("%+q is to be replaced twice", f.Path)
+		case f.Remove && (len(f.Data) > 0 || f.Perm != 0):
+			return fmt.Errorf("%+q is to be removed and written", f.Path)
+		case f.Perm&^fs.ModePerm != 0:
+			return fmt.Errorf("%+q: %v is more than permissions", f.Path, f.Perm)
+		}
+		seen[f.Path] = true
+	}
+	return nil
+}

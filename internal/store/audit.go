@@ -1,0 +1,261 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Audit reads and hashes the slot for want, which the caller has from the lock.
+//
+// The report holds first the tree as the lock claims it and then the tree as the
+// sidecar claims it. If either does not match, one piece of evidence follows for each file that
+// differs from the sidecar's list: changed, missing, added, or not a regular file; at most
+// 20, and then their number. Their subject is "subject: path".
+//
+// The slot is nil unless all of the report matches. The error is [ErrNotStored] if
+// there is no slot, and otherwise says that nothing could be decided; what is wrong with a
+// slot is in the report.
+func (s *Store) Audit(ctx context.Context, subject string, want digest.Digest) (*Slot, evidence.Report, error) {
+	return s.audit(ctx, evidence.Claim{
+		Subject: subject, Scheme: evidence.Tree, Want: []digest.Digest{want},
+		Authority: evidence.Lock, Where: "hallmark.lock",
+	}, false)
+}
+
+func (s *Store) audit(ctx context.Context, claim evidence.Claim, full bool) (*Slot, evidence.Report, error) {
+	at, err := address(claim.Want[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("%+q: %s: %w", claim.Subject, claim.Want[0], ErrNotStored)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	a := &audit{store: s, claim: claim, dir: filepath.Join(s.root, at), full: full}
+	if err := a.run(ctx, r, at); err != nil {
+		return nil, nil, err
+	}
+	if a.bad() {
+		return nil, a.report, nil
+	}
+	return a.note.slot(claim.Want[0], a.files, a.dir), a.report, nil
+}
+
+// audit is one run of Audit.
+type audit struct {
+	store  *Store
+	claim  evidence.Claim // of the tree
+	dir    string         // of the slot, absolute
+	note   *sidecar       // nil if it is missing or bad
+	files  int            // in the content
+	full   bool           // decode all of the sidecar, although nothing differs
+	report evidence.Report
+}
+
+func (a *audit) bad() bool { return a.report.Count(evidence.Match) < len(a.report) || a.note == nil }
+
+func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
+	slot := r
+	for i, name := range splitPath(at) {
+		sub, err := descend(slot, name)
+		if i > 0 {
+			slot.Close()
+		}
+		var notDir *notDirError
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%+q: %s: %w", a.claim.Subject, a.claim.Want[0], ErrNotStored)
+		case errors.As(err, &notDir):
+			a.trees("the slot's directory is " + notDir.kind)
+			return nil
+		case err != nil:
+			a.unreadable(err)
+			return nil
+		}
+		slot = sub
+	}
+	defer slot.Close()
+
+	found, err := a.slot(slot)
+	if err != nil {
+		a.unreadable(err)
+		return nil
+	}
+	content, err := descend(slot, contentDir)
+	var notDir *notDirError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		a.trees("there is no content")
+		a.report = append(a.report, found...)
+		return nil
+	case errors.As(err, &notDir):
+		a.trees("content is " + notDir.kind)
+		a.report = append(a.report, found...)
+		return nil
+	case err != nil:
+		a.unreadable(err)
+		return nil
+	}
+	defer content.Close()
+	return a.content(ctx, content, found)
+}
+
+// slot looks at what is beside the content, and reads the sidecar.
+func (a *audit) slot(slot *os.Root) (found evidence.Report, err error) {
+	entries, err := fs.ReadDir(slot.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name != contentDir && name != sidecarName {
+			found = append(found, a.odd(filepath.Join(a.dir, name), name, "not part of a slot"))
+		}
+	}
+	data, wrong, err := readSidecar(slot)
+	if err != nil {
+		return nil, err
+	}
+	if wrong == "" {
+		if a.note, err = parseSidecar(data); err != nil {
+			wrong = err.Error()
+		}
+	}
+	if wrong != "" {
+		found = append(found, a.odd(filepath.Join(a.dir, sidecarName), sidecarName, wrong))
+	}
+	return found, nil
+}
+
+// readSidecar returns the sidecar's bytes, or what is wrong with it.
+func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
+	info, err := slot.Lstat(sidecarName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "missing", nil
+	case err != nil:
+		return nil, "", err
+	case !info.Mode().IsRegular():
+		return nil, "is " + tree.Kind(info.Mode()), nil
+	case info.Size() > maxSidecar:
+		return nil, fmt.Sprintf("has more than %s bytes", evidence.Group(maxSidecar)), nil
+	}
+	f, err := slot.Open(sidecarName)
+	if err != nil {
+		return nil, "", err
+	}
+	defer f.Close()
+	if now, err := f.Stat(); err != nil || !os.SameFile(info, now) {
+		return nil, "was replaced while it was read", err
+	}
+	data = make([]byte, 0, info.Size()+1)
+	for len(data) <= maxSidecar {
+		if len(data) == cap(data) {
+			data = append(data, 0)[:len(data)]
+		}
+		n, err := f.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		if err == io.EOF {
+			return data, "", nil
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	return nil, "grew while it was read", nil
+}
+
+// content hashes the files and completes the report.
+func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Report) error {
+	open := func(path string) (io.ReadCloser, error) { return content.Open(path) }
+	files, refused, err := tree.Scan(content.FS(), a.store.limits)
+	switch {
+	case errors.Is(err, tree.ErrTooLarge):
+		a.trees(err.Error())
+		a.report = append(a.report, found...)
+		return nil
+	case err != nil:
+		a.unreadable(err)
+		a.report = append(a.report, found...)
+		return nil
+	case len(refused) > 0:
+		a.trees("no tree: " + refused[0].Error())
+	default:
+		sum, size, err := tree.V1(ctx, files, open, 0)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			a.unreadable(err)
+			break
+		}
+		a.compare(evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: filepath.Join(a.dir, contentDir)})
+	}
+	a.files = len(files)
+	if len(found) == 0 && !a.bad() && !a.full {
+		return nil
+	}
+	differing, err := a.differences(ctx, files, refused, open)
+	if err != nil {
+		return err
+	}
+	a.report = append(a.report, shorten(a.claim.Subject, append(found, differing...))...)
+	return nil
+}
+
+// sidecarClaim is what the sidecar says of the tree.
+func (a *audit) sidecarClaim() evidence.Claim {
+	c := evidence.Claim{Subject: a.claim.Subject, Scheme: evidence.Tree, Authority: evidence.Sidecar, Where: sidecarName}
+	if a.note != nil {
+		c.Want = []digest.Digest{a.note.Integrity}
+	}
+	return c
+}
+
+// compare reports a tree that could be computed.
+func (a *audit) compare(o evidence.Observed) {
+	a.report = append(a.report, evidence.Compare(a.claim, o))
+	if a.note != nil {
+		a.report = append(a.report, evidence.Compare(a.sidecarClaim(), o))
+	}
+}
+
+// trees reports content that is no tree, and so not the one that is claimed.
+func (a *audit) trees(what string) {
+	a.report = append(a.report, text(a.claim, what, filepath.Join(a.dir, contentDir)))
+	if a.note != nil {
+		a.report = append(a.report, text(a.sidecarClaim(), what, filepath.Join(a.dir, contentDir)))
+	}
+}
+
+// unreadable reports that the tree could not be computed.
+func (a *audit) unreadable(err error) {
+	a.report = append(a.report, evidence.CannotVerify(a.claim, evidence.Unreadable, err.Error()))
+}
+
+// odd reports something at path that ought not to be as it is.
+func (a *audit) odd(from, path, what string) evidence.Evidence {
+	return text(evidence.Claim{
+		Subject: a.claim.Subject + ": " + path, Scheme: evidence.File,
+		Authority: evidence.Sidecar, Where: sidecarName,
+	}, what, from)
+}
+
+// text is the mismatch of c with something that has no digest.
+func text(c evidence.Claim, what, from string) evidence.Evidence {
+	e := evidence.Fact(c, what)
+	e.Observed.From = from
+	return e
+}

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package store
+
+import "testing"
+
+func mount(t *testing.T, _, _ string) { t.Skip("needs Linux") }
+
+func remountReadOnly(t *testing.T, _ string) { t.Skip("needs Linux") }

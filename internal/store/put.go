@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Slot is a tree in the store whose bytes were found right when it was returned.
+// That is past when it is used: every use begins with [Store.Audit].
+type Slot struct {
+	Digest  digest.Digest // hallmark-tree-v1 fingerprint, the slot's address
+	Ref     string        // what the tree was made of, as Put was told
+	Size    int64         // bytes of all files
+	Files   int
+	Created time.Time
+	dir     string
+}
+
+// Dir is the directory that holds the files, read-only.
+func (s *Slot) Dir() string { return s.dir }
+
+// Put moves what was staged into the store. It computes the fingerprint itself and
+// asks adm whether that may be kept as subject; ref is recorded, and names the slot in
+// listings. A valid slot that is there already wins, a bad one is moved to
+// quarantine. Whatever happens, the staging is over afterwards: after an error
+// nothing of it is left.
+//
+// No file may have a second name (a hard link): its bytes could be changed, and its
+// mode would be changed by us, through a name outside the store.
+func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st *Staging, ref string) (*Slot, error) {
+	if st.store.root != s.root {
+		return nil, errors.New("staging: belongs to another store")
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	defer st.discard()
+	m, err := st.measure(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	if err := adm.Permits(subject, m.sum, policy.Keep); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	note, err := m.note(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	data, err := note.encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := protect(m.root); err != nil {
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	m.close() // an open directory cannot be renamed everywhere
+
+	at, err := address(m.sum)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.create(slotsDir, filepath.Dir(at))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := writeSidecar(r, filepath.Join(st.name, sidecarName), data); err != nil {
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	unlock, err := s.lock(ctx, m.sum)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	slot, err := s.evict(ctx, r, at, m.sum, "was bad when the same tree was put again")
+	if slot != nil || err != nil {
+		return slot, err
+	}
+	// The directory itself stays writable until it has moved: moving it changes
+	// its entry for the parent. A kill between the two leaves it writable, no more.
+	if err := r.Rename(st.name, at); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	st.end(r)
+	r.Chmod(at, 0o555)
+	return note.slot(m.sum, len(m.files), filepath.Join(s.root, at)), nil
+}
+
+// evict moves a bad slot at address at to quarantine and returns a good one. Without a
+// slot it does nothing. The caller holds the slot's lock.
+func (s *Store) evict(ctx context.Context, r *os.Root, at string, want digest.Digest, reason string) (*Slot, error) {
+	slot, report, err := s.Audit(ctx, want.String(), want)
+	switch {
+	case errors.Is(err, ErrNotStored):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case slot != nil:
+		return slot, nil
+	}
+	_, err = s.move(r, at, want, reason, report)
+	return nil, err
+}
+
+// note describes m in a sidecar.
+func (m *measured) note(ctx context.Context, ref string) (*sidecar, error) {
+	sums, err := tree.Digests(ctx, m.files, m.open, 0)
+	if err != nil {
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	note := &sidecar{
+		Schema:    sidecarSchema,
+		Integrity: m.sum,
+		Ref:       ref,
+		Size:      m.size,
+		Created:   time.Now().UTC().Truncate(time.Second),
+		Files:     make(map[string]fileNote, len(m.files)),
+	}
+	for _, f := range m.files {
+		note.Files[f.Path] = fileNote{sums[f.Path], f.Size, f.Exec}
+	}
+	return note, nil
+}
+
+func (c *sidecar) slot(d digest.Digest, files int, dir string) *Slot {
+	return &Slot{Digest: d, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
+}
+
+// protect takes write permission from everything in r, directories last.
+func protect(r *os.Root) error {
+	var dirs []string
+	err := fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			dirs = append(dirs, path)
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if names(info) > 1 {
+			return fmt.Errorf("%+q has other names (hard links); files must be copied into a staging directory", path)
+		}
+		mode := fs.FileMode(0o444)
+		if info.Mode()&0o111 != 0 {
+			mode = 0o555
+		}
+		return r.Chmod(path, mode)
+	})
+	for i := len(dirs) - 1; i >= 0 && err == nil; i-- { // the deeper ones first
+		err = r.Chmod(dirs[i], 0o555)
+	}
+	return err
+}
+
+func writeSidecar(r *os.Root, name string, data []byte) error {
+	f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o444)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+// lock excludes others who put, move or remove the slot for d.
+func (s *Store) lock(ctx context.Context, d digest.Digest) (unlock func(), err error) {
+	r, err := s.create(locksDir)
+	if err != nil {
+		return nil, err
+	}
+	r.Close()
+	return durable.Lock(ctx, filepath.Join(s.root, locksDir, d.Hex()[:2]), "slots "+d.Hex()[:2]+"…")
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// sidecar is the note beside a slot's content, one line of JSON:
+//
+//	{"schema":1,"integrity":"sha256:…","ref":"…","size":N,"created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
+//
+// Members stand in this order, paths in byte order, and self, the digest of all bytes
+// before the comma in front of it, is last: so a change of any one byte is noticed. The
+// sidecar names what differs when the tree does. It never makes a slot good: that takes the
+// fingerprint from the lock. The list of files, nearly all of its bytes, is therefore
+// decoded only when there is something to name.
+type sidecar struct {
+	Schema    int                 `json:"schema"`
+	Integrity digest.Digest       `json:"integrity"` // hallmark-tree-v1 of the content
+	Ref       string              `json:"ref"`       // what the tree was made of
+	Size      int64               `json:"size"`      // bytes of all files
+	Created   time.Time           `json:"created"`   // UTC, whole seconds
+	Files     map[string]fileNote `json:"files"`     // nil until list
+
+	data []byte // as read
+}
+
+type fileNote struct {
+	SHA256 digest.Digest `json:"sha256"`
+	Size   int64         `json:"size"`
+	Exec   bool          `json:"exec,omitempty"`
+}
+
+const (
+	sidecarSchema = 1
+	maxSidecar    = 64 << 20 // bytes; about 400,000 files
+	selfBefore    = `,"self":"`
+	selfAfter     = "\"}\n"
+)
+
+func (c *sidecar) encode() ([]byte, error) {
+	body, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("sidecar: %w", err)
+	}
+	body = body[:len(body)-1] // the closing brace
+	self := digest.FromBytes(body).String()
+	data := append(append(append(body, selfBefore...), self...), selfAfter...)
+	if len(data) > maxSidecar {
+		return nil, fmt.Errorf("sidecar: would have %s bytes, more than %s; the tree has too many files", evidence.Group(int64(len(data))), evidence.Group(maxSidecar))
+	}
+	return data, nil
+}
+
+// parseSidecar checks the sidecar's own digest and reads everything but the list of
+// files. Its errors say what is wrong in words that hold no text from the file.
+func parseSidecar(data []byte) (*sidecar, error) {
+	selfLen := len(digest.SHA256) + 1 + 2*digest.SHA256.Size()
+	at := len(data) - len(selfBefore) - selfLen - len(selfAfter)
+	if at < 1 {
+		return nil, errors.New("is cut off")
+	}
+	body, rest := data[:at], data[at:]
+	self, ok := bytes.CutPrefix(rest, []byte(selfBefore))
+	self, ok2 := bytes.CutSuffix(self, []byte(selfAfter))
+	if !ok || !ok2 {
+		return nil, errors.New("does not end with its own digest")
+	}
+	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, string(self))
+	if !ok || claim.Expected() != string(self) { // one spelling only
+		return nil, errors.New("does not end with its own digest")
+	}
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(body)}})
+	if e.Outcome != evidence.Match {
+		return nil, errors.New("was changed: its own digest does not hold")
+	}
+
+	// A quote inside a string is escaped, so this is the member and not a text.
+	head, _, ok := bytes.Cut(body, []byte(`,"files":{`))
+	if !ok {
+		return nil, errForm
+	}
+	head = append(bytes.Clone(head), '}')
+	var version struct {
+		Schema int `json:"schema"`
+	}
+	if json.Unmarshal(head, &version) != nil {
+		return nil, errForm
+	}
+	if version.Schema != sidecarSchema {
+		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
+	}
+	c := &sidecar{data: data}
+	if strict(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 {
+		return nil, errForm
+	}
+	return c, nil
+}
+
+var errForm = errors.New("is not JSON of the expected form")
+
+func strict(data []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(to); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errForm
+	}
+	return nil
+}
+
+// list decodes the list of files.
+func (c *sidecar) list() error {
+	body := c.data[:bytes.LastIndex(c.data, []byte(selfBefore))]
+	var whole sidecar
+	if err := strict(append(bytes.Clone(body), '}'), &whole); err != nil {
+		return errForm
+	}
+	// Whatever JSON allows beyond what encode writes, such as a member twice, another
+	// order or spelling, shows as other bytes.
+	if again, err := whole.encode(); err != nil || !bytes.Equal(again, c.data) {
+		return errors.New("is not written in the one form that it has")
+	}
+	for path, note := range whole.Files {
+		if tree.CheckPath(path) != nil || note.Size < 0 || note.SHA256.Algorithm() != digest.SHA256 {
+			return errors.New("lists a file that no slot can hold")
+		}
+	}
+	c.Files = whole.Files
+	return nil
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Staging is a private directory on the store's file system, to be filled and then
+// put into the store or discarded.
+type Staging struct {
+	store  *Store
+	name   string // relative to the store: staging/<id>
+	mu     sync.Mutex
+	unlock func() // nil when the staging is over
+}
+
+var errOver = errors.New("staging: was already put or discarded")
+
+// Stage makes an empty staging directory, after removing those whose process has
+// died. A process is known to be dead by the kernel having released the lock that
+// it held, whatever the age of its files and the reuse of process ids.
+func (s *Store) Stage() (*Staging, error) {
+	r, err := s.create(stagingDir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s.sweep(r)
+
+	st := &Staging{store: s}
+	for range 100 {
+		st.name = filepath.Join(stagingDir, strings.ToLower(rand.Text()[:16]))
+		st.unlock, err = durable.TryLock(filepath.Join(s.root, st.name+".lock"), "a staging directory")
+		if !errors.Is(err, durable.ErrLocked) { // swept between being made and being locked: take another name
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	for _, dir := range []string{st.name, filepath.Join(st.name, contentDir)} {
+		if err := r.Mkdir(dir, 0o700); err != nil {
+			st.Discard()
+			return nil, fmt.Errorf("staging: %w", err)
+		}
+	}
+	return st, nil
+}
+
+// sweep removes what dead processes left in staging. What it cannot remove stays
+// for the next time: that is no reason to refuse work.
+func (s *Store) sweep(r *os.Root) {
+	entries, err := fs.ReadDir(r.FS(), stagingDir)
+	if err != nil {
+		return
+	}
+	locks := map[string]bool{}
+	for _, entry := range entries {
+		if id, ok := strings.CutSuffix(entry.Name(), ".lock"); ok {
+			locks[id] = true
+		}
+	}
+	for _, entry := range entries {
+		name := filepath.Join(stagingDir, entry.Name())
+		id, isLock := strings.CutSuffix(entry.Name(), ".lock")
+		switch {
+		case isLock:
+			unlock, err := durable.TryLock(filepath.Join(s.root, name), "a staging directory")
+			if err != nil {
+				continue // its process is alive
+			}
+			// The directory first: a directory without a lock belongs to nobody.
+			if s.removeAll(r, filepath.Join(stagingDir, id)) == nil {
+				r.Remove(name)
+			}
+			unlock()
+		case !locks[id]:
+			// A lock is made before its directory, and both were listed at once.
+			if _, err := r.Lstat(name + ".lock"); errors.Is(err, fs.ErrNotExist) {
+				s.removeAll(r, name)
+			}
+		}
+	}
+}
+
+// Dir is the directory to fill, absolute.
+func (st *Staging) Dir() string { return filepath.Join(st.store.root, st.name, contentDir) }
+
+// Discard removes the staging directory. It does nothing if that was put or
+// discarded before.
+func (st *Staging) Discard() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.discard()
+}
+
+func (st *Staging) discard() error {
+	if st.unlock == nil {
+		return nil
+	}
+	r, err := st.store.open()
+	if err == nil {
+		defer r.Close()
+		err = st.store.removeAll(r, st.name)
+	}
+	st.end(r)
+	if err != nil {
+		return fmt.Errorf("staging: %w", err)
+	}
+	return nil
+}
+
+// end gives up the lock, and its file if r is not nil.
+func (st *Staging) end(r *os.Root) {
+	if r != nil {
+		r.Remove(st.name + ".lock")
+	}
+	st.unlock()
+	st.unlock = nil
+}
+
+// Measure computes the fingerprint of what was staged. It is an error if that is
+// nothing, or holds anything but regular files and directories.
+func (st *Staging) Measure(ctx context.Context) (evidence.Observed, error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	m, err := st.measure(ctx)
+	if err != nil {
+		return evidence.Observed{}, err
+	}
+	m.close()
+	return evidence.Observed{Digests: []digest.Digest{m.sum}, Size: m.size, From: st.Dir()}, nil
+}
+
+// measured is what was found in a content directory, which stays open.
+type measured struct {
+	root  *os.Root
+	files []tree.File
+	sum   digest.Digest
+	size  int64
+}
+
+func (m *measured) close() { m.root.Close() }
+
+func (m *measured) open(path string) (io.ReadCloser, error) { return m.root.Open(path) }
+
+func (st *Staging) measure(ctx context.Context) (*measured, error) {
+	if st.unlock == nil {
+		return nil, errOver
+	}
+	r, err := st.store.open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := descend(r, filepath.Join(st.name, contentDir))
+	if err != nil {
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	m := &measured{root: content}
+	m.files, err = tree.Walk(content.FS(), st.store.limits)
+	if err == nil && len(m.files) == 0 {
+		err = errors.New("holds no files")
+	}
+	if err == nil {
+		m.sum, m.size, err = tree.V1(ctx, m.files, m.open, 0)
+	}
+	if err != nil {
+		m.close()
+		return nil, fmt.Errorf("staging: %w", err)
+	}
+	return m, nil
+}

@@ -1,0 +1,180 @@
+// Package store keeps file trees under their fingerprint and hashes them again at
+// every use.
+//
+// # Layout
+//
+//	sha256/<first 2>/<64 hex digits>/   a slot; its name is the tree's hallmark-tree-v1
+//	    content/                        the files: 0444, or 0555 if executable; directories 0555
+//	    sidecar.json                    what Put knew of them, see [sidecar]
+//	staging/<id>/                       a tree being made, on the same file system
+//	staging/<id>.lock                   held by the process that makes it
+//	quarantine/<64 hex>-<time>-<id>/    slots that were found bad, kept for inspection
+//	locks/<first 2>                     held while slots with that prefix are put, moved or removed
+//
+// Everything is created with mode 0700 or less, when it is first needed.
+//
+// # What is promised
+//
+// A slot appears by one rename and is complete when it appears: a process that is
+// killed before leaves a staging directory, which the next [Store.Stage] removes, as the
+// kernel has released its lock. Content is not synced to the disk. A power cut may leave a slot
+// with empty or missing files, but no slot is used without [Store.Audit], which reads and hashes
+// every byte: a damaged slot is found, moved to quarantine and fetched again, and
+// syncing thousands of files at each install would buy nothing.
+//
+// Read-only modes keep programs from changing the store by mistake. They are no
+// protection from a process of the same user, and neither is the sidecar, which such a process can
+// rewrite together with the content: Audit therefore takes the fingerprint that is
+// wanted from its caller, who has it from the lock. A writer of the same user who acts after the
+// audit is outside the guarantee.
+//
+// No link is followed below the store's directory, and a slot with a link, a device or a pipe anywhere in
+// it is bad.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Store is a directory of slots. Its methods may be called by many goroutines and
+// many processes at once.
+type Store struct {
+	root   string // absolute
+	limits tree.Limits
+}
+
+// ErrNotStored says that the store has no slot for a digest.
+var ErrNotStored = errors.New("not in the store")
+
+const (
+	slotsDir      = "sha256"
+	stagingDir    = "staging"
+	quarantineDir = "quarantine"
+	locksDir      = "locks"
+	contentDir    = "content"
+	sidecarName   = "sidecar.json"
+)
+
+// Open returns the store in directory root. Nothing is created before it is needed.
+func Open(root string) (*Store, error) {
+	if root == "" {
+		return nil, errors.New("store: no directory is given")
+	}
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", root, err)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("store %s: is not a directory", abs)
+	}
+	return &Store{root: abs}, nil
+}
+
+// Path is the store's directory, absolute.
+func (s *Store) Path() string { return s.root }
+
+// open gives access to the store's directory; its error wraps fs.ErrNotExist if
+// nothing was ever stored.
+func (s *Store) open() (*os.Root, error) {
+	r, err := os.OpenRoot(s.root)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return r, nil
+}
+
+// create is open that makes the directories named, and the store's own, if needed.
+func (s *Store) create(dirs ...string) (*os.Root, error) {
+	if err := os.MkdirAll(s.root, 0o700); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	r, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		err := r.Mkdir(dir, 0o700)
+		if errors.Is(err, fs.ErrExist) {
+			err = realDir(r, dir)
+		}
+		if err != nil {
+			r.Close()
+			return nil, fmt.Errorf("store %s: %w", s.root, err)
+		}
+	}
+	return r, nil
+}
+
+// realDir is nil if name in r is a directory itself, not a link to one.
+func realDir(r *os.Root, name string) error {
+	info, err := r.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return &notDirError{name, tree.Kind(info.Mode())}
+	}
+	return nil
+}
+
+// notDirError says that something stands where a directory is due.
+type notDirError struct{ path, kind string }
+
+func (e *notDirError) Error() string { return fmt.Sprintf("%+q is %s", e.path, e.kind) }
+
+// descend opens directory name in r without following a link, whenever it was put
+// there.
+func descend(r *os.Root, name string) (*os.Root, error) {
+	before, err := r.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !before.IsDir() {
+		return nil, &notDirError{name, tree.Kind(before.Mode())}
+	}
+	sub, err := r.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	after, err := sub.Stat(".")
+	if err == nil && !os.SameFile(before, after) {
+		err = &notDirError{name, "not the directory that it was"}
+	}
+	if err != nil {
+		sub.Close()
+		return nil, err
+	}
+	return sub, nil
+}
+
+// address is where the slot for d lies, relative to the store.
+func address(d digest.Digest) (string, error) {
+	if d.Algorithm() != digest.SHA256 {
+		return "", fmt.Errorf("store: a slot is addressed by sha256, not by %+q", d.String())
+	}
+	hex := d.Hex()
+	return filepath.Join(slotsDir, hex[:2], hex), nil
+}
+
+// removeAll removes name, read-only directories too.
+func (s *Store) removeAll(r *os.Root, name string) error {
+	if r.RemoveAll(name) == nil {
+		return nil
+	}
+	// Entries of a directory that is not writable cannot be removed. WalkDir does
+	// not follow links.
+	filepath.WalkDir(filepath.Join(s.root, name), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return r.RemoveAll(name)
+}

@@ -1,0 +1,227 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// A fingerprint over a whole tree is one sequential hash, so that only reading can
+// be spread over processors. Opening and reading many small files costs about as
+// much as hashing them. stream therefore cuts the list into jobs of whole files
+// that fit one buffer; workers fill buffers ahead of the hash, which takes them in
+// order. A file too large for a buffer is read by the hashing side as it goes.
+
+// jobSize is the size of one buffer. Framing and content of a job's files fit it.
+const jobSize = 256 << 10
+
+// job is files[lo:hi], framed in buf when ready is closed.
+type job struct {
+	lo, hi int
+	large  bool // one file that no buffer holds
+	ready  chan struct{}
+	buf    []byte
+	err    error
+}
+
+func jobs(files []File, head func([]byte, File) []byte) []job {
+	var (
+		out     []job
+		used    int64
+		scratch []byte
+	)
+	for i, f := range files {
+		scratch = head(scratch[:0], f)
+		need := int64(len(scratch)) + f.Size + 1 // one byte more shows whether the file has grown
+		switch {
+		case need > jobSize || need < 0:
+			out = append(out, job{lo: i, hi: i + 1, large: true})
+			used = jobSize
+		case used+need > jobSize || len(out) == 0:
+			out = append(out, job{lo: i, hi: i + 1, ready: make(chan struct{})})
+			used = need
+		default:
+			out[len(out)-1].hi = i + 1
+			used += need
+		}
+	}
+	return out
+}
+
+// stream writes head and content of each file to w, in the order of files, and
+// returns the number of bytes of content. No goroutine and no call of open
+// outlives it.
+func stream(ctx context.Context, files []File, open Open, width int, head func([]byte, File) []byte, w io.Writer) (int64, error) {
+	if width <= 0 {
+		width = runtime.GOMAXPROCS(0)
+	}
+	list := jobs(files, head)
+	width = min(width, len(list))
+
+	ctx, stop := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	defer stop()
+
+	// A worker takes a buffer before it takes a job. Jobs are taken in order, so the
+	// one that the hash waits for always has a buffer, and nobody waits forever.
+	free := make(chan []byte, 2*width)
+	for range cap(free) {
+		free <- nil // allocated by the first worker that takes it
+	}
+	var next atomic.Int64
+	for range width {
+		workers.Go(func() {
+			for {
+				var buf []byte
+				select {
+				case buf = <-free:
+				case <-ctx.Done():
+					return
+				}
+				i := int(next.Add(1)) - 1
+				for i < len(list) && list[i].large {
+					i = int(next.Add(1)) - 1
+				}
+				if i >= len(list) {
+					return
+				}
+				j := &list[i]
+				if buf == nil {
+					buf = make([]byte, 0, jobSize)
+				}
+				j.buf, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, head)
+				close(j.ready)
+			}
+		})
+	}
+
+	var (
+		total int64
+		large []byte
+	)
+	for i := range list {
+		j := &list[i]
+		if j.large {
+			if large == nil {
+				large = make([]byte, digest.BufferSize)
+			}
+			f := files[j.lo]
+			if _, err := w.Write(head(nil, f)); err != nil {
+				return 0, err
+			}
+			if err := copyFile(ctx, w, f, open, large); err != nil {
+				return 0, err
+			}
+			total += f.Size
+			continue
+		}
+		select {
+		case <-j.ready:
+		case <-ctx.Done():
+			return 0, context.Cause(ctx)
+		}
+		if j.err != nil {
+			return 0, j.err
+		}
+		if _, err := w.Write(j.buf); err != nil {
+			return 0, err
+		}
+		for _, f := range files[j.lo:j.hi] {
+			total += f.Size
+		}
+		free <- j.buf // never blocks: it holds as many as there are
+		j.buf = nil
+	}
+	return total, nil
+}
+
+// fill appends head and content of each file to buf, whose capacity suffices.
+func fill(ctx context.Context, buf []byte, files []File, open Open, head func([]byte, File) []byte) ([]byte, error) {
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		buf = head(buf, f)
+		r, err := open(f.Path)
+		if err != nil {
+			return nil, fmt.Errorf("%+q: %w", f.Path, err)
+		}
+		n, err := readUpTo(r, buf[len(buf):len(buf)+int(f.Size)+1])
+		r.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%+q: %w", f.Path, err)
+		}
+		if int64(n) != f.Size {
+			return nil, changed(f, int64(n))
+		}
+		buf = buf[:len(buf)+n]
+	}
+	return buf, nil
+}
+
+// readUpTo fills p or reads to the end of r, whichever comes first.
+func readUpTo(r io.Reader, p []byte) (int, error) {
+	n := 0
+	for stalled := 0; n < len(p); {
+		m, err := r.Read(p[n:])
+		n += m
+		if err == io.EOF {
+			return n, nil
+		}
+		if err != nil {
+			return n, err
+		}
+		if m > 0 {
+			stalled = 0
+		} else if stalled++; stalled > 100 {
+			return n, io.ErrNoProgress
+		}
+	}
+	return n, nil
+}
+
+// copyFile writes the content of f to w through buf.
+func copyFile(ctx context.Context, w io.Writer, f File, open Open, buf []byte) error {
+	r, err := open(f.Path)
+	if err != nil {
+		return fmt.Errorf("%+q: %w", f.Path, err)
+	}
+	defer r.Close()
+	for left := f.Size; ; {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		p := buf[:min(int64(len(buf))-1, left)+1] // with the byte after the last one that is due, if there is room
+		n, err := readUpTo(r, p)
+		if err != nil {
+			return fmt.Errorf("%+q: %w", f.Path, err)
+		}
+		if int64(n) > left {
+			return changed(f, f.Size+1)
+		}
+		if _, err := w.Write(p[:n]); err != nil {
+			return err
+		}
+		left -= int64(n)
+		switch {
+		case n == len(p): // there may be more
+		case left > 0:
+			return changed(f, f.Size-left)
+		default:
+			return nil
+		}
+	}
+}
+
+func changed(f File, got int64) error {
+	if got > f.Size {
+		return fmt.Errorf("%w: %+q has more than the %d bytes that it had", ErrChanged, f.Path, f.Size)
+	}
+	return fmt.Errorf("%w: %+q has %d bytes, and had %d", ErrChanged, f.Path, got, f.Size)
+}

@@ -1,0 +1,212 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Limits bounds what [Walk] reads. A zero field takes the default.
+type Limits struct {
+	Files int   // regular files, and also other entries; default 200,000
+	Bytes int64 // sum of the sizes; default 8 GiB
+	Depth int   // directories above a file; default 64
+}
+
+func (l Limits) orDefault() Limits {
+	if l.Files == 0 {
+		l.Files = 200_000
+	}
+	if l.Bytes == 0 {
+		l.Bytes = 8 << 30
+	}
+	if l.Depth == 0 {
+		l.Depth = 64
+	}
+	return l
+}
+
+// ErrTooLarge is wrapped by the error for a tree beyond its [Limits].
+var ErrTooLarge = errors.New("tree too large")
+
+// EntryError says that a tree holds something other than regular files and
+// directories, or a name that no tree may hold.
+type EntryError struct {
+	Path string // as found, not escaped
+	Kind string // what it is: "a symbolic link", "a named pipe", "a name that is not UTF-8"
+}
+
+func (e *EntryError) Error() string {
+	return fmt.Sprintf("%+q is %s; a tree holds regular files only", e.Path, e.Kind)
+}
+
+// Walk lists the regular files of fsys in byte order of their paths. The first
+// entry that no tree may hold is an [EntryError].
+func Walk(fsys fs.FS, limits Limits) ([]File, error) {
+	files, refused, err := Scan(fsys, limits)
+	if err != nil {
+		return nil, err
+	}
+	if len(refused) > 0 {
+		return nil, refused[0]
+	}
+	return files, nil
+}
+
+// Scan is [Walk] for a report: it goes on past entries that no tree may hold and
+// returns them as well, in byte order of their paths. Several directories are read
+// at once, so fsys must be safe for that.
+func Scan(fsys fs.FS, limits Limits) (files []File, refused []*EntryError, err error) {
+	w := &walker{fsys: fsys, limits: limits.orDefault()}
+	w.spare = make(chan struct{}, runtime.GOMAXPROCS(0)-1)
+	w.dir(".", 0)
+	w.others.Wait()
+	if w.err != nil {
+		return nil, nil, w.err
+	}
+	slices.SortFunc(w.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(w.refused, func(a, b *EntryError) int { return strings.Compare(a.Path, b.Path) })
+	return w.files, w.refused, nil
+}
+
+type walker struct {
+	fsys   fs.FS
+	limits Limits
+	spare  chan struct{} // one element for each goroutine beside the first
+	others sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	err     error      // the first one; ends the walk
+	files   []File
+	refused []*EntryError
+	entries int
+	bytes   int64
+}
+
+// dirBatch is how many entries are read at once, so that a directory with
+// millions of them meets the limit before it fills memory.
+const dirBatch = 1024
+
+// dir walks the directory name. It hands directories below it to other goroutines
+// as long as there are processors to spare.
+func (w *walker) dir(name string, depth int) {
+	below, err := w.list(name, depth)
+	if err != nil {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.err == nil {
+			w.err = err
+		}
+		return
+	}
+	for _, path := range below {
+		select {
+		case w.spare <- struct{}{}:
+			w.others.Go(func() {
+				w.dir(path, depth+1)
+				<-w.spare
+			})
+		default:
+			w.dir(path, depth+1)
+		}
+	}
+}
+
+// list takes the entries of one directory into account and returns those below which
+// the walk goes on: none if it has ended.
+func (w *walker) list(name string, depth int) (below []string, err error) {
+	if depth > w.limits.Depth {
+		return nil, fmt.Errorf("%w: %+q is more than %d directories deep", ErrTooLarge, name, w.limits.Depth)
+	}
+	f, err := w.fsys.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("list directory: %w", err)
+	}
+	defer f.Close()
+	d, ok := f.(fs.ReadDirFile)
+	if !ok {
+		return nil, fmt.Errorf("list directory: %+q is not a directory", name)
+	}
+	for {
+		entries, err := d.ReadDir(dirBatch)
+		more, ended, takeErr := w.take(name, entries)
+		if takeErr != nil || ended {
+			return nil, takeErr
+		}
+		below = append(below, more...)
+		if err == io.EOF || err == nil && len(entries) == 0 {
+			return below, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list directory: %w", err)
+		}
+	}
+}
+
+// take sorts entries of the directory dir into files, refused ones and directories.
+func (w *walker) take(dir string, entries []fs.DirEntry) (below []string, ended bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return nil, true, nil
+	}
+	if w.entries += len(entries); w.entries > w.limits.Files {
+		return nil, false, fmt.Errorf("%w: more than %d entries", ErrTooLarge, w.limits.Files)
+	}
+	for _, entry := range entries {
+		path := entry.Name()
+		if dir != "." {
+			path = dir + "/" + path
+		}
+		kind := entry.Type()
+		if CheckPath(path) != nil {
+			w.refused = append(w.refused, &EntryError{path, "a name that a tree cannot hold"})
+			continue
+		}
+		if kind.IsDir() {
+			below = append(below, path)
+			continue
+		}
+		var size int64
+		if kind.IsRegular() {
+			info, err := entry.Info() // holds the lock, but has the answer already where it is an os.Root
+			if err != nil {
+				return nil, false, fmt.Errorf("list directory: %w", err)
+			}
+			kind, size = info.Mode(), info.Size()
+		}
+		if !kind.IsRegular() { // also if it was replaced since the directory was read
+			w.refused = append(w.refused, &EntryError{path, Kind(kind)})
+			continue
+		}
+		if w.bytes += size; w.bytes > w.limits.Bytes {
+			return nil, false, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
+		}
+		w.files = append(w.files, File{Path: path, Size: size, Exec: kind&0o111 != 0})
+	}
+	return below, false, nil
+}
+
+// Kind says in words what kind of entry m is of.
+func Kind(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	case m.IsDir():
+		return "a directory"
+	case m.IsRegular():
+		return "a regular file"
+	}
+	return "not a regular file"
+}
