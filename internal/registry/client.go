@@ -1,0 +1,264 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// MaxAnswer is how many bytes of an answer a [Client] reads.
+const MaxAnswer = 8 << 20
+
+// maxRedirects is how many redirects a client follows; all stay on the host.
+const maxRedirects = 5
+
+// Client talks to one registry, this program's or the official one. Its methods
+// return a [*Problem] if the registry answers with an error.
+//
+// Base is the registry's URL without the version of the API, "https://example.com".
+// Plain http is for loopback hosts only, as over it a token and what a record says
+// could be read and changed. A client is safe for concurrent use.
+type Client struct {
+	Base string
+	HTTP *http.Client // nil is one with the defaults; its redirect policy is not used
+}
+
+// Publish sends raw, a server.json, and returns its record. The token may be empty.
+func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*Envelope, error) {
+	var env Envelope
+	if err := c.do(ctx, http.MethodPost, "/publish", nil, raw, token, &env); err != nil {
+		return nil, err
+	}
+	var sent struct{ Name, Version string }
+	if err := json.Unmarshal(raw, &sent); err != nil {
+		return nil, err
+	}
+	return &env, c.expect(env, sent.Name, sent.Version)
+}
+
+// Validate asks whether the registry would take raw for a valid document.
+func (c *Client) Validate(ctx context.Context, raw []byte) (*Validity, error) {
+	var v Validity
+	if err := c.do(ctx, http.MethodPost, "/validate", nil, raw, "", &v); err != nil {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// Get returns one record. Version may be [Latest].
+func (c *Client) Get(ctx context.Context, name, version string) (*Envelope, error) {
+	path, err := escaped("servers", name, "versions", version)
+	if err != nil {
+		return nil, err
+	}
+	var env Envelope
+	if err := c.do(ctx, http.MethodGet, path, nil, nil, "", &env); err != nil {
+		return nil, err
+	}
+	if version == Latest {
+		version = ""
+	}
+	return &env, c.expect(env, name, version)
+}
+
+// Versions returns all records of one name, in the order of the registry, which is
+// newest first.
+func (c *Client) Versions(ctx context.Context, name string) ([]Envelope, error) {
+	path, err := escaped("servers", name, "versions")
+	if err != nil {
+		return nil, err
+	}
+	var all []Envelope
+	for query := (url.Values{}); ; {
+		var p Page
+		if err := c.do(ctx, http.MethodGet, path, query, nil, "", &p); err != nil {
+			return nil, err
+		}
+		for _, env := range p.Servers {
+			if err := c.expect(env, name, ""); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, p.Servers...)
+		next := p.Metadata.NextCursor
+		if next == "" {
+			return all, nil
+		}
+		if len(p.Servers) == 0 || len(all) > MaxVersions || next == query.Get("cursor") {
+			return nil, fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
+		}
+		query.Set("cursor", next)
+	}
+}
+
+// List returns one page of records.
+func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
+	query := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			query.Set(key, value)
+		}
+	}
+	set("search", q.Search)
+	set("version", q.Version)
+	set("cursor", q.Cursor)
+	if q.Limit > 0 {
+		set("limit", strconv.Itoa(q.Limit))
+	}
+	if !q.UpdatedSince.IsZero() {
+		set("updated_since", q.UpdatedSince.UTC().Format(time.RFC3339Nano))
+	}
+	var p Page
+	if err := c.do(ctx, http.MethodGet, "/servers", query, nil, "", &p); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// About asks the registry what it is, and whether it knows file_hashes.
+func (c *Client) About(ctx context.Context) (*About, error) {
+	var a About
+	if err := c.do(ctx, http.MethodGet, "/version", nil, nil, "", &a); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// expect is an error unless env's document has name and, if that is not empty, version.
+func (c *Client) expect(env Envelope, name, version string) error {
+	var got struct{ Name, Version string }
+	if err := json.Unmarshal(env.Server, &got); err != nil {
+		return fmt.Errorf("registry %s: the record of %+q has no server", c.Base, name)
+	}
+	if got.Name != name || version != "" && got.Version != version {
+		return fmt.Errorf("registry %s: asked for %+q, got the record of %+.200q version %+.200q", c.Base, name, got.Name, got.Version)
+	}
+	return nil
+}
+
+// escaped joins segments to a path. A dot segment would name another path.
+func escaped(segments ...string) (string, error) {
+	var b strings.Builder
+	for _, s := range segments {
+		if s == "" || s == "." || s == ".." {
+			return "", fmt.Errorf("%q is neither a name nor a version", s)
+		}
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String(), nil
+}
+
+// endpoint is the URL of a path below the stable version of the API.
+func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(c.Base, "/"))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("registry URL: %w", err)
+	case u.User != nil:
+		return nil, errors.New("registry URL: must not hold a password") // so it is not printed
+	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
+		return nil, fmt.Errorf("registry URL %+q: must be https://host[:port][/path]", c.Base)
+	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
+		return nil, fmt.Errorf("registry URL %+q: must be https, except on this machine", c.Base)
+	}
+	u, err = url.Parse(u.String() + "/v0.1" + path)
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = query.Encode()
+	return u, nil
+}
+
+func loopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// do sends one request and decodes a successful answer into out.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte, token string, out any) error {
+	u, err := c.endpoint(path, query)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json, "+problemType)
+	req.Header.Set("User-Agent", "hallmark")
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	client := http.Client{}
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	client.CheckRedirect = stay
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("registry %s: %w", c.Base, err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer+1))
+	if err != nil {
+		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+	}
+	if len(text) > MaxAnswer {
+		return fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
+	}
+	if res.StatusCode/100 != 2 {
+		return asProblem(res, text)
+	}
+	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media != "application/json" {
+		return fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
+	}
+	if err := json.Unmarshal(text, out); err != nil { // refuses what follows the value
+		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+	}
+	return nil
+}
+
+// stay follows redirects within the registry only: elsewhere, what was sent would
+// reach somebody else, and the answer be somebody else's.
+func stay(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	if req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || req.URL.User != nil {
+		return fmt.Errorf("redirected to another host, %+.200q", req.URL.Host)
+	}
+	return nil
+}
+
+// asProblem reads the body of an error, which may come from a proxy and be anything.
+func asProblem(res *http.Response, text []byte) *Problem {
+	p := new(Problem)
+	if err := json.Unmarshal(text, p); err != nil {
+		p = new(Problem)
+		if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "text/plain" {
+			p.Detail = string(text[:min(len(text), 200)])
+		}
+	}
+	p.Status = res.StatusCode // of the answer, whatever its body says
+	if p.Title == "" {
+		p.Title = http.StatusText(res.StatusCode)
+	}
+	// The form with a date is not worth the trust in a clock.
+	if s, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil {
+		p.RetryAfter = time.Duration(s) * time.Second
+	}
+	return p
+}

@@ -1,0 +1,87 @@
+package registry
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// Envelope is one record in an answer: the document as it was published, and beside
+// it what the registry says.
+type Envelope struct {
+	Server json.RawMessage `json:"server"`
+	Meta   Meta            `json:"_meta"`
+}
+
+// Meta is what a registry says of a record. Integrity is nil if the registry is not
+// one that recomputes hashes.
+type Meta struct {
+	Official  *Official  `json:"io.modelcontextprotocol.registry/official,omitempty"`
+	Integrity *Integrity `json:"hallmark/integrity,omitempty"`
+}
+
+// Official is the state of a record, with the members of the official registry.
+type Official struct {
+	Status          Status    `json:"status"`
+	StatusChangedAt time.Time `json:"statusChangedAt"`
+	StatusMessage   string    `json:"statusMessage,omitempty"`
+	PublishedAt     time.Time `json:"publishedAt"`
+	UpdatedAt       time.Time `json:"updatedAt"`
+	IsLatest        bool      `json:"isLatest"`
+}
+
+// Integrity is what was recomputed when a record was published. Evidence is a JSON
+// array in the form of package evidence: each element has, where bytes were hashed,
+// their URL ("from") and number ("size").
+type Integrity struct {
+	Document   digest.Digest   `json:"document"`             // of the canonical form of server.json
+	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"` // nil unless claims were recomputed and all matched
+	Build      string          `json:"build,omitempty"`      // the version of the program that checked
+	Evidence   json.RawMessage `json:"evidence"`
+}
+
+// Page is the answer to a list.
+type Page struct {
+	Servers  []Envelope `json:"servers"`
+	Metadata struct {
+		Count      int    `json:"count"` // of this page
+		NextCursor string `json:"nextCursor,omitempty"`
+	} `json:"metadata"`
+}
+
+// envelope is rec as it is answered.
+func envelope(rec Record) Envelope {
+	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence}
+	if !rec.VerifiedAt.IsZero() {
+		i.VerifiedAt = &rec.VerifiedAt
+	}
+	return Envelope{
+		Server: rec.Document,
+		Meta: Meta{
+			Official: &Official{
+				Status:          rec.Status,
+				StatusChangedAt: rec.StatusChangedAt,
+				StatusMessage:   rec.StatusMessage,
+				PublishedAt:     rec.PublishedAt,
+				UpdatedAt:       rec.UpdatedAt,
+				IsLatest:        rec.IsLatest,
+			},
+			Integrity: i,
+		},
+	}
+}
+
+// page is records as they are answered; an empty list is [], not null.
+func page(records []Record, next string) Page {
+	p := Page{Servers: make([]Envelope, len(records))}
+	for i, rec := range records {
+		p.Servers[i] = envelope(rec)
+	}
+	p.Metadata.Count, p.Metadata.NextCursor = len(records), next
+	return p
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

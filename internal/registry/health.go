@@ -1,0 +1,47 @@
+package registry
+
+import (
+	"context"
+	"net/http"
+)
+
+type pingOutput struct {
+	Body struct {
+		Pong bool `json:"pong"`
+	}
+}
+
+func (s *server) ping(context.Context, *struct{}) (*pingOutput, error) {
+	out := new(pingOutput)
+	out.Body.Pong = true
+	return out, nil
+}
+
+// About is what a registry says of itself. FileHashes is empty if it does not know
+// file_hashes; then it refuses documents that have the member.
+type About struct {
+	Version    string     `json:"version"`
+	FileHashes Validation `json:"file_hashes,omitempty"`
+}
+
+type versionOutput struct{ Body About }
+
+func (s *server) version(context.Context, *struct{}) (*versionOutput, error) {
+	return &versionOutput{About{Version: s.Version, FileHashes: s.Validation}}, nil
+}
+
+type healthOutput struct {
+	Body struct {
+		Status string `json:"status"`
+	}
+}
+
+func (s *server) health(ctx context.Context, _ *struct{}) (*healthOutput, error) {
+	if _, _, err := s.Records.List(ctx, Query{Limit: 1}); err != nil {
+		logger(ctx).Error("unhealthy", "error", err)
+		return nil, problem(http.StatusServiceUnavailable, "records cannot be read")
+	}
+	out := new(healthOutput)
+	out.Body.Status = "ok"
+	return out, nil
+}

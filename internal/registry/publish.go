@@ -1,0 +1,165 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// retryAfter is when a publish that could not reach a package may try again.
+const retryAfter = 30 * time.Second
+
+type publishInput struct {
+	Authorization string `header:"Authorization" doc:"Bearer TOKEN"`
+	Origin        string `header:"Origin" hidden:"true"`
+	ContentType   string `header:"Content-Type" hidden:"true"`
+	RawBody       []byte `contentType:"application/json"`
+}
+
+func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput, error) {
+	if err := s.authenticate(in.Authorization, in.Origin); err != nil {
+		s.Counters.Unauthorized.Add(1)
+		return nil, err
+	}
+	raw, err := jsonBody(in.ContentType, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	doc, issues, err := read(raw)
+	if err != nil {
+		return nil, err
+	}
+	if len(issues.Errors()) > 0 {
+		s.Counters.Invalid.Add(1)
+		return nil, invalid(issues)
+	}
+	canonical, err := serverjson.Canonical(raw)
+	if err != nil {
+		s.Counters.Invalid.Add(1)
+		p := problem(http.StatusUnprocessableEntity, "validation failed")
+		p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
+		return nil, p
+	}
+	rec := Record{Name: doc.Name, Version: doc.Version, Document: raw, Digest: digest.FromBytes(canonical), Build: s.Version}
+
+	switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
+	case err == nil:
+		return s.again(ctx, first, rec)
+	case !errors.Is(err, ErrNotFound):
+		return nil, err
+	}
+	verdict, report, err := s.judge(ctx, doc, rec)
+	if err != nil {
+		return nil, err
+	}
+	rec.PublishedAt = s.Now()
+	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
+	if verified(report) {
+		rec.VerifiedAt = rec.PublishedAt
+	}
+	if rec.Evidence, err = json.Marshal(report); err != nil {
+		return nil, err
+	}
+	if len(report) == 0 {
+		rec.Evidence = nil
+	}
+	inserted, err := s.Records.Insert(ctx, verdict.Admitted(), rec)
+	switch {
+	case errors.Is(err, ErrExists):
+		return s.again(ctx, inserted, rec)
+	case errors.Is(err, ErrTooMany):
+		return nil, problem(http.StatusConflict, "%s", err)
+	case err != nil:
+		return nil, err
+	}
+	s.Counters.Published.Add(1)
+	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String())
+	return &envelopeOutput{envelope(inserted)}, nil
+}
+
+// again answers a publish of a version that exists.
+func (s *server) again(ctx context.Context, first, rec Record) (*envelopeOutput, error) {
+	if same(first.Digest, rec.Digest) {
+		s.Counters.Repeated.Add(1)
+		return &envelopeOutput{envelope(first)}, nil
+	}
+	s.Counters.Conflicts.Add(1)
+	logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)
+	p := problem(http.StatusConflict, "version %s of %s is published already, with another document", rec.Version, rec.Name)
+	p.Errors = []ProblemError{{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
+	return nil, p
+}
+
+// judge gathers the evidence about doc and judges it. A verdict without an error
+// allows. The report is what was checked of the packages, whatever came of it.
+func (s *server) judge(ctx context.Context, doc *serverjson.Document, rec Record) (policy.Verdict, evidence.Report, error) {
+	// The document itself is admitted with what it claims. Nobody claims its digest.
+	document := evidence.Compare(
+		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
+		evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))})
+	if s.Validation == Off {
+		return policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document}), nil, nil
+	}
+	checking, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	report, err := s.Check(checking, doc)
+	switch {
+	case ctx.Err() != nil:
+		return policy.Verdict{}, nil, ctx.Err()
+	case err != nil && checking.Err() != nil:
+		p := problem(http.StatusServiceUnavailable, "checking took longer than %s", s.Timeout)
+		p.RetryAfter = retryAfter
+		return policy.Verdict{}, nil, p
+	case err != nil:
+		return policy.Verdict{}, nil, err
+	}
+	settings := policy.Settings{RequireHashes: s.RequireHashes}
+	verdict := policy.Judge(policy.Accept, settings, append(evidence.Report{document}, report...))
+	failed := failures(verdict)
+	for _, id := range sortedKeys(failed) {
+		s.Counters.fail(failed[id].Status)
+		logger(ctx).Warn("hash failed", "name", rec.Name, "version", rec.Version, "identifier", id,
+			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation", s.Validation)
+	}
+	if s.Validation == Observe && len(failed) > 0 {
+		tolerated := evidence.Report{document}
+		for _, f := range verdict.Findings[1:] {
+			if !isHashFailure(f) {
+				tolerated = append(tolerated, f.Evidence)
+			}
+		}
+		verdict = policy.Judge(policy.Accept, settings, tolerated)
+		if verdict.Allowed() {
+			s.Counters.Tolerated.Add(1)
+		}
+	}
+	if !verdict.Allowed() {
+		s.Counters.Refused.Add(1)
+		return policy.Verdict{}, nil, refusal(verdict, report)
+	}
+	return verdict, report, nil
+}
+
+// verified reports whether bytes were recomputed and every claim about them held.
+func verified(report evidence.Report) bool {
+	matched := false
+	for _, e := range report {
+		if e.Scheme == evidence.Ownership {
+			continue
+		}
+		switch {
+		case e.Outcome == evidence.Match && !e.Weak:
+			matched = true
+		case e.Outcome == evidence.Mismatch || e.Outcome == evidence.Unverifiable:
+			return false
+		}
+	}
+	return matched
+}

@@ -1,0 +1,158 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// Limits of a page of records.
+const (
+	DefaultLimit = 30
+	MaxLimit     = 100
+	// pageBytes is how many bytes of documents and evidence a page may hold before
+	// it ends early. One record, which is smaller, is always given.
+	pageBytes = 4 << 20
+	// MaxVersions is how many versions a name may have.
+	MaxVersions = 10_000
+	// Latest stands for a name's latest version wherever a version is asked for.
+	// No document can have it as its version.
+	Latest = "latest"
+)
+
+// Status is the life of a record as its publisher declares it.
+type Status string
+
+// The statuses.
+const (
+	Active     Status = "active"
+	Deprecated Status = "deprecated"
+	Deleted    Status = "deleted"
+)
+
+// Record is one published version of one server. Everything but the status, and
+// whether it is the latest, stays as it was inserted.
+type Record struct {
+	Name     string
+	Version  string
+	Document json.RawMessage // server.json as it was published
+	Digest   digest.Digest   // sha256 of the canonical form of Document
+
+	// What was recomputed at the publish, when, and by which build. Evidence is a
+	// JSON array in the form of package evidence. VerifiedAt is zero if nothing
+	// was checked.
+	Evidence   json.RawMessage
+	VerifiedAt time.Time
+	Build      string
+
+	Status          Status
+	StatusMessage   string // at most 500 characters
+	StatusChangedAt time.Time
+	PublishedAt     time.Time
+	UpdatedAt       time.Time
+	IsLatest        bool // computed by Insert
+}
+
+// Subject is the record's name in evidence and in what is admitted.
+func (r Record) Subject() string { return r.Name + "@" + r.Version }
+
+// Query selects the records of a list. Its zero value selects all.
+type Query struct {
+	Search       string    // part of the name, in which ASCII letters match either case
+	Version      string    // exact, or Latest
+	UpdatedSince time.Time // inclusive
+	Limit        int       // records in a page; 0 is DefaultLimit, more than MaxLimit is MaxLimit
+	Cursor       string    // where the page before ended
+}
+
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return DefaultLimit
+	}
+	return min(q.Limit, MaxLimit)
+}
+
+// Records keeps what was published. Implementations are safe for concurrent use, by
+// several processes too, and pass the same conformance suite.
+//
+// Times are kept in microseconds, in UTC. A method that was not cancelled by its
+// context returns one of the errors below or one of the database.
+type Records interface {
+	// Insert adds a record if the admission permits to publish its subject with its
+	// digest, and if that is the digest of its document; otherwise it returns the
+	// admission's error and changes nothing. A name and version that exist return
+	// the record they have, unchanged, and ErrExists: of several concurrent inserts
+	// exactly one succeeds. Whether the record is its name's latest is decided in
+	// the same transaction. The record is on disk when Insert returns; if it returns
+	// another error, or the context's, it may have been inserted or not, never in part.
+	Insert(context.Context, policy.Admitted, Record) (Record, error)
+
+	// Get returns one record, or ErrNotFound. Version may be Latest.
+	Get(ctx context.Context, name, version string) (Record, error)
+
+	// Versions returns a page of the records of one name, newest first, and the
+	// cursor of the next page or "". A name without records is ErrNotFound.
+	Versions(ctx context.Context, name, cursor string) (page []Record, next string, err error)
+
+	// List returns a page ordered by the bytes of name and then of version, and the
+	// cursor of the next page or "". Following cursors visits each record that was
+	// there from the start exactly once, whatever is inserted meanwhile. A page may
+	// hold fewer records than its limit when they are large. Reads never wait for
+	// inserts.
+	List(context.Context, Query) (page []Record, next string, err error)
+}
+
+// Errors of [Records].
+var (
+	ErrExists   = errors.New("version exists")
+	ErrNotFound = errors.New("not found")
+	ErrCursor   = errors.New("malformed cursor")
+	ErrTooMany  = fmt.Errorf("a name has at most %d versions", MaxVersions)
+)
+
+// admit is the first step of every Insert: it demands that a permits to publish rec,
+// and that rec's digest is that of its document.
+func admit(a policy.Admitted, rec Record) error {
+	if err := a.Permits(rec.Subject(), rec.Digest, policy.Publish); err != nil {
+		return err
+	}
+	canonical, err := serverjson.Canonical(rec.Document)
+	if err != nil {
+		return fmt.Errorf("record %+q: %w", rec.Subject(), err)
+	}
+	if !same(rec.Digest, digest.FromBytes(canonical)) {
+		return fmt.Errorf("record %+q: the digest is not that of its document", rec.Subject())
+	}
+	return nil
+}
+
+// same reports whether two documents' digests match.
+func same(want, got digest.Digest) bool {
+	e := evidence.Compare(
+		evidence.Claim{Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{want}},
+		evidence.Observed{Digests: []digest.Digest{got}})
+	return e.Outcome == evidence.Match
+}
+
+// normal rounds the times to what is kept, and fills what Insert decides.
+func (r Record) normal() Record {
+	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt} {
+		if !t.IsZero() {
+			*t = t.UTC().Truncate(time.Microsecond)
+		}
+	}
+	if r.Status == "" {
+		r.Status = Active
+	}
+	if len(r.Evidence) == 0 {
+		r.Evidence = json.RawMessage("[]")
+	}
+	return r
+}

@@ -1,0 +1,143 @@
+package registry
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// isHashFailure reports whether f is a claim about bytes that did not hold.
+func isHashFailure(f policy.Finding) bool {
+	e := f.Evidence
+	return f.Class != evidence.OK && e.Scheme != evidence.Ownership && e.Scheme != evidence.Document &&
+		(e.Outcome == evidence.Mismatch || e.Outcome == evidence.Unverifiable)
+}
+
+// failures lists the hash failures of a verdict by identifier. Of several about one
+// identifier a mismatch is kept before what could not be computed, and what the
+// publisher claims before what the package's registry does.
+func failures(v policy.Verdict) map[string]HashFailure {
+	kept := map[string]evidence.Evidence{}
+	for _, f := range v.Findings {
+		if !isHashFailure(f) {
+			continue
+		}
+		if old, ok := kept[f.Evidence.Subject]; !ok || graver(f.Evidence, old) {
+			kept[f.Evidence.Subject] = f.Evidence
+		}
+	}
+	out := make(map[string]HashFailure, len(kept))
+	for id, e := range kept {
+		h := HashFailure{Expected: e.Expected(), Status: hashStatus(e)}
+		if e.Outcome == evidence.Mismatch {
+			h.Actual = e.Actual()
+		} else {
+			h.Reason = e.Reason
+		}
+		out[id] = h
+	}
+	return out
+}
+
+func graver(a, b evidence.Evidence) bool {
+	if a.Outcome != b.Outcome {
+		return a.Outcome == evidence.Mismatch
+	}
+	return a.Authority == evidence.Publisher && b.Authority != evidence.Publisher
+}
+
+// hashStatus is the status of evidence that is a mismatch or unverifiable. A file of
+// our own that cannot be read passes, as what cannot be reached does.
+func hashStatus(e evidence.Evidence) HashStatus {
+	if e.Outcome == evidence.Mismatch {
+		return HashMismatch
+	}
+	switch e.Cause {
+	case evidence.NotFound:
+		return HashNotFound
+	case evidence.Unreachable, evidence.Unreadable:
+		return HashUnreachable
+	case evidence.TooLarge:
+		return HashTooLarge
+	case evidence.Ambiguous:
+		return HashAmbiguous
+	}
+	return HashUnsupported
+}
+
+// refusal is the answer to a publish that v refuses: all that failed at once.
+func refusal(v policy.Verdict, report evidence.Report) *Problem {
+	p := problem(http.StatusUnprocessableEntity, "")
+	passing := true // whatever failed may do otherwise the next time
+	for _, f := range v.Refused() {
+		e := f.Evidence
+		passing = passing && e.Outcome == evidence.Unverifiable && hashStatus(e) == HashUnreachable
+		if isHashFailure(f) {
+			continue
+		}
+		message := e.Title()
+		if e.Expected() != "" && e.Outcome == evidence.Mismatch {
+			message += fmt.Sprintf(": expected %+q, found %+q", e.Expected(), e.Actual())
+		}
+		if e.Reason != "" {
+			message += fmt.Sprintf(": %+q", e.Reason)
+		}
+		p.Errors = append(p.Errors, ProblemError{Message: message, Location: "body.packages"})
+	}
+	var details []string
+	if p.Details = failures(v); len(p.Details) > 0 {
+		p.Failure = HashFailed
+		details = append(details, tally(p.Details, claimed(report)))
+	}
+	if n := len(p.Errors); n > 0 {
+		details = append(details, fmt.Sprintf("%d other %s failed", n, plural(n, "check")))
+	}
+	p.Detail = strings.Join(details, "; ")
+	if passing {
+		p.Status, p.Title = http.StatusServiceUnavailable, http.StatusText(http.StatusServiceUnavailable)
+		p.RetryAfter = retryAfter
+	}
+	return p
+}
+
+// claimed is the number of identifiers with a claim about their bytes.
+func claimed(report evidence.Report) int {
+	ids := map[string]bool{}
+	for _, e := range report {
+		if e.Scheme != evidence.Ownership && e.Outcome != evidence.Absent {
+			ids[e.Subject] = true
+		}
+	}
+	return len(ids)
+}
+
+// tally sums failures up: "1 of 3 file hashes did not match".
+func tally(details map[string]HashFailure, of int) string {
+	mismatches := 0
+	for _, f := range details {
+		if f.Status == HashMismatch {
+			mismatches++
+		}
+	}
+	said := "failed"
+	switch mismatches {
+	case len(details):
+		said = "did not match"
+	case 0:
+		said = "could not be computed"
+	}
+	return fmt.Sprintf("%d of %d file %s %s", len(details), of, plural(of, "hash"), said)
+}
+
+func plural(n int, word string) string {
+	switch {
+	case n == 1:
+		return word
+	case strings.HasSuffix(word, "h"):
+		return word + "es"
+	}
+	return word + "s"
+}

@@ -1,0 +1,180 @@
+// Package registry is an MCP registry: an [http.Handler] over [Records], and the
+// [Client] for it.
+//
+// # API
+//
+// The paths are those of the official registry, the same under /v0 and /v0.1:
+//
+//	GET  /servers                                  a page of records
+//	GET  /servers/{name}/versions                  the versions of one name, newest first
+//	GET  /servers/{name}/versions/{version}        one record; "latest" works
+//	POST /publish                                  server.json as it is, Content-Type application/json
+//	POST /validate                                 the same, without publishing
+//	GET  /ping /version /health
+//
+// Names and versions in paths are URL-encoded (io.github.o%2Fname). A record is
+// answered as an [Envelope], an error as a [Problem]. A page is ordered by the bytes
+// of name and then of version, has at most 100 records, 30 by default, and ends
+// early when they are large; metadata.nextCursor is there as long as more follow.
+// A document has at most 1 MiB.
+//
+// # Publishing
+//
+// A publish is authenticated; the document is parsed strictly and validated; a name
+// and version that exist are settled without fetching anything, 200 with the first
+// record if the documents are the same in canonical form and 409 otherwise. Then
+// every claim is recomputed from bytes that the registry fetches itself, by
+// [Config].Check, and package policy judges. A refusal is a 422 that lists every
+// failure, or a 503 if nothing failed but to be reached. What is admitted is
+// inserted in one transaction, in which the version may turn out to exist after all.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// Validation is what a registry does about the claims of a document.
+type Validation string
+
+// The validations: the steps by which a registry adopts file hashes.
+const (
+	// Off stores claims as they are. Check is not called, so that neither hashes
+	// nor ownership are looked at.
+	Off Validation = "off"
+	// Observe recomputes, counts and records failures, and publishes in spite of
+	// them. Ownership is enforced.
+	Observe Validation = "observe"
+	// Enforce refuses a document of which any claim fails. It is the default.
+	Enforce Validation = "enforce"
+)
+
+// DefaultTimeout is how long one publish may take.
+const DefaultTimeout = 15 * time.Minute
+
+// Config is what a registry is made of. Records is required, and Check unless
+// validation is off.
+type Config struct {
+	Records Records
+
+	// Check fetches what doc's packages give, recomputes every claim of the document
+	// and of the package registries, and looks at ownership. What went wrong with a
+	// claim is in the report; an error is a fault of this machine. It is called
+	// concurrently.
+	Check func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error)
+
+	Validation     Validation       // "" is Enforce
+	AllowAnonymous bool             // publishes without a token are taken
+	RequireHashes  bool             // a package without a claim is refused
+	Logger         *slog.Logger     // nil discards
+	Version        string           // of the program, as records and /version tell it
+	Now            func() time.Time // nil is time.Now
+	Timeout        time.Duration    // of a whole publish; 0 is DefaultTimeout
+	Counters       *Counters        // nil counts for nobody
+}
+
+type server struct{ Config }
+
+// New returns the handler of a registry.
+func New(c Config) (http.Handler, error) {
+	if c.Validation == "" {
+		c.Validation = Enforce
+	}
+	switch c.Validation {
+	case Off:
+		if c.RequireHashes {
+			return nil, errors.New("registry: hashes cannot be required while validation is off")
+		}
+	case Observe, Enforce:
+		if c.Check == nil {
+			return nil, fmt.Errorf("registry: validation %q needs a check", c.Validation)
+		}
+	default:
+		return nil, fmt.Errorf("registry: validation %+q is none of off, observe and enforce", string(c.Validation))
+	}
+	if c.Records == nil {
+		return nil, errors.New("registry: no records")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Counters == nil {
+		c.Counters = new(Counters)
+	}
+	s := &server{c}
+	mux := http.NewServeMux()
+	s.routes(mux)
+	mux.HandleFunc("/", unrouted(mux))
+	return s.frame(mux), nil
+}
+
+// routes registers every operation under both prefixes.
+func (s *server) routes(mux *http.ServeMux) {
+	config := huma.DefaultConfig("Hallmark registry", s.Version)
+	config.CreateHooks = nil // no $schema members and Link headers in answers
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	api := huma.NewGroup(humago.New(mux, config), "/v0", "/v0.1")
+
+	get := func(id, path, summary string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
+	}
+	post := func(id, path, summary string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: http.MethodPost, Path: path, Summary: summary,
+			MaxBodyBytes:    serverjson.MaxSize + 1, // the library refuses a body that reaches the limit
+			BodyReadTimeout: bodyTimeout,
+			// Package serverjson reads documents; the library would parse them loosely,
+			// and compare them with the schema of a string.
+			SkipValidateBody: true}
+	}
+	publish := post("publish", "/publish", "Publish a server.json")
+	publish.Middlewares = huma.Middlewares{s.patient}
+
+	route(s, api, get("list-servers", "/servers", "List servers"), s.list)
+	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
+	route(s, api, get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server"), s.get)
+	route(s, api, publish, s.publish)
+	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
+	route(s, api, get("ping", "/ping", "Answer"), s.ping)
+	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
+	route(s, api, get("health", "/health", "Whether records can be read"), s.health)
+
+	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut, Path: "/servers/{name}/versions/{version}",
+		Summary: "Refused: records do not change"}
+	route(s, api, edit, s.edit)
+}
+
+// route registers one operation, whose errors pass through failure.
+func route[In, Out any](s *server, api huma.API, op huma.Operation, handle func(context.Context, *In) (*Out, error)) {
+	huma.Register(api, op, func(ctx context.Context, in *In) (*Out, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, s.failure(ctx, err)
+		}
+		return out, nil
+	})
+}
+
+// patient gives an answer the time that a publish may take to come to it, beyond
+// what the server grants others.
+func (s *server) patient(ctx huma.Context, next func(huma.Context)) {
+	_, w := humago.Unwrap(ctx)
+	// Not every writer has a deadline, those of tests for one.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.Timeout + writeTimeout))
+	next(ctx)
+}

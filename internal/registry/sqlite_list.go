@@ -1,0 +1,77 @@
+package registry
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+)
+
+// How a list stays as fast at a million records as at a thousand: the order of the
+// list is that of the primary key, so a page without a filter, or with one that most
+// records pass, is read from the cursor on. A filter that few records pass has an
+// index from which they are read and then sorted. Which of the two it is, the first
+// rows of that index tell; "few" are so many that reading and sorting their keys
+// takes some milliseconds.
+const (
+	fewNames   = 5_000
+	fewUpdates = 50_000
+)
+
+// List implements [Records].
+func (s *SQLite) List(ctx context.Context, q Query) ([]Record, string, error) {
+	at, err := parseCursor(q.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	var hint string
+	where, args := []string{"(name, version) > (?, ?)"}, []any{at.name, at.version}
+	add := func(condition string, arg ...any) {
+		where, args = append(where, condition), append(args, arg...)
+	}
+	switch q.Version {
+	case "":
+	case Latest:
+		add("is_latest = 1")
+	default:
+		add("version = ?", q.Version)
+	}
+	if q.Search != "" {
+		add(`name LIKE ? ESCAPE '\'`, "%"+likeEscaper.Replace(q.Search)+"%")
+		// A quoted string matches the names that hold it. An index of three characters
+		// knows nothing of shorter ones.
+		phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`
+		if utf8.RuneCountInString(q.Search) >= 3 && !strings.Contains(q.Search, "\x00") {
+			few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)
+			if err != nil {
+				return nil, "", err
+			}
+			if few {
+				add("name IN (SELECT name FROM server_names WHERE server_names MATCH ?)", phrase)
+			}
+		}
+	}
+	if !q.UpdatedSince.IsZero() {
+		since := q.UpdatedSince.UnixMicro()
+		add("updated_at >= ?", since)
+		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?", since)
+		if err != nil {
+			return nil, "", err
+		}
+		if few {
+			hint = " INDEXED BY servers_updated"
+		}
+	}
+	// The keys of the page are found first, so that nothing sorts documents.
+	keys := "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") + " ORDER BY name, version LIMIT ?"
+	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version", args, q.limit())
+}
+
+// few reports whether query gives fewer than most rows, without counting the rest.
+func (s *SQLite) few(ctx context.Context, most int, query string, args ...any) (bool, error) {
+	var n int
+	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+query+" LIMIT ?)", append(args, most)...).Scan(&n)
+	return n < most, err
+}
+
+// likeEscaper makes text stand for itself in a pattern of LIKE.
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
