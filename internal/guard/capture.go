@@ -1,0 +1,249 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// ServerInfo is what a server says of itself. All text is the server's own.
+type ServerInfo struct {
+	Name            string
+	Version         string
+	ProtocolVersion string // the one that was agreed
+	Stateless       bool   // server/discover was used, not initialize
+}
+
+// firstStateless is the first protocol version without initialize.
+const firstStateless = "2026-07-28"
+
+// Capture speaks to p as a client with the capabilities object caps (nil is {}) under
+// the protocol version, lists everything, and ends p. From version 2026-07-28 on it
+// begins with server/discover, before with initialize, and tries the other way if the
+// server refuses. Requests by the server are answered as by a client that cannot
+// serve them; everything else that the server says is passed over. A kind that cannot
+// be listed is an error; one in exclude is not asked for. ctx bounds the whole.
+func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
+	defer p.stdout.close()
+	listing, info, err := capture(ctx, p, caps, version, exclude)
+	grace := graceClose
+	if err != nil {
+		grace = 0
+	}
+	p.stdout.stop()
+	p.end(grace, graceTerm)
+	if err != nil {
+		return surface.Listing{}, info, fmt.Errorf("%s: %w", shown(p.name), err)
+	}
+	return listing, info, nil
+}
+
+func capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
+	if len(caps) == 0 {
+		caps = json.RawMessage("{}")
+	}
+	if caps, err = compact(caps); err != nil {
+		return l, info, fmt.Errorf("client capabilities: %w", err)
+	}
+	c := &captor{p: p, lines: newLines(p.stdout, lineLimit), caps: caps, version: version}
+	stop := context.AfterFunc(ctx, func() { // ends a read or write that waits
+		p.stdin.stop()
+		p.stdout.stop()
+	})
+	defer stop()
+
+	ways := []func(context.Context) (answer, error){c.initialize, c.discover}
+	if version >= firstStateless {
+		ways = []func(context.Context) (answer, error){c.discover, c.initialize}
+	}
+	var welcome answer
+	for _, way := range ways {
+		if welcome, err = way(ctx); err != nil || welcome.err == nil {
+			break
+		}
+	}
+	var reading lister
+	if err == nil && welcome.err != nil {
+		code, why := reading.failure(welcome.err)
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d: %s", code, shown(why))
+	}
+	if err != nil {
+		return l, info, err
+	}
+	o, err := c.welcome(welcome.result, &l, &info)
+	if err != nil {
+		return l, info, err
+	}
+	list := lister{ask: c.ask}
+	if info.Stateless = c.meta != nil; info.Stateless {
+		list.meta = c.meta
+	} else if err := c.send([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)); err != nil {
+		return l, info, err
+	}
+	for k, into := range []*[]json.RawMessage{&l.Tools, &l.Prompts, &l.Resources, &l.ResourceTemplates} {
+		if o.capability(listings[k].capability) && !exclude[listings[k].kind] {
+			if *into, err = list.list(ctx, k); err != nil {
+				return l, info, err
+			}
+		}
+	}
+	if exclude[surface.KindInstructions] {
+		l.Instructions = ""
+	}
+	return l, info, nil
+}
+
+func compact(raw json.RawMessage) (json.RawMessage, error) {
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil || b.Bytes()[0] != '{' {
+		return nil, errors.New("not a JSON object")
+	}
+	return b.Bytes(), nil
+}
+
+// captor is a client that waits for each answer before it goes on.
+type captor struct {
+	p       *Process
+	lines   *lines
+	s       scanner
+	caps    []byte
+	version string
+	asked   int
+	meta    []byte // of stateless requests
+}
+
+const clientInfo = `{"name":"hallmark","version":"1"}`
+
+func (c *captor) initialize(ctx context.Context) (answer, error) {
+	c.meta = nil
+	version := c.version
+	if version >= firstStateless {
+		version = "2025-11-25" // the last one with initialize
+	}
+	return c.ask(ctx, "initialize", fmt.Appendf(nil,
+		`{"protocolVersion":%q,"capabilities":%s,"clientInfo":%s}`, version, c.caps, clientInfo))
+}
+
+func (c *captor) discover(ctx context.Context) (answer, error) {
+	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
+		max(c.version, firstStateless), clientInfo, c.caps)
+	return c.ask(ctx, "server/discover", append(append([]byte(`{"_meta":`), c.meta...), '}'))
+}
+
+var helloFields = names("capabilities", "instructions", "protocolVersion", "serverInfo")
+
+// welcome reads the result of initialize or server/discover.
+func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o offers, err error) {
+	var at [4]span
+	if _, err := c.s.object(result, space(result, 0), helloFields, at[:]); err != nil {
+		return o, fmt.Errorf("the server's introduction: %w", err)
+	}
+	if o, err = c.s.offersOf(result, at[0]); err != nil {
+		return o, err
+	}
+	if at[1].ok() {
+		if l.Instructions, err = surface.ParseInstructions(at[1].of(result)); err != nil {
+			return o, err
+		}
+	}
+	if info.ProtocolVersion, _ = text(at[2].of(result)); c.meta != nil {
+		info.ProtocolVersion = max(c.version, firstStateless)
+	}
+	server := at[3].of(result)
+	if !at[3].ok() { // stateless servers say it in _meta
+		var meta struct {
+			Meta map[string]json.RawMessage `json:"_meta"`
+		}
+		if json.Unmarshal(result, &meta) == nil {
+			server = meta.Meta["io.modelcontextprotocol/serverInfo"]
+		}
+	}
+	var who struct{ Name, Version string }
+	if len(server) > 0 && json.Unmarshal(server, &who) == nil {
+		info.Name, info.Version = who.Name, who.Version
+	}
+	return o, nil
+}
+
+func (c *captor) send(line []byte) error {
+	if err := c.p.stdin.write(append(line, '\n')); err != nil {
+		return fmt.Errorf("the server does not read: %w", err)
+	}
+	return nil
+}
+
+// ask sends a request and reads until its answer.
+func (c *captor) ask(ctx context.Context, method string, params []byte) (answer, error) {
+	c.asked++
+	id := fmt.Sprintf("hallmark-%d", c.asked)
+	if err := c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)); err != nil {
+		return answer{}, err
+	}
+	for {
+		line, err := c.lines.next()
+		switch {
+		case ctx.Err() != nil:
+			return answer{}, fmt.Errorf("%s: no answer: %w", method, context.Cause(ctx))
+		case errors.Is(err, errLong):
+			return answer{}, fmt.Errorf("%s: %w", method, err)
+		case err != nil:
+			return answer{}, fmt.Errorf("%s: the server ended without an answer", method)
+		}
+		i := space(line, 0)
+		if i == len(line) {
+			continue
+		}
+		var messages []element
+		if line[i] == '[' {
+			batch := session{}
+			if messages, _, err = batch.batch(line, i); err != nil {
+				return answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
+			}
+		} else {
+			m, err := c.s.message(line, i)
+			if err == nil && !ends(line, m.whole.hi) {
+				err = errSyntax
+			}
+			messages = []element{{m, err}}
+		}
+		for _, m := range messages {
+			a, ok, err := c.take(line, &m, "s"+id)
+			if err != nil {
+				return answer{}, fmt.Errorf("%s: %w", method, err)
+			}
+			if ok {
+				return a, nil
+			}
+		}
+	}
+}
+
+// take handles one message of the server; ok reports whether it answers id.
+func (c *captor) take(line []byte, m *element, id string) (a answer, ok bool, err error) {
+	if errors.Is(m.fault, errSyntax) {
+		return a, false, nil // such as a greeting
+	}
+	if m.fault != nil {
+		return a, false, fmt.Errorf("the server sent: %w", m.fault)
+	}
+	if !m.method.ok() {
+		got, known := idKey(m.id.of(line))
+		if !known || got != id || m.result.ok() == m.err.ok() {
+			return a, false, nil
+		}
+		return copyAnswer(line, &m.message), true, nil
+	}
+	if !m.id.ok() {
+		return a, false, nil
+	}
+	method, _ := text(m.method.of(line))
+	reply := failure(m.id.of(line), codeNoMethod, "not served while a surface is captured")
+	if method == "ping" {
+		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.id.of(line))
+	}
+	return a, false, c.send(reply[:len(reply)-1])
+}

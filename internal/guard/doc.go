@@ -1,0 +1,49 @@
+// Package guard starts a server from the bytes that were verified and relays
+// its standard input and output, withholding what drifted from the approved
+// surface.
+//
+// # Execution
+//
+// [OpenImage] opens a file once and hashes what it opened; [Exec] runs that open
+// file. On Linux a static ELF file up to 64 MiB is copied into a sealed memory
+// file while it is hashed, so that not even a writer of the same file can change
+// what runs; any other file is executed through its descriptor, so that another
+// file under the same name cannot take its place. A script runs as its
+// interpreter, an image too, with the script's descriptor as its argument. On
+// other systems the file is hashed again and started by its name.
+//
+// # Relay
+//
+// A line is one JSON-RPC message or a batch. [Relay] scans each line for the
+// members that route it, in exact case after unescaping, and forwards it byte for
+// byte unless one of these rules applies:
+//
+//   - From either side: invalid JSON, a line over 64 MiB, a routing member given
+//     twice or in other letter case, a message that is both a request and an
+//     answer. The client gets a JSON-RPC error; what the server sent is dropped,
+//     with a line on standard error, and the request it answers, where that can
+//     be told, is answered with an error.
+//   - An answer that no pending request waits for is dropped, and so is a second
+//     one. A request under an id that is pending is refused. Ids are compared by
+//     JSON type and value.
+//   - Guarded requests (tools/call, prompts/get, resources/read,
+//     resources/subscribe, completion/complete, tasks/...) wait until the guard
+//     itself has listed the whole surface of this process and compared it with
+//     the approved one, and again after each list_changed notification. Pings,
+//     listings, answers to the server and everything else pass meanwhile. With
+//     initialize the listing begins after notifications/initialized, and a guarded
+//     request before is refused; in stateless protocol versions it begins after
+//     the answer to server/discover or with the first guarded request, with that
+//     request's _meta.
+//   - In every listing's answer, items that are new, changed, malformed or given
+//     twice are cut out, and so are changed instructions of an initialize or
+//     discover result. Guarded requests that name such an item, or one that was
+//     never approved, are answered with an error that says why.
+//
+// A resource may be read under a URI that no listing holds: it is refused if it
+// matches a drifted template or is another spelling of a drifted resource, and
+// else forwarded where the server offers resources, because a URI that a model
+// was never shown is no part of the surface.
+//
+// Results of calls, logs and progress are not surface and are not looked at.
+package guard

@@ -1,0 +1,168 @@
+package guard
+
+import (
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// maxSealed is the largest executable that is copied into memory.
+const maxSealed = 64 << 20
+
+// open hashes path and keeps what can be executed: a sealed copy of a static
+// ELF file, else the file itself.
+func (m *Image) open(path string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	file := os.NewFile(uintptr(fd), path)
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errors.New("not a regular file")
+	case info.Mode()&0o111 == 0:
+		err = errors.New("not executable")
+	default:
+		err = m.read(file, info.Size(), path)
+	}
+	if m.file != file {
+		file.Close()
+	}
+	return err
+}
+
+// read hashes file and sets m.file. If the file can be sealed, what is hashed
+// and looked at is the copy.
+func (m *Image) read(file *os.File, size int64, path string) error {
+	run := file
+	if size <= maxSealed && static(file) {
+		sealed, err := seal(file, path)
+		if err != nil {
+			return err
+		}
+		run, m.sealed = sealed, true
+	}
+	sum, n, err := digest.FromReader(io.NewSectionReader(run, 0, 1<<62))
+	if err == nil {
+		head := make([]byte, maxShebang)
+		k, _ := run.ReadAt(head, 0)
+		m.shebang, err = parseShebang(string(head[:k]))
+	}
+	if err == nil && m.sealed && !static(run) {
+		err = errors.New("changed while it was read")
+	}
+	if err != nil {
+		if run != file {
+			run.Close()
+		}
+		return err
+	}
+	m.file = run
+	m.observed = evidence.Observed{Digests: []digest.Digest{sum}, Size: n, From: path}
+	return nil
+}
+
+// static reports whether r is an ELF file that no dynamic linker loads.
+func static(r io.ReaderAt) bool {
+	f, err := elf.NewFile(r)
+	if err != nil || f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
+		return false
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return false
+		}
+	}
+	return true
+}
+
+// seal copies file into a memory file that cannot be written, grown or shrunk.
+func seal(file *os.File, path string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("hallmark", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
+	if errors.Is(err, unix.EINVAL) { // before Linux 6.3
+		fd, err = unix.MemfdCreate("hallmark", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("memory file: %w", err)
+	}
+	sealed := os.NewFile(uintptr(fd), path)
+	n, err := io.Copy(sealed, io.NewSectionReader(file, 0, maxSealed+1))
+	if err == nil && n > maxSealed {
+		err = errors.New("changed while it was read")
+	}
+	if err == nil {
+		_, err = unix.FcntlInt(sealed.Fd(), unix.F_ADD_SEALS,
+			unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)
+	}
+	if err != nil {
+		sealed.Close()
+		return nil, err
+	}
+	return sealed, nil
+}
+
+// above duplicates file to a descriptor that os.StartProcess does not overwrite in the
+// child: it moves the child's files, and a pipe of its own, to the first numbers
+// after the highest of them.
+func above(file *os.File, files []*os.File) (int, error) {
+	highest := 0
+	for _, f := range files {
+		highest = max(highest, int(f.Fd()))
+	}
+	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
+}
+
+// start runs c in a process group of its own, so that what it starts in turn ends
+// with it.
+func start(c Command) (*Process, error) {
+	argv, run, files := c.Args, c.Exe, []*os.File{nil, nil, c.Stderr}
+	if c.Interpreter != nil {
+		run = c.Interpreter
+		argv = append([]string{c.Interpreter.Chain[0]}, c.Exe.shebang[1:]...)
+		argv = append(argv, "/dev/fd/"+strconv.Itoa(len(files)))
+		argv = append(argv, c.Args[1:]...)
+		files = append(files, c.Exe.file)
+	}
+	var in, out [2]int // of the child: it reads in[0] and writes out[1]
+	if err := unix.Pipe2(in[:], unix.O_CLOEXEC); err != nil {
+		return nil, err
+	}
+	if err := unix.Pipe2(out[:], unix.O_CLOEXEC); err != nil {
+		unix.Close(in[0])
+		unix.Close(in[1])
+		return nil, err
+	}
+	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
+	files[0], files[1] = childIn, childOut
+	var process *os.Process
+	fd, err := above(run.file, files)
+	if err == nil {
+		process, err = os.StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, &os.ProcAttr{
+			Dir: c.Dir, Env: c.Env, Files: files,
+			Sys: &syscall.SysProcAttr{Setpgid: true},
+		})
+		unix.Close(fd)
+	}
+	childIn.Close()
+	childOut.Close()
+	stdin, stdout := newSink(os.NewFile(uintptr(in[1]), "stdin"), true), newSource(os.NewFile(uintptr(out[0]), "stdout"), true)
+	if err != nil {
+		stdin.close()
+		stdout.close()
+		return nil, err
+	}
+	p := &Process{name: c.Name, process: process, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
+	go p.wait()
+	return p, nil
+}

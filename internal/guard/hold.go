@@ -1,0 +1,117 @@
+package guard
+
+import "bytes"
+
+// maxHeld bounds the bytes of calls that wait for a listing.
+const maxHeld = 64 << 20
+
+// held is a line of the client that waits: a call, or a batch with a call in it.
+type held struct {
+	line      []byte
+	methods   map[string]string // of its requests, by id
+	cancelled map[string]bool   // ids that the client took back
+}
+
+func (h *held) cancel(id string) {
+	if h.cancelled == nil {
+		h.cancelled = map[string]bool{}
+	}
+	h.cancelled[id] = true
+}
+
+// hold puts a line with the given messages into the queue.
+func (s *session) hold(line []byte, messages []message) error {
+	s.flush() // what came before must not be overtaken by the queue
+	h := &held{line: bytes.Clone(line), methods: map[string]string{}}
+	for _, m := range messages {
+		if id, ok := idKey(m.id.of(line)); ok && m.method.ok() {
+			h.methods[id], _ = text(m.method.of(line))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range h.methods {
+		if s.pending[id] != nil || s.heldIDs[id] != nil {
+			return &refused{codeRequest, "a request under this id is waiting for its answer"}
+		}
+	}
+	if len(s.heldIDs)+len(h.methods) > maxPending || s.heldLen+len(line) > maxHeld {
+		return &refused{codeWithheld, "too many calls wait for the server to be listed"}
+	}
+	if s.holding == nil { // released since the caller looked
+		s.startHolding()
+		s.startLister()
+	}
+	if s.holding == nil {
+		return &refused{codeInternal, "the session is ending"}
+	}
+	for id := range h.methods {
+		s.heldIDs[id] = h
+	}
+	s.heldLen += len(line)
+	s.queue = append(s.queue, h)
+	return nil
+}
+
+// release passes the queue on, in order, and ends the holding.
+func (s *session) release() {
+	for {
+		s.mu.Lock()
+		if len(s.queue) == 0 {
+			close(s.holding)
+			s.holding = nil
+			s.mu.Unlock()
+			return
+		}
+		h := s.queue[0]
+		s.queue[0] = nil
+		s.queue = s.queue[1:]
+		s.heldLen -= len(h.line)
+		for id := range h.methods {
+			if s.heldIDs[id] == h {
+				delete(s.heldIDs, id)
+			}
+		}
+		s.mu.Unlock()
+		if out := s.unhold(h); len(out) > 0 {
+			s.server.write(out)
+		}
+		if then := s.then; then != nil {
+			s.then = nil
+			then()
+		}
+	}
+}
+
+// unhold routes a held line now that the surface is known.
+func (s *session) unhold(h *held) []byte {
+	i := space(h.line, 0)
+	if h.line[i] == '{' {
+		m, err := s.s.message(h.line, i)
+		if err != nil || len(h.cancelled) > 0 || !s.request(h.line, &m) {
+			return nil
+		}
+		return h.line
+	}
+	batch, _, err := s.batch(h.line, i)
+	if err != nil {
+		return nil
+	}
+	var pass []element
+	for _, e := range batch {
+		id, _ := idKey(e.id.of(h.line))
+		if e.fault == nil && !(e.method.ok() && h.cancelled[id]) {
+			pass = append(pass, e)
+		}
+	}
+	if len(pass) == len(batch) {
+		return s.passBatch(h.line, pass)
+	}
+	var parts []span
+	for k := range pass {
+		if s.request(h.line, &pass[k].message) {
+			parts = append(parts, pass[k].whole)
+		}
+	}
+	return joinBatch(h.line, parts)
+}

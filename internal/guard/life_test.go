@@ -1,0 +1,223 @@
+//go:build unix
+
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestServerEnds: everything that the server wrote is delivered, and its code or
+// signal passed on.
+func TestServerEnds(t *testing.T) {
+	many := make([]string, 3000)
+	for i := range many {
+		many[i] = fmt.Sprintf(`{"jsonrpc":"2.0","method":"n","params":{"i":%d,"x":%q}}`, i, strings.Repeat("y", 200))
+	}
+	for _, x := range []struct {
+		name string
+		last []string
+		code int
+		tail string
+	}{
+		{"exit", []string{"!exit 5"}, 5, ""},
+		{"killed", []string{"!kill"}, 128 + int(syscall.SIGKILL), ""},
+		{"half a line", []string{`!raw {"jsonrpc":"2.0","method":"last"}`, "!exit 0"}, 0, `{"jsonrpc":"2.0","method":"last"}`},
+		{"cut line", []string{`!raw {"jsonrpc":"2.0","meth`, "!exit 0"}, 0, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			p, _ := startPeer(t, rules{"x": {append(append([]string{}, many...), x.last...)}}, nil)
+			c := relayTo(t, p, Options{})
+			c.send(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
+			time.Sleep(50 * time.Millisecond)
+			for _, line := range many {
+				c.want(line)
+			}
+			if code := c.wait(); code != x.code || c.err != nil {
+				t.Errorf("code %d, %v", code, c.err)
+			}
+			if got := <-c.lines; got != x.tail {
+				t.Errorf("after the last line %q", got)
+			}
+		})
+	}
+}
+
+// TestServerLeavesChild: a process that the server started and that holds its output
+// does not hold the relay.
+func TestServerLeavesChild(t *testing.T) {
+	needLinux(t)
+	for _, child := range []string{"sleep 20", "yes"} {
+		leaveChild(t, child)
+	}
+}
+
+func leaveChild(t *testing.T, child string) {
+	sh := image(t, "/bin/sh")
+	adm, subjects := admit(t, sh)
+	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", `` + child + ` & echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	c := relayTo(t, p, Options{})
+	c.want(`{"jsonrpc":"2.0","method":"x"}`)
+	if code := c.wait(); code != 4 || time.Since(start) > 5*time.Second {
+		t.Errorf("code %d after %v", code, time.Since(start))
+	}
+	syscall.Kill(-p.Pid(), syscall.SIGKILL) // the child
+}
+
+// TestClientEnds: the server's input is closed; one that does not end is made to.
+func TestClientEnds(t *testing.T) {
+	t.Run("closes", func(t *testing.T) {
+		p, _ := startPeer(t, rules{"exit": {}}, map[string]any{"exit": []string{`{"jsonrpc":"2.0","method":"bye"}`}, "code": 9})
+		c := relayTo(t, p, Options{})
+		c.in.Close()
+		c.want(`{"jsonrpc":"2.0","method":"bye"}`)
+		if code := c.wait(); code != 9 {
+			t.Errorf("code %d", code)
+		}
+	})
+	t.Run("server is deaf", func(t *testing.T) {
+		p := startSelf(t, "deaf")
+		c := relayTo(t, p, Options{grace: 100 * time.Millisecond, term: 100 * time.Millisecond})
+		time.Sleep(50 * time.Millisecond)
+		go io.WriteString(c.in, strings.Repeat(`{"jsonrpc":"2.0","method":"x"}`+"\n", 10000)) // more than pipes hold
+		time.Sleep(50 * time.Millisecond)
+		c.in.Close()
+		c.cancel()
+		if code := c.wait(); code != 128+int(syscall.SIGKILL) && code != 128+int(syscall.SIGTERM) {
+			t.Errorf("code %d", code)
+		}
+		if !errors.Is(c.err, context.Canceled) {
+			t.Errorf("error %v", c.err)
+		}
+	})
+	t.Run("stops reading and goes", func(t *testing.T) {
+		var flood []string
+		for range 5000 {
+			flood = append(flood, `{"jsonrpc":"2.0","method":"`+strings.Repeat("n", 100)+`"}`)
+		}
+		p, _ := startPeer(t, rules{"x": {flood}}, nil)
+		inR, inW, _ := os.Pipe()
+		outR, outW, _ := os.Pipe()
+		done := make(chan int)
+		go func() {
+			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			done <- code
+		}()
+		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")
+		time.Sleep(100 * time.Millisecond)
+		outR.Close() // EPIPE for the relay
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the relay does not end")
+		}
+		inW.Close()
+	})
+	t.Run("closes its input and reads nothing", func(t *testing.T) {
+		var flood []string
+		for range 5000 {
+			flood = append(flood, `{"jsonrpc":"2.0","method":"`+strings.Repeat("n", 100)+`"}`)
+		}
+		p, _ := startPeer(t, rules{"x": {flood}}, nil)
+		inR, inW, _ := os.Pipe()
+		outR, outW, _ := os.Pipe()
+		defer outR.Close()
+		done := make(chan int)
+		go func() {
+			code, _ := Relay(context.Background(), inR, outW, p, Options{grace: 200 * time.Millisecond, term: 200 * time.Millisecond})
+			done <- code
+		}()
+		io.WriteString(inW, `{"jsonrpc":"2.0","method":"x"}`+"\n")
+		inW.Close()
+		select {
+		case <-done:
+		case <-time.After(10 * time.Second):
+			t.Fatal("the relay does not end")
+		}
+	})
+}
+
+// TestSignal: a signal to the guard reaches the server, which may say its last words.
+func TestSignal(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	p := startSelf(t, "term")
+	c := relayTo(t, p, Options{})
+	c.want(`{"jsonrpc":"2.0","method":"ready"}`)
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	c.want(`{"jsonrpc":"2.0","method":"bye"}`)
+	if code := c.wait(); code != 7 {
+		t.Errorf("code %d", code)
+	}
+}
+
+// TestNoLeaks: a finished relay leaves no goroutine and no descriptor.
+func TestNoLeaks(t *testing.T) {
+	needLinux(t)
+	count := func() (goroutines, files int) {
+		for range 50 {
+			runtime.GC()
+			time.Sleep(10 * time.Millisecond)
+			d, err := os.ReadDir("/proc/self/fd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			goroutines, files = runtime.NumGoroutine(), len(d)
+		}
+		return
+	}
+	run := func() {
+		p, _ := startPeer(t, base(addTool), nil)
+		inR, inW, _ := os.Pipe()
+		outR, outW, _ := os.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Relay(context.Background(), inR, outW, p, Options{Approved: approve(t, "tool", addTool)})
+		}()
+		io.WriteString(inW, hello+"\n"+initialized+"\n"+callTool("1", "add")+"\n")
+		inW.Close()
+		io.ReadFull(outR, make([]byte, 200))
+		<-done
+		outW.Close()
+		io.Copy(io.Discard, outR)
+		inR.Close()
+		outR.Close()
+	}
+	t.Run("first", func(t *testing.T) { run() })
+	g, f := count()
+	t.Run("more", func(t *testing.T) {
+		for range 5 {
+			run()
+		}
+	})
+	if g2, f2 := count(); g2 > g || f2 > f+10 { // images of the subtest close with it
+		t.Errorf("goroutines %d, then %d; files %d, then %d", g, g2, f, f2)
+	}
+}
+
+// TestServerClosesOutput: a server that can say nothing any more is ended.
+func TestServerClosesOutput(t *testing.T) {
+	p, _ := startPeer(t, rules{"x": {{`{"jsonrpc":"2.0","method":"m"}`, "!close", "!sleep 30"}}}, nil)
+	c := relayTo(t, p, Options{grace: 100 * time.Millisecond})
+	c.send(`{"jsonrpc":"2.0","method":"x"}`)
+	c.want(`{"jsonrpc":"2.0","method":"m"}`)
+	if code := c.wait(); code == 0 {
+		t.Errorf("code %d", code)
+	}
+}

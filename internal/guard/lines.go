@@ -1,0 +1,116 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"io"
+)
+
+// lineLimit is the longest line that is relayed, and the most that a listing by the
+// guard may have.
+const lineLimit = 64 << 20 // bytes
+
+// errLong stands for a line beyond the limit, which was skipped.
+var errLong = errors.New("line too long")
+
+// lines cuts a stream into lines. A line includes its line feed, which only the
+// last one may lack.
+type lines struct {
+	r      io.Reader
+	limit  int
+	buf    []byte
+	lo, hi int // unread bytes are buf[lo:hi]
+	seen   int // no line feed in buf[lo:seen]
+	err    error
+}
+
+const firstBuffer = 64 << 10
+
+func newLines(r io.Reader, limit int) *lines {
+	return &lines{r: r, limit: limit, buf: make([]byte, firstBuffer)}
+}
+
+// buffered reports whether next will return without reading, so that lines returned
+// before stay where they are.
+func (l *lines) buffered() bool {
+	return l.find() >= 0
+}
+
+// find is the index after the first line feed, or -1.
+func (l *lines) find() int {
+	n := bytes.IndexByte(l.buf[l.seen:l.hi], '\n')
+	if n < 0 {
+		l.seen = l.hi
+		return -1
+	}
+	l.seen += n // finds it again at once
+	return l.seen + 1
+}
+
+// next returns the next line, which is valid until a call of next that reads. For a
+// line over the limit it returns its beginning and errLong.
+func (l *lines) next() ([]byte, error) {
+	for {
+		if end := l.find(); end >= 0 {
+			line := l.buf[l.lo:end]
+			l.lo, l.seen = end, end
+			if len(line) > l.limit {
+				return line[:l.limit], errLong
+			}
+			return line, nil
+		}
+		if l.err != nil {
+			line := l.buf[l.lo:l.hi]
+			l.lo, l.seen = l.hi, l.hi
+			if len(line) > 0 {
+				return line, nil
+			}
+			return nil, l.err
+		}
+		if l.hi-l.lo > l.limit {
+			head := bytes.Clone(l.buf[l.lo : l.lo+min(l.limit, firstBuffer)])
+			l.skip()
+			return head, errLong
+		}
+		l.fill()
+	}
+}
+
+// fill reads once, making room before.
+func (l *lines) fill() {
+	switch {
+	case l.lo == l.hi:
+		if len(l.buf) > 16*firstBuffer {
+			l.buf = make([]byte, firstBuffer) // one long line must not cost memory for ever
+		}
+		l.lo, l.hi, l.seen = 0, 0, 0
+	case l.hi == len(l.buf) && l.lo >= len(l.buf)/2:
+		l.seen -= l.lo
+		l.hi = copy(l.buf, l.buf[l.lo:l.hi])
+		l.lo = 0
+	case l.hi == len(l.buf):
+		bigger := make([]byte, min(2*len(l.buf), max(l.limit, firstBuffer)+2*firstBuffer))
+		l.seen -= l.lo
+		l.hi = copy(bigger, l.buf[l.lo:l.hi])
+		l.lo, l.buf = 0, bigger
+	}
+	n, err := l.r.Read(l.buf[l.hi:])
+	l.hi += n
+	if err == nil && n == 0 {
+		return
+	}
+	l.err = err
+}
+
+// skip drops what is left of the line.
+func (l *lines) skip() {
+	for l.err == nil {
+		l.lo, l.hi, l.seen = 0, 0, 0
+		l.fill()
+		if end := l.find(); end >= 0 {
+			l.lo, l.seen = end, end
+			return
+		}
+	}
+	l.lo, l.hi, l.seen = 0, 0, 0
+}

@@ -1,0 +1,61 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// maxNotes bounds the lines on standard error of one session.
+const maxNotes = 1000
+
+// notes writes the guard's own lines to standard error.
+type notes struct {
+	w      io.Writer
+	server string
+
+	mu sync.Mutex
+	n  int
+}
+
+// printf writes one line. Arguments from outside must be escaped.
+func (n *notes) printf(format string, args ...any) {
+	if n.w == nil {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.n++
+	switch {
+	case n.n < maxNotes:
+		fmt.Fprintf(n.w, "hallmark: %s: %s\n", shown(n.server), fmt.Sprintf(format, args...))
+	case n.n == maxNotes:
+		fmt.Fprintf(n.w, "hallmark: %s: further lines are left out\n", shown(n.server))
+	}
+}
+
+// auditLine is one call in the log. It holds neither arguments nor results.
+type auditLine struct {
+	Time    time.Time `json:"time"`
+	Server  string    `json:"server"`
+	Method  string    `json:"method"`
+	Name    string    `json:"name,omitempty"`
+	Outcome string    `json:"outcome"` // "forwarded", "refused", "cancelled"
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// audit writes one line to the log, if there is one.
+func (r *relay) audit(method, name, outcome, reason string) {
+	if r.o.Log == nil {
+		return
+	}
+	line, err := json.Marshal(auditLine{time.Now().UTC(), r.o.Server, method, name, outcome, reason})
+	if err != nil {
+		return
+	}
+	r.notes.mu.Lock()
+	defer r.notes.mu.Unlock()
+	r.o.Log.Write(append(line, '\n'))
+}

@@ -1,0 +1,249 @@
+package guard
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Reads and writes of a relayed byte stream are plain blocking system calls: the
+// runtime's poller costs several microseconds a message, as much as the relay
+// itself. A blocked call could not be ended by closing the descriptor, so each
+// waits in poll(2) for its descriptor and for an eventfd that stop makes readable.
+
+var errStopped = errors.New("stopped")
+
+// linger is how long a stopped source goes on waiting for bytes that are on
+// their way: a process that ended may have left children that hold its pipe.
+const linger = 100 // milliseconds
+
+type source struct {
+	r       io.Reader // used if fd is negative
+	file    *os.File  // keeps fd open
+	fd      int
+	wake    int // eventfd, or -1
+	stopped atomic.Bool
+	owned   bool
+	linger  int
+	left    int // bytes that may still be read once it is stopped; -1: not stopped yet
+}
+
+// newSource reads r. A file that is owned is closed by close and lingers when it
+// is stopped. A reader that is no file cannot be stopped.
+func newSource(r io.Reader, owned bool) *source {
+	s := &source{r: r, fd: -1, wake: -1, owned: owned, left: -1}
+	file, ok := r.(*os.File)
+	if !ok {
+		return s
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return s
+	}
+	s.file, s.fd, s.wake = file, int(file.Fd()), wake
+	if owned {
+		s.linger = linger
+	}
+	return s
+}
+
+// stoppable reports whether stop ends a Read that waits.
+func (s *source) stoppable() bool { return s.fd >= 0 }
+
+// Read is for one goroutine. It ends with io.EOF also when the source is stopped.
+func (s *source) Read(p []byte) (int, error) {
+	if s.fd < 0 {
+		if s.stopped.Load() {
+			return 0, io.EOF
+		}
+		return s.r.Read(p)
+	}
+	var fds [2]unix.PollFd
+	for {
+		fds[0] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
+		fds[1] = unix.PollFd{Fd: int32(s.wake), Events: unix.POLLIN}
+		list, timeout := fds[:], -1
+		if s.stopped.Load() {
+			if s.left < 0 {
+				s.left = pipeSize(s.fd)
+			}
+			if s.left == 0 {
+				return 0, io.EOF // what comes now was written after the stop
+			}
+			list, timeout, p = fds[:1], s.linger, p[:min(len(p), s.left)]
+		}
+		n, err := unix.Poll(list, timeout)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF // stopped, and nothing more came
+		case fds[0].Revents == 0:
+			continue // stopped just now
+		}
+		n, err = unix.Read(s.fd, p)
+		switch {
+		case err == unix.EINTR || err == unix.EAGAIN:
+			continue
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, io.EOF
+		}
+		if s.left > 0 {
+			s.left -= n
+		}
+		return n, nil
+	}
+}
+
+// pipeSize is the number of bytes that a pipe can hold.
+func pipeSize(fd int) int {
+	n, err := unix.FcntlInt(uintptr(fd), unix.F_GETPIPE_SZ, 0)
+	if err != nil {
+		return 1 << 20
+	}
+	return n
+}
+
+// stop ends the stream once nothing more comes for the time of linger.
+func (s *source) stop() {
+	if !s.stopped.Swap(true) && s.wake >= 0 {
+		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// close releases what belongs to the source. No Read may be waiting.
+func (s *source) close() {
+	s.stop()
+	if s.wake >= 0 {
+		unix.Close(s.wake)
+		s.wake = -1
+	}
+	if s.owned && s.file != nil {
+		s.file.Close()
+	}
+}
+
+type sink struct {
+	w       io.Writer // used if fd is negative
+	file    *os.File  // keeps fd open
+	wake    int
+	stopped atomic.Bool
+
+	written atomic.Int64 // bytes, at last count
+
+	mu    sync.Mutex // one write at a time
+	fd    int
+	owned bool
+	err   error // of the first write that was not complete; none follows it
+}
+
+// newSink writes to w. A file that is owned is closed by close. A pipe that is
+// not owned, such as standard output, is opened anew, because its descriptor's
+// mode is shared with other processes.
+func newSink(w io.Writer, owned bool) *sink {
+	s := &sink{w: w, fd: -1, wake: -1, owned: owned}
+	file, ok := w.(*os.File)
+	if !ok {
+		return s
+	}
+	fd := int(file.Fd())
+	if !owned {
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+			return s
+		}
+		again, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_WRONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			return s
+		}
+		file, fd = again, int(again.Fd())
+		s.owned = true
+	}
+	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err == nil {
+		err = unix.SetNonblock(fd, true)
+	}
+	if err != nil {
+		return s
+	}
+	s.file, s.fd, s.wake = file, fd, wake
+	return s
+}
+
+// write writes all of p or returns an error, then and ever after.
+func (s *sink) write(p []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = s.all(p)
+	}
+	return s.err
+}
+
+func (s *sink) all(p []byte) error {
+	if s.fd < 0 {
+		if s.stopped.Load() {
+			return errStopped
+		}
+		n, err := s.w.Write(p)
+		s.written.Add(int64(n))
+		return err
+	}
+	for len(p) > 0 {
+		n, err := unix.Write(s.fd, p)
+		switch {
+		case err == nil:
+			p = p[n:]
+			s.written.Add(int64(n))
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			fds := []unix.PollFd{{Fd: int32(s.fd), Events: unix.POLLOUT}, {Fd: int32(s.wake), Events: unix.POLLIN}}
+			if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
+				return err
+			}
+			if s.stopped.Load() {
+				return errStopped
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends a write that waits, and all later ones.
+func (s *sink) stop() {
+	if !s.stopped.Swap(true) && s.wake >= 0 {
+		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// close stops the sink and releases what belongs to it.
+func (s *sink) close() {
+	s.stop()
+	if s.fd < 0 && !s.owned {
+		return // a write of w may wait for ever
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = errStopped
+	}
+	if s.wake >= 0 {
+		unix.Close(s.wake)
+		s.wake = -1
+	}
+	if s.owned && s.file != nil {
+		s.file.Close()
+		s.file, s.fd = nil, -1
+	}
+}

@@ -1,0 +1,87 @@
+package guard
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+// Process is a started server.
+type Process struct {
+	name    string
+	process *os.Process
+	stdin   *sink
+	stdout  *source
+	exited  chan struct{} // closed when the process was waited for
+	code    int           // valid after exited
+
+	endOnce sync.Once
+}
+
+// Pid is the process id.
+func (p *Process) Pid() int { return p.process.Pid }
+
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// ExitCode is the code with which the process ended, 128 and the signal's number
+// if a signal ended it, or -1 while it runs.
+func (p *Process) ExitCode() int {
+	select {
+	case <-p.exited:
+		return p.code
+	default:
+		return -1
+	}
+}
+
+// wait reaps the process. It runs once, in a goroutine of its own.
+func (p *Process) wait() {
+	state, err := p.process.Wait()
+	p.code = 1
+	if err == nil {
+		p.code = exitCode(state)
+	}
+	p.stdout.stop() // before exited, after which it may be closed
+	close(p.exited)
+}
+
+// The patience that an ending server gets.
+const (
+	graceClose = 5 * time.Second // after its standard input was closed
+	graceTerm  = 2 * time.Second // after it was asked to terminate
+)
+
+// end closes the process's standard input and waits until it ends: for at most
+// grace, then it is terminated, and after term it is killed.
+func (p *Process) end(grace, term time.Duration) {
+	p.endOnce.Do(func() { p.stdin.close() })
+	if p.waitFor(grace) {
+		return
+	}
+	p.terminate()
+	if p.waitFor(term) {
+		return
+	}
+	p.kill()
+	<-p.exited
+}
+
+// Kill ends the process at once and releases what belongs to it.
+func (p *Process) Kill() {
+	p.kill()
+	<-p.exited
+	p.endOnce.Do(func() { p.stdin.close() })
+	p.stdout.close()
+}
+
+func (p *Process) waitFor(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-t.C:
+		return false
+	}
+}

@@ -1,0 +1,120 @@
+package guard
+
+import (
+	"errors"
+	"time"
+)
+
+// pump reads lines until their end, handles each, and writes to out what handle
+// returns: the line itself if it is untouched, another line, or nil. Untouched lines
+// that arrived together are written together.
+func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]byte) error) {
+	var run []byte // untouched lines, adjoining in the buffer of l
+	s.flush = func() bool {
+		if len(run) == 0 {
+			return true
+		}
+		err := out(run)
+		run = nil
+		return err == nil
+	}
+	for {
+		line, err := l.next()
+		if err != nil && !errors.Is(err, errLong) {
+			return
+		}
+		write := handle(line, err)
+		ok := true
+		if len(write) > 0 && &write[0] == &line[0] {
+			if len(run) > 0 {
+				run = run[:len(run)+len(line)]
+			} else {
+				run = line
+			}
+		} else if len(write) > 0 {
+			ok = s.flush() && out(write) == nil
+		} else {
+			ok = s.flush() // what was cut out parts the lines
+		}
+		if ok && (s.then != nil || !l.buffered()) {
+			ok = s.flush()
+		}
+		if then := s.then; then != nil {
+			s.then = nil
+			then()
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// toClient writes to the client, and remembers if it went away.
+func (r *relay) toClient(b []byte) error {
+	err := r.client.write(b)
+	if err != nil {
+		r.leave()
+		return nil // the server's output is read on, so that it can end
+	}
+	return nil
+}
+
+// reply writes what the server's pump has to say to the server. The pump itself
+// must not: a server that writes while it does not read would block both.
+func (r *relay) reply() {
+	for {
+		select {
+		case line := <-r.replies:
+			r.server.write(line)
+		case <-r.ctx.Done():
+			return
+		}
+	}
+}
+
+// settle waits until held calls have been passed on, before the server's input is
+// closed: a client may send all it has to say and close at once.
+func (r *relay) settle(serverDone <-chan struct{}) {
+	r.mu.Lock()
+	holding := r.holding
+	r.mu.Unlock()
+	if holding == nil {
+		return
+	}
+	t := time.NewTimer(r.o.ListTimeout)
+	defer t.Stop()
+	select {
+	case <-holding:
+	case <-serverDone:
+	case <-r.gone:
+	case <-r.p.exited:
+	case <-t.C:
+	}
+}
+
+// deliver waits until the client got all that the server had written. A client that
+// closed its end and reads nothing for the time of grace gets no more.
+func (r *relay) deliver(clientDone, serverDone <-chan struct{}) {
+	t := time.NewTicker(r.o.grace)
+	defer t.Stop()
+	for last := int64(-1); ; {
+		select {
+		case <-serverDone:
+			return
+		case <-r.gone:
+			<-serverDone
+			return
+		case <-t.C:
+		}
+		select {
+		case <-clientDone:
+		default:
+			continue
+		}
+		if now := r.client.written.Load(); now == last {
+			r.client.stop()
+		} else {
+			last = now
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package guard
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// relay is one guarded session. The client's pump, the server's pump and at most
+// one lister run at a time, each with a session.
+type relay struct {
+	o      Options
+	p      *Process
+	client *sink
+	server *sink
+	notes  *notes
+	nonce  string
+	gone   chan struct{}   // closed when the client takes nothing any more
+	leave  func()          // closes gone
+	ctx    context.Context // ends with the relay
+
+	replies chan []byte    // to the server, by a goroutine of its own
+	running sync.WaitGroup // lister and replier
+
+	mu      sync.Mutex
+	closed  bool // nothing may be started any more
+	sight   *sight
+	pending map[string]*request // sent to the server and not answered, by idKey
+	asked   int                 // requests by the guard so far
+	tasks   map[string]string   // tool that a task runs, by task id
+
+	// The handshake.
+	initializing bool   // initialize is not answered yet
+	initialized  bool   // it is, with a result
+	waiting      bool   // notifications/initialized was forwarded before the answer came
+	offers       offers // what the server offers to list
+	meta         []byte // params._meta of the guard's own requests; stateless only
+	listed       bool   // the guard has listed the surface since
+
+	// Held calls. While holding is not nil guarded requests wait in queue.
+	holding  chan struct{} // closed when the calls have been released
+	queue    []*held
+	heldIDs  map[string]*held
+	heldLen  int // bytes in queue
+	stale    map[surface.Kind]bool
+	lister   bool // watch runs
+	budget   int  // listings that may be made without a rest
+	refilled time.Time
+	noted    map[string]bool // lines of noteDrift
+}
+
+// request is what the guard remembers of a request to the server.
+type request struct {
+	what      what
+	listing   int         // index in listings, of askList
+	tool      string      // of askTask
+	meta      []byte      // of askDiscover
+	answer    chan answer // of askGuard; has room for one
+	raw       []byte      // the id as it was written
+	cancelled bool
+}
+
+type what byte
+
+const (
+	askOther what = iota
+	askList
+	askInitialize
+	askDiscover
+	askTask
+	askGuard
+)
+
+// maxPending bounds the requests that wait for an answer, in either direction of
+// the queue: sent, and held.
+const maxPending = 10_000
+
+// session is what one goroutine needs to handle messages.
+type session struct {
+	*relay
+	s     scanner
+	flush func() bool // writes the lines before the current one; nil outside a pump
+	then  func()      // to do once the current line has been written
+}
+
+// Relay forwards between the client and p until either side ends, and returns the
+// code with which p ended. If the client closes clientIn, or clientOut breaks, the
+// server's standard input is closed, and a server that does not end is terminated.
+// What the server had written when it ended is delivered. The signals INT, TERM,
+// HUP and QUIT are passed on to the server. err is not nil only if ctx ended.
+//
+// A read of clientIn that waits when Relay returns is ended if clientIn is an
+// [*os.File] on Linux; elsewhere it goes on waiting in a goroutine of its own.
+func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Process, o Options) (exitCode int, err error) {
+	inner, cancel := context.WithCancel(context.Background())
+	r := newRelay(inner, newSink(clientOut, false), p, o)
+	in := newSource(clientIn, false)
+
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, passedOn...)
+	defer signal.Stop(signals)
+	if len(brokenPipe) > 0 {
+		broken := make(chan os.Signal, 1)
+		signal.Notify(broken, brokenPipe...)
+		defer signal.Stop(broken)
+	}
+
+	clientDone, serverDone, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	r.running.Go(r.reply)
+	go func() {
+		defer close(serverDone)
+		s := session{relay: r}
+		s.pump(newLines(p.stdout, r.o.lineLimit), s.fromServer, r.toClient)
+	}()
+	go func() {
+		defer close(clientDone)
+		s := session{relay: r}
+		s.pump(newLines(in, r.o.lineLimit), s.fromClient, r.server.write)
+		r.settle(serverDone)
+	}()
+	ending := sync.OnceFunc(func() {
+		go func() {
+			defer close(ended)
+			grace := r.o.grace
+			if ctx.Err() != nil {
+				grace = 0
+			}
+			p.end(grace, r.o.term)
+		}()
+	})
+	for client, server, stop := clientDone, serverDone, ctx.Done(); ended != nil; {
+		select {
+		case s := <-signals:
+			p.signal(s)
+		case <-stop:
+			stop, err = nil, ctx.Err()
+			ending()
+		case <-client:
+			client = nil
+			ending()
+		case <-r.gone:
+			client = nil
+			ending()
+		case <-server: // it may have closed its output and stay
+			server = nil
+			ending()
+		case <-ended:
+			ended = nil
+		}
+	}
+	r.deliver(clientDone, serverDone)
+	cancel()
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	in.stop()
+	if in.stoppable() {
+		<-clientDone
+		in.close()
+	}
+	r.running.Wait()
+	p.stdout.close()
+	r.client.close()
+	return p.ExitCode(), err
+}
+
+func newRelay(ctx context.Context, client *sink, p *Process, o Options) *relay {
+	if o.lineLimit == 0 {
+		o.lineLimit = lineLimit
+	}
+	if o.grace == 0 {
+		o.grace = graceClose
+	}
+	if o.term == 0 {
+		o.term = graceTerm
+	}
+	if o.ListTimeout == 0 {
+		o.ListTimeout = 60 * time.Second
+	}
+	if o.rest == 0 {
+		o.rest = restAfterLists
+	}
+	gone := make(chan struct{})
+	return &relay{
+		o: o, p: p, client: client, server: p.stdin, ctx: ctx, gone: gone,
+		leave:   sync.OnceFunc(func() { close(gone) }),
+		notes:   &notes{w: o.Stderr, server: o.Server},
+		nonce:   rand.Text(),
+		replies: make(chan []byte, 64),
+		sight:   newSight(o.Approved, o.Judge),
+		pending: map[string]*request{},
+		heldIDs: map[string]*held{},
+		stale:   map[surface.Kind]bool{},
+		noted:   map[string]bool{},
+		budget:  listBurst, refilled: time.Now(),
+		tasks: map[string]string{},
+	}
+}

@@ -1,0 +1,207 @@
+package guard
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUntouched sends lines in every odd spelling and expects them byte for byte on
+// both sides.
+func TestUntouched(t *testing.T) {
+	const odd = `  { "jsonrpc" : "2.0" ,"id":%s , "m\u0065thod":"x/y", "params":{"big":123456789012345678901234567890,"f":1.50E+02,"e":"\u00e9\ud83d\ude00 é\/","dup":1,"dup":2,"z":[ ] } }  `
+	p, log := startPeer(t, base().
+		set("x/y", []string{`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":$ID,	"jsonrpc":"2.0" , "extra":null}` + "\r"}).
+		set("b/b", []string{`[ {"jsonrpc":"2.0","id":$ID,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`}).
+		set("n/n", []string{"  ", `{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`}), nil)
+	c := relayTo(t, p, Options{})
+	var sent []string
+	send := func(line string) {
+		sent = append(sent, line)
+		c.send(line)
+	}
+	send(fmt.Sprintf(odd, "1") + "\r")
+	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":1,	"jsonrpc":"2.0" , "extra":null}` + "\r")
+	send(fmt.Sprintf(odd, `"\u0031"`))
+	c.want(`{"result" : {"n":1e400,"big":-98765432109876543210,"s":"\u0041\ud800"}, "id":"1",	"jsonrpc":"2.0" , "extra":null}` + "\r")
+	send(`[ {"jsonrpc":"2.0","id":3,"method":"b/b"} ]`)
+	c.want(`[ {"jsonrpc":"2.0","id":3,"result":{}} ,	{"jsonrpc":"2.0","method":"notifications/message","params":{}}]`)
+	send(`{"jsonrpc":"2.0","method":"n/n"}`)
+	c.want("  ")
+	c.want(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{}}`)
+	send(`{"id":"s1", "jsonrpc":"2.0","result":{ }}`)
+	c.in.Close()
+	if code := c.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	got, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Join(sent, "\n") + "\n"; string(got) != want {
+		t.Errorf("the server got %q\nwant %q", got, want)
+	}
+}
+
+// TestMalformed sends what cannot be routed.
+func TestMalformed(t *testing.T) {
+	p, log := startPeer(t, base(addTool), nil)
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), lineLimit: 4096})
+	c.shake()
+	c.send(callTool("1", "add"))
+	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+	before, _ := os.ReadFile(log)
+	for _, x := range []struct {
+		line string
+		id   string
+		code int
+		text string
+	}{
+		{`{"jsonrpc":"2.0","id":2,"method":"ping"`, "null", codeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping"} {}`, "null", codeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":02,"method":"ping"}`, "null", codeParse, "not valid JSON"},
+		{`"ping"`, "null", codeRequest, "not a JSON-RPC message"},
+		{`[]`, "null", codeRequest, "empty"},
+		{`[1]`, "null", codeRequest, "not a JSON-RPC message"},
+		{`[{"jsonrpc":"2.0","id":2,"method":"ping"}`, "null", codeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}`, "2", codeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","m\u0065thod":"tools/call"}`, "2", codeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","Method":"tools/call"}`, "2", codeRequest, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","param` + "\u017f" + `":{}}`, "2", codeRequest, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}`, "2", codeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","result":{}}`, "2", codeRequest, "both"},
+		{`{"jsonrpc":"2.0","id":2}`, "2", codeRequest, "neither"},
+		{`{"jsonrpc":"2.0","id":2,"result":{},"error":{}}`, "2", codeRequest, "neither"},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, "null", codeRequest, "the id"},
+		{`{"jsonrpc":"2.0","id":[2],"method":"ping"}`, "[2]", codeRequest, "the id"},
+		{`{"jsonrpc":"2.0","id":2,"method":7}`, "2", codeRequest, "the method"},
+		{`{"jsonrpc":"2.0","id":2,"method":"\ud800"}`, "2", codeRequest, "the method"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`, "2", codeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["add"]}`, "2", codeParams, "not an object"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":1}}`, "2", codeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","name":"evil"}}`, "2", codeParams, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","NAME":"evil"}}`, "2", codeParams, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\udc00"}}`, "2", codeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/tool","name":"add"}}}`, "2", codeParams, "params.ref"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"` + strings.Repeat("y", 5000) + `"}}`, "null", codeRequest, "too long"},
+	} {
+		c.send(x.line)
+		c.wantError(x.id, x.code, x.text)
+	}
+	c.send(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"add"}}`) // no id: no answer
+	c.send(`{"jsonrpc":"2.0","id":9,"method":"ping"}`)
+	c.want(`{"jsonrpc":"2.0","id":9,"result":{}}`)
+	after, _ := os.ReadFile(log)
+	if got := strings.TrimPrefix(string(after), string(before)); got != `{"jsonrpc":"2.0","id":9,"method":"ping"}`+"\n" {
+		t.Errorf("the server also got %q", got)
+	}
+}
+
+// TestBadServerLines: what cannot be read is dropped, and the client is told where
+// it waits for an answer.
+func TestBadServerLines(t *testing.T) {
+	long := strings.Repeat("y", 5000)
+	for _, x := range []struct {
+		name, line string
+		text       string // of the error, or "" for none
+	}{
+		{"not JSON", `{"jsonrpc":"2.0","id":$ID,"result":{}`, "not valid JSON"},
+		{"two values", `{"jsonrpc":"2.0","id":$ID,"result":{}}{}`, "not valid JSON"},
+		{"control character", "{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"a\":\"\x1b[31m\"}}", "not valid JSON"},
+		{"text", `Server is listening`, ""},
+		{"duplicate result", `{"jsonrpc":"2.0","id":$ID,"result":{},"result":{"a":1}}`, "twice"},
+		{"folded result", `{"jsonrpc":"2.0","id":$ID,"Result":{"a":1},"result":{}}`, "letter case"},
+		{"result and error", `{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":""}}`, "both"},
+		{"neither", `{"jsonrpc":"2.0","id":$ID}`, "neither"},
+		{"method and result", `{"jsonrpc":"2.0","id":$ID,"method":"ping","result":{}}`, ""},
+		{"too long", `{"jsonrpc":"2.0","id":$ID,"result":"` + long + `"}`, "too long"},
+		{"unknown id", `{"jsonrpc":"2.0","id":777,"result":{}}`, ""},
+		{"id of another type", `{"jsonrpc":"2.0","id":"5","result":{}}`, ""},
+		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`, ""},
+		{"guessed id of the guard", `{"jsonrpc":"2.0","id":"hallmark-1","result":{"tools":[]}}`, ""},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			t.Parallel()
+			p, _ := startPeer(t, base().set("x", []string{x.line, `{"jsonrpc":"2.0","method":"end"}`}), nil)
+			c := relayTo(t, p, Options{lineLimit: 4096})
+			c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
+			if x.text != "" {
+				c.wantError("5", codeInternal, x.text)
+			}
+			c.want(`{"jsonrpc":"2.0","method":"end"}`)
+			if n := strings.Count(c.notes.String(), "dropped"); n != 1 || strings.Contains(c.notes.String(), "\x1b") {
+				t.Errorf("notes: %q", c.notes)
+			}
+		})
+	}
+}
+
+func TestIDs(t *testing.T) {
+	p, _ := startPeer(t, base().
+		set("wait", []string{}).
+		set("both", []string{`{"jsonrpc":"2.0","id":"1","result":"s"}`, `{"jsonrpc":"2.0","id":1,"result":"n"}`, `{"jsonrpc":"2.0","id":1,"result":"again"}`}).
+		set("float", []string{`{"jsonrpc":"2.0","id":2.0,"result":1}`, `{"jsonrpc":"2.0","id":30e-1,"result":2}`}), nil)
+	c := relayTo(t, p, Options{})
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":"1","method":"wait"}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+	c.wantError("1", codeRequest, "waiting")
+	c.send(`{"jsonrpc":"2.0","id":1e0,"method":"ping"}`)
+	c.wantError("1e0", codeRequest, "waiting")
+	c.send(`{"jsonrpc":"2.0","id":"\u0031","method":"ping"}`)
+	c.wantError(`"\u0031"`, codeRequest, "waiting")
+	c.send(`{"jsonrpc":"2.0","method":"both"}`)
+	c.want(`{"jsonrpc":"2.0","id":"1","result":"s"}`)
+	c.want(`{"jsonrpc":"2.0","id":1,"result":"n"}`)
+	c.quiet()
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"wait"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`, `{"jsonrpc":"2.0","method":"float"}`)
+	c.want(`{"jsonrpc":"2.0","id":2.0,"result":1}`)
+	c.want(`{"jsonrpc":"2.0","id":30e-1,"result":2}`)
+}
+
+// TestPendingBound: requests that are never answered do not fill memory.
+func TestPendingBound(t *testing.T) {
+	p := startSelf(t, "echo") // its echoes are requests of the server
+	c := relayTo(t, p, Options{})
+	var b strings.Builder
+	for i := range maxPending {
+		fmt.Fprintf(&b, `{"jsonrpc":"2.0","id":%d,"method":"x"}`+"\n", i)
+	}
+	c.send(strings.TrimSuffix(b.String(), "\n"))
+	for range maxPending {
+		c.next()
+	}
+	c.send(`{"jsonrpc":"2.0","id":"more","method":"x"}`)
+	c.wantError(`"more"`, codeRequest, "too many")
+	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":17}}`)
+	c.next()
+	c.send(`{"jsonrpc":"2.0","id":"more","method":"x"}`)
+	c.want(`{"jsonrpc":"2.0","id":"more","method":"x"}`)
+}
+
+func TestServerRequests(t *testing.T) {
+	for _, mode := range []string{RequestsAllow, RequestsLog, RequestsDeny} {
+		p, log := startPeer(t, base().set("x", []string{
+			`{"jsonrpc":"2.0","id":1,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"secret":1}}`,
+			`{"jsonrpc":"2.0","method":"end"}`}), nil)
+		c := relayTo(t, p, Options{ServerRequests: mode})
+		c.send(`{"jsonrpc":"2.0","method":"x"}`)
+		c.want(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		if mode != RequestsDeny {
+			c.want(`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"secret":1}}`)
+		}
+		c.want(`{"jsonrpc":"2.0","method":"end"}`)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		c.next()
+		time.Sleep(20 * time.Millisecond)
+		got, _ := os.ReadFile(log)
+		if denied := strings.Contains(string(got), `"id":2,"error"`); denied != (mode == RequestsDeny) {
+			t.Errorf("%s: the server got %q", mode, got)
+		}
+		if logged := strings.Contains(c.audit.String(), "sampling/createMessage"); logged != (mode != RequestsAllow) || strings.Contains(c.audit.String(), "secret") {
+			t.Errorf("%s: log %q", mode, c.audit)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package guard
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// page judges the items of a listing's answer and cuts out what drifted.
+func (s *session) page(line []byte, m *message, q *request) []byte {
+	var at [2]span
+	k := &listings[q.listing]
+	_, err := s.s.object(line, m.result.lo, k.fields, at[:])
+	if err != nil {
+		return s.refuse(m, q, err)
+	}
+	if !at[0].ok() || line[at[0].lo] == 'n' {
+		return line
+	}
+	var elements []span
+	_, err = s.s.array(line, at[0].lo, func(e span) error {
+		if len(elements) == maxItems {
+			return fmt.Errorf("more than %d items", maxItems)
+		}
+		elements = append(elements, e)
+		return nil
+	})
+	if err != nil {
+		return s.refuse(m, q, fmt.Errorf("%s: %w", k.member, err))
+	}
+	raw := make([]rawItem, len(elements))
+	for i, e := range elements {
+		raw[i] = e.of(line)
+	}
+	s.mu.Lock()
+	keep, drifted, again := s.sight.page(k.kind, raw)
+	if again {
+		s.changed(k.kind)
+	}
+	s.mu.Unlock()
+	for _, d := range drifted {
+		s.noteDrift(d)
+	}
+	if s.o.OnDrift == Warn {
+		return line
+	}
+	return cutElements(line, at[0], elements, keep)
+}
+
+// refuse answers q with an error because its result cannot be read for certain.
+func (s *session) refuse(_ *message, q *request, err error) []byte {
+	s.notes.printf("dropped an answer of the server: %s", err)
+	return s.broken(q, err.Error())
+}
+
+// cutElements returns line if all elements of the array at whole are kept, else a
+// copy without the others. Kept ones stay byte for byte, with the space around them.
+func cutElements(line []byte, whole span, elements []span, keep []bool) []byte {
+	all := true
+	for _, k := range keep {
+		all = all && k
+	}
+	if all {
+		return line
+	}
+	out := append(make([]byte, 0, len(line)), line[:whole.lo+1]...)
+	start, first := whole.lo+1, true
+	for i, e := range elements {
+		end := space(line, e.hi) // of the comma or bracket after it
+		if keep[i] {
+			if !first {
+				out = append(out, ',')
+			}
+			first = false
+			out = append(out, line[start:end]...)
+		}
+		start = end + 1
+	}
+	return append(out, line[whole.hi-1:]...)
+}
+
+var welcomeFields = names("capabilities", "instructions")
+
+// welcome reads the result of initialize or server/discover and strips instructions
+// that drifted.
+func (s *session) welcome(line []byte, m *message, q *request) []byte {
+	var at [2]span
+	_, err := s.s.object(line, m.result.lo, welcomeFields, at[:])
+	var o offers
+	if err == nil {
+		o, err = s.s.offersOf(line, at[0])
+	}
+	if err != nil {
+		return s.refuse(m, q, err)
+	}
+	instructions, bad := "", error(nil)
+	if at[1].ok() {
+		instructions, bad = surface.ParseInstructions(at[1].of(line))
+	}
+	s.mu.Lock()
+	ok := s.sight.instructions(instructions, bad != nil)
+	drift := s.sight.listed[string(surface.KindInstructions)]
+	if q.what == askDiscover {
+		if q.meta != nil {
+			s.beginStateless(q.meta, o)
+		}
+	} else {
+		s.offers, s.listed, s.initialized, s.initializing = o, false, true, false
+		if s.waiting {
+			s.waiting, s.meta = false, nil
+			s.startAll()
+		}
+	}
+	s.mu.Unlock()
+	if ok {
+		return line
+	}
+	s.noteDrift(drift)
+	if s.o.OnDrift == Warn {
+		return line
+	}
+	result := cutMember(line, m.result, at[1])
+	out := append(bytes.Clone(line[:m.result.lo]), result...)
+	return append(out, line[m.result.hi:]...)
+}

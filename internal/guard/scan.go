@@ -1,0 +1,242 @@
+package guard
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+)
+
+// span is a part of a line, from lo up to hi. The zero span is absent.
+type span struct{ lo, hi int }
+
+func (s span) ok() bool           { return s.hi > 0 }
+func (s span) of(b []byte) []byte { return b[s.lo:s.hi] }
+
+// maxNesting is the depth at which encoding/json stops too.
+const maxNesting = 10000
+
+// The ways in which a message cannot be routed.
+var (
+	errSyntax    = errors.New("not valid JSON")
+	errNesting   = errors.New("nested too deeply")
+	errDuplicate = errors.New("a routing member is given twice")
+	errFold      = errors.New("a member differs from a routing member only in letter case")
+)
+
+// scanner validates JSON and finds members of objects, without allocating for what
+// it passes. It is not safe for concurrent use.
+type scanner struct {
+	stack   []byte // open containers
+	scratch []byte // a member name without its escapes
+}
+
+// space is the index of the first byte at or after i that is no white space.
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+		i++
+	}
+	return i
+}
+
+// value validates the JSON value that begins at b[i] and returns its end.
+func (s *scanner) value(b []byte, i int) (int, error) {
+	s.stack = s.stack[:0]
+	for {
+		if i >= len(b) {
+			return i, errSyntax
+		}
+		ok := false
+		switch c := b[i]; c {
+		case '"':
+			i, ok = scanString(b, i)
+		case '{':
+			if len(s.stack) == maxNesting {
+				return i, errNesting
+			}
+			i = space(b, i+1)
+			if i < len(b) && b[i] == '}' {
+				i, ok = i+1, true
+				break
+			}
+			s.stack = append(s.stack, '{')
+			if i, ok = scanName(b, i); !ok {
+				return i, errSyntax
+			}
+			continue
+		case '[':
+			if len(s.stack) == maxNesting {
+				return i, errNesting
+			}
+			i = space(b, i+1)
+			if i < len(b) && b[i] == ']' {
+				i, ok = i+1, true
+				break
+			}
+			s.stack = append(s.stack, '[')
+			continue
+		case 't':
+			i, ok = scanWord(b, i, "true")
+		case 'f':
+			i, ok = scanWord(b, i, "false")
+		case 'n':
+			i, ok = scanWord(b, i, "null")
+		default:
+			i, ok = scanNumber(b, i)
+		}
+		if !ok {
+			return i, errSyntax
+		}
+		// After a value: close containers, or go on to the next value.
+		for {
+			if len(s.stack) == 0 {
+				return i, nil
+			}
+			if i = space(b, i); i >= len(b) {
+				return i, errSyntax
+			}
+			open := s.stack[len(s.stack)-1]
+			if b[i] == open+2 { // '{' and '}', '[' and ']' are two apart
+				s.stack = s.stack[:len(s.stack)-1]
+				i++
+				continue
+			}
+			if b[i] != ',' {
+				return i, errSyntax
+			}
+			i = space(b, i+1)
+			if open == '{' {
+				if i, ok = scanName(b, i); !ok {
+					return i, errSyntax
+				}
+			}
+			break
+		}
+	}
+}
+
+// scanName reads a member's name and colon and returns where the value begins.
+func scanName(b []byte, i int) (int, bool) {
+	if i >= len(b) || b[i] != '"' {
+		return i, false
+	}
+	i, ok := scanString(b, i)
+	if !ok {
+		return i, false
+	}
+	if i = space(b, i); i >= len(b) || b[i] != ':' {
+		return i, false
+	}
+	return space(b, i+1), true
+}
+
+const (
+	lows  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// scanString returns the index after the string whose quote is b[i].
+func scanString(b []byte, i int) (int, bool) {
+	i++
+	for {
+		// Eight bytes at once: a bit is set above the first quote, backslash or
+		// control character. (Bits above that one may be wrong.)
+		for i+8 <= len(b) {
+			w := binary.LittleEndian.Uint64(b[i:])
+			q, e := w^(lows*'"'), w^(lows*'\\')
+			m := ((q - lows) &^ q) | ((e - lows) &^ e) | ((w - lows*' ') &^ w)
+			if m &= highs; m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return i, false
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, true
+		case c == '\\':
+			if i+1 >= len(b) {
+				return i, false
+			}
+			switch b[i+1] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+				i += 2
+			case 'u':
+				if _, ok := hex4(b, i+2); !ok {
+					return i, false
+				}
+				i += 6
+			default:
+				return i, false
+			}
+		case c < ' ':
+			return i, false
+		default:
+			i++
+		}
+	}
+}
+
+func hex4(b []byte, i int) (r rune, ok bool) {
+	if i+4 > len(b) {
+		return 0, false
+	}
+	for _, c := range b[i : i+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+func scanWord(b []byte, i int, word string) (int, bool) {
+	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
+		return i, false
+	}
+	return i + len(word), true
+}
+
+func scanNumber(b []byte, i int) (int, bool) {
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	n := digits(b, i)
+	if n == i || b[i] == '0' && n > i+1 {
+		return i, false
+	}
+	i = n
+	if i < len(b) && b[i] == '.' {
+		if n = digits(b, i+1); n == i+1 {
+			return i, false
+		}
+		i = n
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		i++
+		if i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		if n = digits(b, i); n == i {
+			return i, false
+		}
+		i = n
+	}
+	return i, true
+}
+
+func digits(b []byte, i int) int {
+	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,22 @@
+//go:build !unix
+
+package guard
+
+import (
+	"os"
+	"syscall"
+)
+
+// passedOn are the signals that the server gets when the guard gets them. Without
+// signals between processes an interrupt ends the server.
+var passedOn = []os.Signal{os.Interrupt}
+
+var brokenPipe []os.Signal
+
+func processGroup() *syscall.SysProcAttr { return nil }
+
+func (p *Process) signal(os.Signal) { p.process.Kill() }
+func (p *Process) terminate()       { p.process.Kill() }
+func (p *Process) kill()            { p.process.Kill() }
+
+func exitCode(state *os.ProcessState) int { return state.ExitCode() }

@@ -1,0 +1,36 @@
+//go:build unix
+
+package guard
+
+import (
+	"os"
+	"syscall"
+)
+
+// passedOn are the signals that the server gets when the guard gets them.
+var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// brokenPipe is caught and ignored, so that a client that went away does not kill
+// the guard. It is not set to be ignored, because the server would inherit that.
+var brokenPipe = []os.Signal{syscall.SIGPIPE}
+
+func processGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// signal sends s to the process and all of its group.
+func (p *Process) signal(s os.Signal) {
+	if n, ok := s.(syscall.Signal); ok {
+		syscall.Kill(-p.process.Pid, n)
+	}
+}
+
+func (p *Process) terminate() { p.signal(syscall.SIGTERM) }
+
+// kill ends the whole group, which may outlive the process.
+func (p *Process) kill() { p.signal(syscall.SIGKILL) }
+
+func exitCode(state *os.ProcessState) int {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return state.ExitCode()
+}
