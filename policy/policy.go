@@ -33,7 +33,7 @@
 //	pin       approval   machine    -       policy     policy     policy  policy
 //	pin       file       machine    -       warn       -          policy  operation
 //	launch    launch     lock       -       policy     policy     policy  operation
-//	launch    file       lock       -       integrity  policy     policy  integrity
+//	launch    file       lock       -       integrity  policy     policy  operation
 //	launch    file       registry   -       integrity  -          policy  operation
 //	launch    file       verify     -       integrity  warn       -       operation
 //	launch    tree       lock       -       integrity  warn       policy  operation
@@ -49,7 +49,7 @@
 //	bare      file       verify     -       integrity  warn       -       operation
 //	session   surface    lock       -       drift      drift      policy  drift
 //	check     launch     lock       -       policy     warn       policy  operation
-//	check     file       lock       -       integrity  policy     policy  integrity
+//	check     file       lock       -       integrity  policy     policy  operation
 //	check     file       verify     -       integrity  -          -       operation
 //	check     tree       lock       -       integrity  warn       policy  warn
 //	check     tree       machine    -       integrity  -          policy  operation

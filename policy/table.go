@@ -65,7 +65,7 @@ var table = map[Flow][]rule{
 	},
 	Launch: {
 		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
-		{evidence.File, evidence.Lock, allow, integrity, refused, refused, integrity},
+		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Verify, allow, integrity, warn, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, operation},
@@ -87,7 +87,7 @@ var table = map[Flow][]rule{
 	},
 	Check: {
 		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
-		{evidence.File, evidence.Lock, allow, integrity, refused, refused, integrity},
+		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, warn},
 		{evidence.Tree, evidence.Machine, allow, integrity, allow, refused, operation},

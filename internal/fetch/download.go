@@ -1,6 +1,8 @@
 package fetch
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +66,7 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r r
 		}
 	}()
 	to := &fileSink{file: file, algs: algs, hasher: digest.NewHasher(algs...)}
-	t := &transfer{net: n, request: r, limits: c.limits, most: c.limits.FileSize, sink: to, log: c.log}
+	t := &transfer{net: n, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.FileSize), sink: to, log: c.log}
 	if c.config.Progress != nil {
 		t.progress = func(done, total int64) { c.config.Progress(ref, done, total) }
 	}
@@ -83,6 +85,21 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r r
 		},
 		path: file.Name(),
 	}, nil
+}
+
+// documentSink holds a document in memory. Its transfer bounds it.
+type documentSink struct{ bytes.Buffer }
+
+func (s *documentSink) reset() error { s.Reset(); return nil }
+
+// document brings the body of r, a registry's document, into memory.
+func (c *Client) document(ctx context.Context, ref artifact.Ref, n *network, r request) ([]byte, error) {
+	var to documentSink
+	t := &transfer{net: n, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.DocumentSize), sink: &to, log: c.log}
+	if err := t.run(ctx); err != nil {
+		return nil, c.explain(ctx, ref, r.url, err)
+	}
+	return to.Bytes(), nil
 }
 
 // staging is an error of this machine's disk.

@@ -27,6 +27,7 @@ type Error struct {
 	Status int            // of the last HTTP reply, 0 if there was none
 	Err    error          // what happened
 	Hint   string         // what to do next, for a person; may be empty
+	Files  []string       // the files that an ambiguous Ref could mean, as the registry names them
 }
 
 func (e *Error) Error() string {

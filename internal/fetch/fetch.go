@@ -1,13 +1,17 @@
 // Package fetch turns a Ref into bytes on this machine: streamed to a temporary
 // file, hashed on the way, bounded in size, time, redirects and retries.
 //
+// It reads npm, PyPI, GitHub releases, NuGet, crates, image registries and plain
+// https; a git or file Ref is not fetched here.
+//
 // It does not judge. A [Download] holds what was observed and what the package's
 // own registry claims; package evidence compares the two.
 //
 // # Rules of a transfer
 //
-//   - https only, for base URLs, tarballs and every redirect; certificates are
-//     always verified and nothing can turn that off.
+//   - https only, for base URLs, files and every redirect; certificates are always
+//     verified and nothing can turn that off. The one exception is an image registry
+//     on this machine's loopback, if [OCIConfig] allows it.
 //   - Requests ask for Accept-Encoding: identity. A reply with another
 //     Content-Encoding is refused, since its bytes are not the artifact's.
 //   - A reply whose end is not marked (neither Content-Length nor chunks) is
@@ -22,7 +26,8 @@
 //     file and the hash begin again at zero, so that two versions of a file are
 //     never mixed.
 //   - Credentials go to the host and path prefix that they were configured for.
-//     After a redirect to another host none are sent any more.
+//     After a redirect to another host none are sent any more. A server has those
+//     of [HostCredential] alone, and only for the namespaces mapped to them.
 //   - Nothing is left on disk after an error.
 //
 // # Errors
@@ -99,7 +104,15 @@ type Config struct {
 	Limits  Limits
 	Dir     string         // where downloads are staged; "" is os.TempDir()
 	NPM     NPMConfig      //
+	PyPI    PyPIConfig     //
+	GitHub  GitHubConfig   //
+	NuGet   NuGetConfig    //
+	Cargo   CargoConfig    //
+	OCI     OCIConfig      //
 	RootCAs *x509.CertPool // nil: the system's
+
+	// Credentials are an operator's; they are used by clients of [Client.For].
+	Credentials []HostCredential
 
 	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
 	Proxy func(*url.URL) (*url.URL, error)
@@ -134,8 +147,11 @@ type Client struct {
 	limits Limits
 	log    *slog.Logger
 	slots  chan struct{} // one for each fetch under way
-	plain  *network      // for everything but npm
+	plain  *network      // for everything but npm and PyPI
 	npm    *network      // npm has its own authorities and proxy
+	pypi   *network      // PyPI has its own authorities
+
+	namespace string // that Credentials are for, "" for none
 }
 
 // New returns a client. The configuration must not change afterwards.
@@ -166,6 +182,10 @@ func New(config Config) *Client {
 		}
 		c.npm = newNetwork(config, roots, proxy, c.limits)
 	}
+	c.pypi = c.plain
+	if config.PyPI.RootCAs != nil {
+		c.pypi = newNetwork(config, config.PyPI.RootCAs, config.Proxy, c.limits)
+	}
 	return c
 }
 
@@ -173,6 +193,7 @@ func New(config Config) *Client {
 func (c *Client) CloseIdleConnections() {
 	c.plain.transport.CloseIdleConnections()
 	c.npm.transport.CloseIdleConnections()
+	c.pypi.transport.CloseIdleConnections()
 }
 
 // Fetch downloads ref and computes sha256, the digests under algs, and those that
@@ -193,6 +214,16 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 	switch ref.Kind() {
 	case artifact.NPM:
 		return c.fetchNPM(ctx, ref, algs)
+	case artifact.PyPI:
+		return c.fetchPyPI(ctx, ref, algs)
+	case artifact.GitHub:
+		return c.fetchGitHub(ctx, ref, algs)
+	case artifact.NuGet:
+		return c.fetchNuGet(ctx, ref, algs)
+	case artifact.Cargo:
+		return c.fetchCargo(ctx, ref, algs)
+	case artifact.OCI:
+		return c.fetchOCI(ctx, ref, algs)
 	case artifact.HTTPS:
 		return c.fetchHTTPS(ctx, ref, algs)
 	}
@@ -226,6 +257,13 @@ type Download struct {
 	// Unverifiable holds the registry's claims that could not be read: malformed,
 	// or under an unknown algorithm.
 	Unverifiable evidence.Report
+
+	// Yanked is why the publisher has withdrawn the version, "" if that was not
+	// done. The text is the publisher's.
+	Yanked string
+
+	// Notes are what a person should know of how the file was got.
+	Notes []string
 
 	// NPM is the version's document for an npm: Ref, else nil.
 	NPM *NPMVersion

@@ -19,6 +19,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -192,4 +193,89 @@ func reset(conn net.Conn) {
 func get(t *testing.T, c *Client, ref string) (*Download, error) {
 	t.Helper()
 	return c.Fetch(context.Background(), mustRef(t, ref))
+}
+
+// site serves pages by their escaped path, with what its base URL is in place of
+// BASE, and notes each request with its Authorization header.
+type site struct {
+	base  string
+	pages map[string]string
+	kinds map[string]string // Content-Type by path
+
+	mu  sync.Mutex
+	log []string // "path" or "path <- header"
+}
+
+func newSite(t *testing.T, pages map[string]string) *site {
+	s := &site{pages: pages, kinds: make(map[string]string)}
+	s.base = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		entry := r.URL.EscapedPath()
+		if h := r.Header.Get("Authorization"); h != "" {
+			entry += " <- " + h
+		}
+		s.log = append(s.log, entry)
+		page, ok := s.pages[r.URL.EscapedPath()]
+		if !ok {
+			w.WriteHeader(404)
+			return
+		}
+		if status, err := strconv.Atoi(page); err == nil {
+			w.WriteHeader(status)
+			return
+		}
+		page = strings.ReplaceAll(page, "BASE", s.base)
+		if to, ok := strings.CutPrefix(page, "-> "); ok {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
+		kind := s.kinds[r.URL.EscapedPath()]
+		if encoding, ok := strings.CutPrefix(kind, "encoded "); ok {
+			w.Header().Set("Content-Encoding", encoding)
+			kind = ""
+		}
+		if kind != "" {
+			w.Header().Set("Content-Type", kind)
+		}
+		io.WriteString(w, page)
+	})
+	return s
+}
+
+// host is the site's host and port.
+func (s *site) host() string { return strings.TrimPrefix(s.base, "https://") }
+
+// requests is the log since it was last asked for.
+func (s *site) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	log := s.log
+	s.log = nil
+	return log
+}
+
+func sha(body string) string {
+	sum := sha256.Sum256([]byte(body))
+	return hex.EncodeToString(sum[:])
+}
+
+// outcomes compares what the registry claims of d with d, and closes it.
+func outcomes(t *testing.T, d *Download, err error) []evidence.Outcome {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	var all []evidence.Outcome
+	for _, c := range d.Claims {
+		if c.Subject != d.Ref.String() || c.Scheme != evidence.File || c.Authority != evidence.Registry || c.Where == "" {
+			t.Errorf("claim %+v", c)
+		}
+		all = append(all, evidence.Compare(c, d.Observed).Outcome)
+	}
+	for _, e := range d.Unverifiable {
+		all = append(all, e.Outcome)
+	}
+	return all
 }

@@ -20,6 +20,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
+// userAgent says who asks; some registries refuse a client that does not.
+const userAgent = "hallmark (+https://github.com/hallmark-mcp/hallmark)"
+
 // network sends requests under one set of authorities and one proxy.
 type network struct {
 	transport *http.Transport
@@ -88,8 +91,24 @@ type request struct {
 	// be nil. It is not asked after a redirect to another host.
 	authorization func(*url.URL) (string, error)
 
+	// head is given each reply whose body is read from its beginning, before that.
+	// It may be nil.
+	head func(*http.Response)
+
+	most      int64  // bytes that the body may have; 0 is the limit for its kind
+	final429  bool   // 429 is an answer, not a reason to wait
+	plainHost string // host and port on this machine that may be asked over plain http
+
 	from    int64  // first byte wanted; with 0 the whole is asked for
 	ifRange string // validator that from depends on
+}
+
+// check applies our rules to a URL that is about to be requested.
+func (r request) check(u *url.URL) error {
+	if u.Scheme == "http" && r.plainHost != "" && u.Host == r.plainHost && u.User == nil {
+		return nil
+	}
+	return checkURL(u)
 }
 
 // failure is what went wrong in one attempt.
@@ -115,14 +134,14 @@ func (n *network) get(ctx context.Context, r request) (*http.Response, error) {
 	at, seen := r.url, []string{r.url.String()}
 	authorization := r.authorization
 	for {
-		if err := checkURL(at); err != nil {
+		if err := r.check(at); err != nil {
 			return nil, refused("%s: %w", show(at), err)
 		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 		if err != nil {
 			return nil, refused("%s cannot be requested", show(at))
 		}
-		req.Header.Set("User-Agent", "hallmark")
+		req.Header.Set("User-Agent", userAgent)
 		req.Header.Set("Accept-Encoding", "identity")
 		if r.accept != "" {
 			req.Header.Set("Accept", r.accept)
@@ -149,7 +168,7 @@ func (n *network) get(ctx context.Context, r request) (*http.Response, error) {
 		}
 		io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
 		resp.Body.Close()
-		next, err := location(at, resp)
+		next, err := r.location(at, resp)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +197,7 @@ func redirect(status int) bool {
 }
 
 // location is where a redirect leads.
-func location(at *url.URL, resp *http.Response) (*url.URL, error) {
+func (r request) location(at *url.URL, resp *http.Response) (*url.URL, error) {
 	header := resp.Header.Get("Location")
 	if header == "" {
 		return nil, &failure{cause: evidence.Unreachable, status: resp.StatusCode,
@@ -189,7 +208,7 @@ func location(at *url.URL, resp *http.Response) (*url.URL, error) {
 		return nil, refused("redirect to something that is no URL")
 	}
 	next.Fragment, next.RawFragment = "", ""
-	if err := checkURL(next); err != nil {
+	if err := r.check(next); err != nil {
 		return nil, refused("redirect to %s: %w", show(next), err)
 	}
 	return next, nil
@@ -197,7 +216,7 @@ func location(at *url.URL, resp *http.Response) (*url.URL, error) {
 
 var errPlainHTTP = errors.New("plain http is refused, only https is fetched")
 
-// checkURL applies our rules to a URL that is about to be requested.
+// checkURL applies our rules to a URL.
 func checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme == "http":
@@ -244,7 +263,7 @@ func connectionFailure(err error) *failure {
 		f.cause, f.err, f.retry = evidence.Unsupported, address, false
 	case errors.As(err, &certificate):
 		f.retry = false
-		f.hint = "if this network has a certificate authority of its own, name it in SSL_CERT_FILE or, for npm, in cafile"
+		f.hint = "if this network has a certificate authority of its own, name it in SSL_CERT_FILE (or for npm in cafile, for PyPI in PIP_CERT)"
 	case errors.As(err, &record):
 		f.err, f.retry = errors.New("the host does not speak TLS on this port"), false
 	case errors.As(err, &dns) && dns.IsNotFound:

@@ -61,7 +61,7 @@ func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.A
 			algs = append(algs, want.Algorithm())
 		}
 	}
-	d, err := c.download(ctx, ref, c.npm, request{url: u, authorization: c.config.NPM.authorization}, algs)
+	d, err := c.download(ctx, ref, c.npm, request{url: u, authorization: c.authorized(c.config.NPM.authorization)}, algs)
 	if err != nil {
 		return nil, err
 	}
@@ -69,31 +69,21 @@ func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.A
 	return d, nil
 }
 
-// documentSink holds a document in memory. Its transfer bounds it.
-type documentSink struct{ bytes.Buffer }
-
-func (s *documentSink) reset() error { s.Reset(); return nil }
-
 func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
 	u, err := npmVersionURL(c.config.NPM.registry(ref.Name()), ref.Name(), ref.Version())
 	if err != nil {
 		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "see 'registry' in your npm configuration"}
 	}
-	var document documentSink
-	t := &transfer{
-		net:     c.npm,
-		request: request{url: u, accept: "application/json", authorization: c.config.NPM.authorization},
-		limits:  c.limits, most: c.limits.DocumentSize, sink: &document, log: c.log,
-	}
-	if err := t.run(ctx); err != nil {
-		err = c.explain(ctx, ref, u, err)
+	data, err := c.document(ctx, ref, c.npm, request{url: u, accept: "application/json",
+		authorization: c.authorized(c.config.NPM.authorization)})
+	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 			e.Hint = "is this version published, and to this registry?"
 		}
 		return nil, err
 	}
-	v, cause, err := parseNPMVersion(document.Bytes(), ref.Name(), ref.Version())
+	v, cause, err := parseNPMVersion(data, ref.Name(), ref.Version())
 	if err != nil {
 		return nil, &Error{Ref: ref.String(), Cause: cause, URL: show(u), Err: err}
 	}

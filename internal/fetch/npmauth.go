@@ -23,10 +23,8 @@ func (n NPMConfig) registry(name string) string {
 // authorization is the Authorization header for u: that of the longest path at or
 // above u's which has credentials, "" if none has.
 func (n NPMConfig) authorization(u *url.URL) (string, error) {
-	for segment := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if segment == "." || segment == ".." {
-			return "", nil // a server may take it for another path than its text says
-		}
+	if dotted(u) {
+		return "", nil
 	}
 	// As npm does it: //host/a/b, //host/a/, //host/a, //host/, //host
 	for key := "//" + hostPort(u) + cmp.Or(u.EscapedPath(), "/"); len(key) > 2; key = parent(key) {
@@ -42,10 +40,20 @@ func (n NPMConfig) authorization(u *url.URL) (string, error) {
 			if err != nil {
 				return "", fmt.Errorf("npm setting %s is not base64", plain(key+":_password", 300))
 			}
-			return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+clear)), nil
+			return basic(user, clear), nil
 		}
 	}
 	return "", nil
+}
+
+// dotted reports whether a server may take u for another path than its text says.
+func dotted(u *url.URL) bool {
+	for segment := range strings.FieldsFuncSeq(u.Path, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
 }
 
 // secret is a setting, unless it holds a variable that is not set: then sending it

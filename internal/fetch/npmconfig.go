@@ -3,17 +3,11 @@ package fetch
 import (
 	"cmp"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"golang.org/x/net/http/httpproxy"
 )
 
 // NPMConfig is what npm's configuration says.
@@ -38,18 +32,8 @@ type NPMConfig struct {
 	Proxy func(*url.URL) (*url.URL, error)
 }
 
-// UserConfig is the configuration that a user already has.
-//
-// For npm these are, the first that names a key winning: variables npm_config_KEY
-// and NPM_CONFIG_KEY, projectDir/.npmrc, the user's file (~/.npmrc or what
-// npm_config_userconfig names) and the global file (PREFIX/etc/npmrc or what
-// globalconfig names). The authorities of cafile and NODE_EXTRA_CA_CERTS are added
-// to the system's for npm. HTTPS_PROXY and NO_PROXY count for everything, npm's
-// own https-proxy, proxy and noproxy for npm. strict-ssl=false is not honoured.
-//
-// env is [os.Getenv] or a stand-in; projectDir and home may be empty.
-func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	var config Config
+// npmUser reads npm's configuration of a user into config.
+func npmUser(config *Config, env func(string) string, projectDir, home string) error {
 	layers := []func(string) string{func(key string) string { return npmEnv(env, key) }}
 	setting := func(key string) string {
 		for _, layer := range layers {
@@ -76,31 +60,30 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	user = resolve(user, projectDir, home)
 	if projectDir != "" {
 		if err := add(filepath.Join(projectDir, ".npmrc")); err != nil {
-			return config, err
+			return err
 		}
 	}
 	if user != "" {
 		if err := add(user); err != nil {
-			return config, err
+			return err
 		}
 	}
 	if global := globalNPMRC(setting, env); global != "" {
 		if err := add(resolve(global, projectDir, home)); err != nil {
-			return config, err
+			return err
 		}
 	}
 	config.NPM.Setting = setting
 
 	var err error
-	config.NPM.RootCAs, err = npmAuthorities(
+	config.NPM.RootCAs, err = authorities("npm",
 		resolve(setting("cafile"), projectDir, home),
 		resolve(env("NODE_EXTRA_CA_CERTS"), projectDir, home))
 	if err != nil {
-		return config, err
+		return err
 	}
 
 	proxies := proxyEnvironment(env)
-	config.Proxy = proxies.ProxyFunc()
 	if p := cmp.Or(setting("https-proxy"), setting("proxy")); p != "" && p != "true" && p != "null" {
 		if p == "false" {
 			p = ""
@@ -116,7 +99,7 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	if cmp.Or(setting("_authToken"), setting("_auth"), setting("_password")) != "" {
 		config.Warnings = append(config.Warnings, "npm credentials that name no host are not sent; write //HOST/:_authToken")
 	}
-	return config, nil
+	return nil
 }
 
 // npmEnv is the value of a variable that stands for a key of npm's: any case of
@@ -161,73 +144,4 @@ func globalNPMRC(setting, env func(string) string) string {
 		return ""
 	}
 	return filepath.Join(prefix, "etc", "npmrc")
-}
-
-// npmAuthorities adds the certificates in files to the system's; nil if there are
-// none. A missing file is passed over, as npm does.
-func npmAuthorities(paths ...string) (*x509.CertPool, error) {
-	var pool *x509.CertPool
-	for _, path := range paths {
-		if path == "" {
-			continue
-		}
-		pem, err := readFile(path, 8<<20)
-		if err != nil {
-			return nil, fmt.Errorf("npm certificate authorities: %w", err)
-		}
-		if pem == "" {
-			continue
-		}
-		if pool == nil {
-			if pool, err = x509.SystemCertPool(); err != nil {
-				pool = x509.NewCertPool()
-			}
-		}
-		if !pool.AppendCertsFromPEM([]byte(pem)) {
-			return nil, fmt.Errorf("npm certificate authorities: %s holds no certificate", path)
-		}
-	}
-	return pool, nil
-}
-
-func proxyEnvironment(env func(string) string) *httpproxy.Config {
-	return &httpproxy.Config{
-		HTTPProxy:  cmp.Or(env("HTTP_PROXY"), env("http_proxy")),
-		HTTPSProxy: cmp.Or(env("HTTPS_PROXY"), env("https_proxy")),
-		NoProxy:    cmp.Or(env("NO_PROXY"), env("no_proxy")),
-	}
-}
-
-// readFile reads at most limit bytes; a file that is not there is empty.
-func readFile(path string, limit int64) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
-		return "", err
-	}
-	if int64(len(data)) > limit {
-		return "", fmt.Errorf("%s is larger than %d bytes", path, limit)
-	}
-	return string(data), nil
-}
-
-// resolve makes a configured path absolute.
-func resolve(path, dir, home string) string {
-	if path == "" {
-		return ""
-	}
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" {
-		return filepath.Join(home, rest)
-	}
-	if !filepath.IsAbs(path) && dir != "" {
-		return filepath.Join(dir, path)
-	}
-	return filepath.Clean(path)
 }

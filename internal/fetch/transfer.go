@@ -211,7 +211,11 @@ func (t *transfer) accept(resp *http.Response, r request) error {
 		}
 		return statusFailure(resp)
 	default:
-		return statusFailure(resp)
+		f := statusFailure(resp)
+		if t.request.final429 && resp.StatusCode == http.StatusTooManyRequests {
+			f.retry = false
+		}
+		return f
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
 		f := refused("the reply is encoded as %s though identity was asked for", quoted(e))
@@ -233,6 +237,9 @@ func (t *transfer) accept(resp *http.Response, r request) error {
 		return t.tooLarge(resp.ContentLength)
 	}
 	t.total, t.validator = resp.ContentLength, validator(resp.Header)
+	if t.request.head != nil {
+		t.request.head(resp)
+	}
 	return nil
 }
 

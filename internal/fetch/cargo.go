@@ -1,0 +1,238 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/modelcontextprotocol/registry/pkg/model"
+)
+
+// CargoConfig says where crates come from.
+type CargoConfig struct {
+	// Index is the root of a sparse index, with or without cargo's "sparse+" before
+	// it. "" is that of the public registry: "index." before its host.
+	Index string
+
+	// API is the base URL for readmes. "" is what the index's configuration says.
+	API string
+}
+
+func (g CargoConfig) index() string {
+	if g.Index != "" {
+		return strings.TrimPrefix(g.Index, "sparse+")
+	}
+	scheme, host, _ := strings.Cut(model.RegistryURLCrates, "://")
+	return scheme + "://index." + host
+}
+
+// crate is a line of the index.
+type crate struct {
+	name, version string
+	checksum      string // sha256 in hex
+	yanked        bool
+}
+
+// cargoConfig fetches the index's configuration: "dl", a template for downloads, and
+// "api".
+func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *url.URL, error) {
+	u, err := below(c.config.Cargo.index(), "config.json")
+	if err == nil {
+		err = checkURL(u)
+	}
+	if err != nil {
+		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err),
+			Hint: "crates come from a sparse index over https; see [source] in cargo's config.toml"}
+	}
+	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+			e.Cause = evidence.Unreachable // no index is there, which says nothing of the crate
+		}
+		return nil, nil, err
+	}
+	config := parseObject(data)
+	if config.text("dl") == "" {
+		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u), Err: errors.New("the answer is not the configuration of an index")}
+	}
+	return config, u, nil
+}
+
+// fetchCargo downloads a .crate.
+func (c *Client) fetchCargo(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+	config, from, err := c.cargoConfig(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	line, err := c.cargoLine(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	u, err := line.download(from, config.text("dl"))
+	if err != nil {
+		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
+	}
+	var claims []evidence.Claim
+	var bad evidence.Report
+	if line.checksum != "" {
+		claims, bad = registryClaim(ref, "the crates index, cksum", "sha256:"+line.checksum)
+	}
+	d, err := c.download(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)}, needed(algs, claims))
+	if err != nil {
+		return nil, err
+	}
+	d.Claims, d.Unverifiable = claims, bad
+	if line.yanked {
+		d.Yanked = yanked("") // an index has no room for a reason
+	}
+	return d, nil
+}
+
+// cargoLine fetches what the index says of the crate.
+func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error) {
+	u, err := below(c.config.Cargo.index(), indexPath(ref.Name())...)
+	if err != nil {
+		return crate{}, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err)}
+	}
+	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+			e.Hint = "is this crate published, and to this registry?"
+		}
+		return crate{}, err
+	}
+	line, cause, err := parseIndexLines(data, ref.Name(), ref.Version())
+	if err != nil {
+		return crate{}, &Error{Ref: ref.String(), Cause: cause, URL: show(u), Err: err}
+	}
+	return line, nil
+}
+
+// indexPath is where an index keeps a crate: by the length of its name, in lower case.
+func indexPath(name string) []string {
+	name = strings.ToLower(name)
+	switch len(name) {
+	case 0, 1, 2:
+		return []string{strconv.Itoa(len(name)), name}
+	case 3:
+		return []string{"3", name[:1], name}
+	}
+	return []string{name[:2], name[2:4], name}
+}
+
+// parseIndexLines finds a version in an index's file, which has a JSON object in each
+// line. The cause belongs to the error.
+func parseIndexLines(data []byte, name, version string) (crate, evidence.Cause, error) {
+	var found *crate
+	for text := range bytes.Lines(data) {
+		line := parseObject(text)
+		if !strings.EqualFold(line.text("name"), name) || line.text("vers") != version {
+			continue
+		}
+		if schema := line.integer("v"); schema != "" && schema != "1" && schema != "2" {
+			continue // as cargo does: written for those who know more
+		}
+		one := crate{line.text("name"), version, line.text("cksum"), line.truth("yanked")}
+		if found != nil && *found != one {
+			return crate{}, evidence.Ambiguous, errors.New("the index lists this version twice, with different contents")
+		}
+		found = &one
+	}
+	if found == nil {
+		return crate{}, evidence.NotFound, errors.New("the index has no such version of this crate")
+	}
+	return *found, "", nil
+}
+
+// download fills the template of an index's configuration. One without markers is the
+// beginning of a URL.
+func (k crate) download(from *url.URL, template string) (*url.URL, error) {
+	markers := []string{"{crate}", "{version}", "{prefix}", "{lowerprefix}", "{sha256-checksum}"}
+	if !slices.ContainsFunc(markers, func(m string) bool { return strings.Contains(template, m) }) {
+		template = strings.TrimRight(template, "/") + "/{crate}/{version}/download"
+	}
+	if _, err := hex.DecodeString(k.checksum); err != nil {
+		return nil, errors.New("the index's checksum is not hex")
+	}
+	lower := indexPath(k.name)
+	prefix := []string{k.name[:min(2, len(k.name))]}
+	if len(k.name) < 4 {
+		prefix = []string{lower[0]}
+		if len(k.name) == 3 {
+			prefix = append(prefix, k.name[:1])
+		}
+	} else {
+		prefix = append(prefix, k.name[2:4])
+	}
+	u, err := fileURL(from, strings.NewReplacer(
+		"{crate}", url.PathEscape(k.name),
+		"{version}", url.PathEscape(k.version),
+		"{prefix}", strings.Join(prefix, "/"),
+		"{lowerprefix}", strings.Join(lower[:len(lower)-1], "/"),
+		"{sha256-checksum}", k.checksum).Replace(template))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkURL(u); err != nil {
+		return nil, fmt.Errorf("dl of the index's configuration, %s: %w", show(u), err)
+	}
+	return u, nil
+}
+
+// cargoReadme is a crate's readme as its registry shows it. The API tells where it is;
+// that may be the API's host or the one that crates come from.
+func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, error) {
+	api := c.config.Cargo.API
+	config, from, err := c.cargoConfig(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if api == "" {
+		api = config.text("api")
+	}
+	refuse := func(cause evidence.Cause, err error) (string, error) {
+		return "", &Error{Ref: ref.String(), Cause: cause, URL: show(from), Err: err}
+	}
+	if api == "" {
+		return refuse(evidence.Unsupported, errors.New("the index names no API, so that there are no readmes"))
+	}
+	u, err := below(api, "api", "v1", "crates", ref.Name(), ref.Version(), "readme")
+	if err != nil {
+		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
+	}
+	data, err := c.document(ctx, ref, c.plain, request{url: u, accept: "application/json", authorization: c.authorized(nil)})
+	if err != nil {
+		return "", err
+	}
+	text := parseObject(data).text("url")
+	if text == "" {
+		return refuse(evidence.NotFound, errors.New("the crates API names no readme"))
+	}
+	at, err := fileURL(u, text)
+	if err != nil {
+		return refuse(evidence.Unsupported, err)
+	}
+	crates, err := crate{name: ref.Name(), version: ref.Version()}.download(from, config.text("dl"))
+	if err != nil {
+		return refuse(evidence.Unsupported, err)
+	}
+	if !sameHost(at, u) && !sameHost(at, crates) {
+		return refuse(evidence.Unsupported, fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", show(at)))
+	}
+	page, err := c.document(ctx, ref, c.plain, request{url: at, accept: "text/html", authorization: c.authorized(nil)})
+	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotFound) {
+		// The public host of readmes says 403 of what it does not have.
+		e.Cause, e.Hint = evidence.NotFound, "does this version exist, and has it a readme?"
+	}
+	return string(page), err
+}

@@ -1,0 +1,78 @@
+package fetch
+
+import (
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// registryClaim is a claim of a package's own registry. Text that is no digest comes
+// as evidence.
+func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Claim, bad evidence.Report) {
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry, Where: where}
+	claim, e, ok := evidence.ParseClaim(claim, text)
+	if !ok {
+		return nil, evidence.Report{e}
+	}
+	return []evidence.Claim{claim}, nil
+}
+
+// hashClaim makes a claim of the strongest of several hashes, which are in hex by the
+// name of their algorithm. If none can be computed they come as evidence; if there are
+// none there is no claim.
+func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evidence.Claim, evidence.Report) {
+	for _, a := range []digest.Algorithm{digest.SHA256, digest.SHA512, digest.SHA1} {
+		if hex := hashes[string(a)]; hex != "" {
+			return registryClaim(ref, where+"."+string(a), string(a)+":"+hex)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(hashes)) {
+		return registryClaim(ref, where+"."+plain(name, 32), name+":"+hashes[name])
+	}
+	return nil, nil
+}
+
+// needed adds the algorithms that claims are under.
+func needed(algs []digest.Algorithm, claims []evidence.Claim) []digest.Algorithm {
+	for _, c := range claims {
+		for _, want := range c.Want {
+			algs = append(algs, want.Algorithm())
+		}
+	}
+	return algs
+}
+
+// fileURL reads the URL of a file that a registry's document names, relative to the
+// document's own.
+func fileURL(base *url.URL, text string) (*url.URL, error) {
+	const most = 2048
+	if len(text) > most {
+		return nil, errors.New("the file's URL is longer than 2048 bytes")
+	}
+	u, err := base.Parse(text)
+	if err != nil {
+		return nil, errors.New("the file's URL cannot be parsed")
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// below is base with segments appended, each escaped. A query of base is dropped.
+func below(base string, segments ...string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return nil, errors.New("the base URL cannot be parsed")
+	}
+	escaped, clear := strings.TrimRight(u.EscapedPath(), "/"), strings.TrimRight(u.Path, "/")
+	for _, s := range segments {
+		escaped += "/" + url.PathEscape(s)
+		clear += "/" + s
+	}
+	return &url.URL{Scheme: u.Scheme, User: u.User, Host: u.Host, Path: clear, RawPath: escaped}, nil
+}

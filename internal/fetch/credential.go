@@ -1,0 +1,88 @@
+package fetch
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// HostCredential is what an operator lets a server say to one host, on behalf of the
+// namespaces that may see what is there. The check of a publish tells its publisher
+// whether a digest is right, so that a namespace which may not read a host must not
+// make the server read it.
+type HostCredential struct {
+	Host       string   // host, or host:port if the port is not 443
+	Username   string   // with Password: basic authentication
+	Password   string   //
+	Token      string   // bearer token, if there is no user name
+	Namespaces []string // such as "com.example", each exactly; empty means none
+}
+
+// For returns the client for what a namespace asks for: with the credentials of
+// [Config] that are mapped to it, and with those alone. A server's name stands for
+// its namespace. The two clients share connections and limits.
+func (c *Client) For(namespace string) *Client {
+	namespace, _, _ = strings.Cut(namespace, "/")
+	view := *c
+	view.namespace = namespace
+	return &view
+}
+
+// credential is the operator's credential for u, for the namespace at work.
+func (c *Client) credential(u *url.URL) (HostCredential, bool) {
+	if c.namespace == "" {
+		return HostCredential{}, false
+	}
+	i := slices.IndexFunc(c.config.Credentials, func(k HostCredential) bool {
+		return k.Host != "" && strings.TrimSuffix(strings.ToLower(k.Host), ":443") == hostPort(u) &&
+			slices.Contains(k.Namespaces, c.namespace)
+	})
+	if i < 0 {
+		return HostCredential{}, false
+	}
+	return c.config.Credentials[i], true
+}
+
+// authorized adds the operator's credentials to those that own gives. Own may be nil.
+func (c *Client) authorized(own func(*url.URL) (string, error)) func(*url.URL) (string, error) {
+	if c.namespace == "" || len(c.config.Credentials) == 0 {
+		return own
+	}
+	return func(u *url.URL) (string, error) {
+		if k, ok := c.credential(u); ok {
+			return k.header()
+		}
+		if own == nil {
+			return "", nil
+		}
+		return own(u)
+	}
+}
+
+// header is the value of an Authorization header.
+func (k HostCredential) header() (string, error) {
+	if k.Username != "" || k.Password != "" {
+		return basic(k.Username, k.Password), nil
+	}
+	return bearer(k.Token, "the credential for "+plain(k.Host, 255))
+}
+
+func basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
+
+// bearer is the header for a token, "" for none. The setting is named in errors, the
+// token never.
+func bearer(token, setting string) (string, error) {
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return "", fmt.Errorf("%s has characters that cannot be sent", setting)
+		}
+	}
+	if token == "" {
+		return "", nil
+	}
+	return "Bearer " + token, nil
+}

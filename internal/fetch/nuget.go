@@ -1,0 +1,163 @@
+package fetch
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/modelcontextprotocol/registry/pkg/model"
+)
+
+// NuGetConfig says where NuGet packages come from.
+type NuGetConfig struct {
+	Index string // URL of a service index (V3), "" is the public one
+}
+
+// Resources of a service index that are used.
+const (
+	nugetFlat   = "PackageBaseAddress/3.0.0"
+	nugetReadme = "ReadmeUriTemplate/6.13.0"
+)
+
+// nugetIndex fetches the service index: URLs by their type, the first of a type.
+func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (map[string]string, *url.URL, error) {
+	u, err := url.Parse(cmp.Or(c.config.NuGet.Index, model.RegistryURLNuGet))
+	if err != nil {
+		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: errors.New("the URL of the NuGet service index cannot be parsed")}
+	}
+	data, err := c.document(ctx, ref, c.plain, request{url: u, accept: "application/json", authorization: c.authorized(nil)})
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
+		}
+		return nil, nil, err
+	}
+	resources := make(map[string]string)
+	for _, r := range parseObject(data).list("resources") {
+		if kind := r.text("@type"); resources[kind] == "" {
+			resources[kind] = r.text("@id")
+		}
+	}
+	if resources[nugetFlat] == "" {
+		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u),
+			Err: errors.New("the answer is not a service index with " + nugetFlat)}
+	}
+	return resources, u, nil
+}
+
+// fetchNuGet downloads a .nupkg. The flat container says nothing of its hash.
+func (c *Client) fetchNuGet(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+	resources, from, err := c.nugetIndex(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return c.nugetPackage(ctx, ref, resources, from, algs)
+}
+
+func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, resources map[string]string, from *url.URL, algs []digest.Algorithm) (*Download, error) {
+	id, version := ref.Normal().Name(), ref.Normal().Version() // lower case, as the protocol has it
+	u, err := below(resources[nugetFlat], id, version, id+"."+version+".nupkg")
+	if err != nil || checkURL(u) != nil {
+		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from),
+			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
+	}
+	d, err := c.download(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)}, algs)
+	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
+		e.Hint = "is this version published? a new one takes some minutes to appear"
+	}
+	return d, err
+}
+
+// nugetReadme is the readme of a package: as its registry serves it, or from within
+// the package where the registry does not offer that.
+func (c *Client) nugetReadme(ctx context.Context, ref artifact.Ref) (string, error) {
+	resources, from, err := c.nugetIndex(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	template := resources[nugetReadme]
+	if template == "" {
+		d, err := c.nugetPackage(ctx, ref, resources, from, nil)
+		if err != nil {
+			return "", err
+		}
+		defer d.Close()
+		return packedReadme(ref, d.Path(), c.limits.DocumentSize)
+	}
+	u, err := fileURL(from, strings.NewReplacer(
+		"{lower_id}", url.PathEscape(ref.Normal().Name()),
+		"{lower_version}", url.PathEscape(ref.Normal().Version())).Replace(template))
+	if err != nil {
+		return "", &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
+	}
+	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
+	}
+	return string(data), err
+}
+
+// packedReadme reads the file that the .nuspec of a .nupkg names as its readme.
+func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
+	unreadable := func(err error) (string, error) {
+		return "", &Error{Ref: ref.String(), Cause: evidence.Unreachable, Err: fmt.Errorf("the package cannot be read: %w", err)}
+	}
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		return unreadable(err)
+	}
+	defer z.Close()
+	read := func(is func(string) bool) ([]byte, error) {
+		for _, f := range z.File {
+			if !is(f.Name) {
+				continue
+			}
+			r, err := f.Open()
+			if err != nil {
+				return nil, err
+			}
+			defer r.Close()
+			data, err := io.ReadAll(io.LimitReader(r, limit+1))
+			if err == nil && int64(len(data)) > limit {
+				err = fmt.Errorf("%s is larger than %s bytes", quoted(f.Name), evidence.Group(limit))
+			}
+			return data, err
+		}
+		return nil, nil
+	}
+	data, err := read(func(name string) bool {
+		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
+	})
+	if err != nil {
+		return unreadable(err)
+	}
+	var nuspec struct {
+		ID     string `xml:"metadata>id"`
+		Readme string `xml:"metadata>readme"`
+	}
+	if err := xml.Unmarshal(data, &nuspec); err != nil {
+		return unreadable(errors.New("it has no .nuspec that can be parsed"))
+	}
+	if !strings.EqualFold(nuspec.ID, ref.Name()) {
+		return unreadable(fmt.Errorf("its .nuspec is of %s", quoted(nuspec.ID)))
+	}
+	if nuspec.Readme == "" {
+		return "", nil
+	}
+	want := strings.TrimPrefix(path.Clean(strings.ReplaceAll(nuspec.Readme, `\`, "/")), "/")
+	data, err = read(func(name string) bool { return strings.EqualFold(path.Clean(name), want) })
+	if err != nil {
+		return unreadable(err)
+	}
+	return string(data), nil
+}

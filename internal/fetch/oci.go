@@ -1,0 +1,127 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	ociname "github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// OCIConfig says how image registries are reached. Their hosts are in the Refs.
+type OCIConfig struct {
+	// Keychain gives credentials for a repository; nil means anonymous.
+	Keychain authn.Keychain
+
+	// PlainHTTP allows plain http to registries on this machine's loopback, for
+	// those that are developed or tested here.
+	PlainHTTP bool
+}
+
+// ociAccept are the manifests that are asked for: of images and of indexes, as OCI
+// and as docker writes them. A registry that has none of these must not convert.
+var ociAccept = strings.Join([]string{
+	string(types.OCIImageIndex), string(types.DockerManifestList),
+	string(types.OCIManifestSchema1), string(types.DockerManifestSchema2),
+}, ", ")
+
+// maxManifest is the largest manifest in bytes that a registry has to take, by the
+// specification of distribution; larger ones are refused here.
+const maxManifest = 4 << 20
+
+// ociRepository is where the manifests and blobs of an oci: Ref are.
+type ociRepository struct {
+	name   ociname.Repository
+	base   *url.URL // of the API: scheme and host
+	plain  bool     // base is plain http
+	header string   // Authorization, "" for none
+}
+
+// parseRepository is the repository of an oci: Ref, before its registry was asked
+// anything.
+func parseRepository(ref artifact.Ref) (*ociRepository, error) {
+	repo, err := ociname.NewRepository(ref.Name())
+	if err != nil {
+		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: errors.New("it names no repository that can be asked for")}
+	}
+	return &ociRepository{name: repo, base: &url.URL{Scheme: "https", Host: repo.RegistryStr()}}, nil
+}
+
+// ociRepository logs in to the repository of ref.
+func (c *Client) ociRepository(ctx context.Context, ref artifact.Ref) (*ociRepository, error) {
+	r, err := parseRepository(ref)
+	if err != nil {
+		return nil, err
+	}
+	r.plain = c.config.OCI.PlainHTTP && loopback(r.base.Hostname()) // may be; the login finds out
+	if err := c.ociLogin(ctx, ref, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// loopback reports whether a host's name is this machine's for certain.
+func loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+}
+
+// get asks for one of "manifests" or "blobs" by its tag or digest.
+func (r *ociRepository) get(c *Client, what, reference string) request {
+	u := *r.base
+	u.Path = "/v2/" + r.name.RepositoryStr() + "/" + what + "/" + reference
+	q := request{url: &u, most: c.limits.DocumentSize, authorization: func(*url.URL) (string, error) {
+		return r.header, nil // asked for the registry's host alone
+	}}
+	if what == "manifests" {
+		q.accept, q.most = ociAccept, min(maxManifest, c.limits.DocumentSize)
+	}
+	if r.plain {
+		q.plainHost = r.base.Host
+	}
+	return q
+}
+
+// ociReference is what is asked for: the digest if there is one, whatever the tag is.
+func ociReference(ref artifact.Ref) string {
+	if d := ref.Digest(); !d.IsZero() {
+		return d.String()
+	}
+	return ref.Version()
+}
+
+// fetchOCI downloads the manifest of an image or index, as served. The digest in the
+// Ref is a claim about it, and so is the one that the registry sends along.
+func (c *Client) fetchOCI(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+	repo, err := c.ociRepository(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	var said string
+	r := repo.get(c, "manifests", ociReference(ref))
+	r.head = func(resp *http.Response) { said = resp.Header.Get("Docker-Content-Digest") }
+	// Which algorithm the reply's header is under is known only afterwards.
+	algs = append(algs, digest.SHA512)
+	d, err := c.download(ctx, ref, c.plain, r, algs)
+	if err != nil {
+		return nil, err
+	}
+	if !ref.Digest().IsZero() {
+		d.Claims = append(d.Claims, evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry,
+			Want: []digest.Digest{ref.Digest()}, Where: "the digest in the reference"})
+	}
+	if said != "" {
+		claims, bad := registryClaim(ref, "the image registry, Docker-Content-Digest", said)
+		d.Claims, d.Unverifiable = append(d.Claims, claims...), bad
+	}
+	return d, nil
+}

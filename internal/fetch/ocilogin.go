@@ -1,0 +1,224 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	ociname "github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote/transport"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// ociLogin asks a registry how it wants to be asked, and gets what it wants: nothing,
+// the credentials themselves, or a token for pulling from the repository. The token
+// comes from the place that the registry names, often another host, and the
+// credentials are shown there: so the protocol is, and only https is spoken. It sets
+// the repository's header and scheme.
+func (c *Client) ociLogin(ctx context.Context, ref artifact.Ref, r *ociRepository) error {
+	auth, err := c.ociCredentials(ctx, ref, r)
+	if err != nil {
+		return err
+	}
+	reg := r.name.Registry
+	var challenge *transport.Challenge
+	err = c.ociRetry(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
+		challenge, err = transport.Ping(ctx, reg, g)
+		return err
+	})
+	if err != nil {
+		return c.explain(ctx, ref, r.base, err)
+	}
+	if r.plain = challenge.Insecure; r.plain {
+		r.base.Scheme = "http"
+	}
+	config, err := authn.Authorization(ctx, auth)
+	if err != nil {
+		return &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("credentials for %s: %w", plain(r.base.Host, 255), err)}
+	}
+	setting := "the credential for " + plain(r.base.Host, 255)
+	switch {
+	case challenge.Scheme == "":
+	case config.RegistryToken != "":
+		r.header, err = bearer(config.RegistryToken, setting)
+	case strings.EqualFold(challenge.Scheme, "basic"):
+		switch {
+		case config.Username != "" && config.Password != "":
+			r.header = basic(config.Username, config.Password)
+		case config.Auth != "":
+			r.header = "Basic " + config.Auth
+		}
+	case strings.EqualFold(challenge.Scheme, "bearer"):
+		var token *transport.Token
+		err = c.ociRetry(ctx, r, func(ctx context.Context, g *ociGuard) (err error) {
+			token, err = transport.Exchange(ctx, reg, auth, g, []string{r.name.Scope(transport.PullScope)}, challenge)
+			return err
+		})
+		if err != nil {
+			return c.explain(ctx, ref, r.base, err)
+		}
+		if token.AccessToken != "" {
+			token.Token = token.AccessToken
+		}
+		r.header, err = bearer(token.Token, "the token from the image registry")
+	default:
+		err = fmt.Errorf("the image registry wants authentication of kind %s", quoted(challenge.Scheme))
+	}
+	if err != nil {
+		return &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(r.base), Err: err}
+	}
+	return nil
+}
+
+// ociCredentials are the operator's for the namespace at work, or the user's. A helper
+// program that keeps them may hang, which must not outlast the fetch.
+func (c *Client) ociCredentials(ctx context.Context, ref artifact.Ref, r *ociRepository) (authn.Authenticator, error) {
+	for _, host := range []string{r.base.Host, strings.TrimPrefix(r.base.Host, "index.")} { // the default registry goes by both
+		if k, ok := c.credential(&url.URL{Host: host}); ok {
+			config := authn.AuthConfig{Username: k.Username, Password: k.Password}
+			if k.Username == "" && k.Password == "" {
+				config.RegistryToken = k.Token
+			}
+			return authn.FromConfig(config), nil
+		}
+		if r.base.Host != ociname.DefaultRegistry {
+			break
+		}
+	}
+	keychain := c.config.OCI.Keychain
+	if keychain == nil {
+		return authn.Anonymous, nil
+	}
+	type answer struct {
+		auth authn.Authenticator
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		auth, err := authn.Resolve(ctx, keychain, r.name)
+		done <- answer{auth, err}
+	}()
+	select {
+	case a := <-done:
+		if a.err != nil {
+			return nil, fmt.Errorf("%s: docker's credentials for %s: %w", name(ref.String()), plain(r.base.Host, 255), a.err)
+		}
+		return a.auth, nil
+	case <-ctx.Done():
+		return nil, c.explain(ctx, ref, r.base, (&transfer{limits: c.limits, total: -1}).overdue(ctx))
+	}
+}
+
+// ociRetry calls f until it succeeds or fails for good. Errors are failures or those
+// of ctx.
+func (c *Client) ociRetry(ctx context.Context, r *ociRepository, f func(context.Context, *ociGuard) error) error {
+	t := &transfer{limits: c.limits, total: -1}
+	for attempt := 0; ; attempt++ {
+		guard := &ociGuard{net: c.plain}
+		if r.plain {
+			guard.plainHost = r.base.Host
+		}
+		part, cancel := context.WithTimeoutCause(ctx, c.limits.Stall, errStalled)
+		err := f(part, guard)
+		stalled := context.Cause(part) == errStalled
+		cancel()
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return t.overdue(ctx)
+		}
+		fail := guard.explain(err)
+		if stalled {
+			fail = t.stalled()
+		}
+		if !fail.retry || attempt >= t.limits.Retries {
+			return fail
+		}
+		timer := time.NewTimer(t.pause(attempt, fail.after))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return t.overdue(ctx)
+		}
+	}
+}
+
+// ociGuard puts our rules between a library and the network: https only, bounded
+// replies, our dialer and authorities.
+type ociGuard struct {
+	net       *network
+	plainHost string // may be asked over plain http
+
+	mu      sync.Mutex
+	failure *failure // of the first request that got no reply, other than over plain http
+}
+
+// maxLogin bounds a reply while logging in, in bytes.
+const maxLogin = 1 << 20
+
+// RoundTrip implements http.RoundTripper.
+func (g *ociGuard) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := (request{plainHost: g.plainHost}).check(req.URL); err != nil {
+		return nil, refused("%s: %w", show(req.URL), err)
+	}
+	req = req.Clone(req.Context())
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept-Encoding", "identity")
+	resp, err := g.net.transport.RoundTrip(req)
+	if err != nil {
+		f := connectionFailure(err)
+		if req.URL.Scheme == "https" {
+			g.mu.Lock()
+			if g.failure == nil {
+				g.failure = f
+			}
+			g.mu.Unlock()
+		}
+		return nil, f
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(resp.Body, maxLogin), resp.Body}
+	return resp, nil
+}
+
+// explain is the failure behind an error of the library. Its messages may hold a
+// reply's body, which may hold a token: only what is known to be none is kept.
+func (g *ociGuard) explain(err error) *failure {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var reply *transport.Error
+	var f *failure
+	switch {
+	case errors.As(err, &reply):
+		f = &failure{cause: evidence.Unreachable, status: reply.StatusCode,
+			err: fmt.Errorf("logging in to the image registry: %w", statusError(reply.StatusCode))}
+		switch status := reply.StatusCode; {
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			f.hint = "it may be private: check the credentials for this host ('docker login')"
+		case status == http.StatusTooManyRequests || status >= 500:
+			f.retry = true
+		case status == http.StatusNotFound:
+			f.err = errors.New("the host is not an image registry: it has no /v2/")
+		}
+		return f
+	case g.failure != nil:
+		return g.failure
+	case errors.As(err, &f):
+		return f
+	}
+	text, _, _ := strings.Cut(err.Error(), "\n")
+	return &failure{cause: evidence.Unreachable, err: fmt.Errorf("logging in to the image registry: %s", plain(text, 300))}
+}

@@ -1,0 +1,186 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// What a project's page may come as: PEP 691 JSON, or the HTML of PEP 503.
+const (
+	simpleJSON = "application/vnd.pypi.simple.v1+json"
+	simpleHTML = "application/vnd.pypi.simple.v1+html"
+)
+
+// pypiSimple lists files by the simple API at root. Its page has the files of all
+// releases; those are told apart by their names.
+func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) ([]pypiFile, error) {
+	u, err := below(root, ref.Normal().Name(), "")
+	if err != nil {
+		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the package index: %w", err)}
+	}
+	var media string
+	from := u
+	data, err := c.document(ctx, ref, c.pypi, request{
+		url: u, accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
+		authorization: c.authorized(c.config.PyPI.Authorization),
+		head: func(resp *http.Response) {
+			media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+			from = resp.Request.URL // links are relative to where a redirect led
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var files []pypiFile
+	switch media {
+	case simpleJSON:
+		files, err = parseSimpleJSON(data, from)
+	case simpleHTML, "text/html":
+		files, err = parseSimpleHTML(data, from)
+	default:
+		err = fmt.Errorf("the answer is of type %s, not a project's page", quoted(media))
+	}
+	if err != nil {
+		return nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u), Err: err}
+	}
+	files = slices.DeleteFunc(files, func(f pypiFile) bool {
+		version, ok := releaseOf(ref.Normal().Name(), f.name)
+		return !ok || !sameRelease(ref, ref.Name(), version)
+	})
+	return pypiPick(ref, files, u)
+}
+
+// parseSimpleJSON reads a project's page of PEP 691.
+func parseSimpleJSON(data []byte, from *url.URL) ([]pypiFile, error) {
+	doc := parseObject(data)
+	version := doc.object("meta").text("api-version")
+	if major, _, _ := strings.Cut(version, "."); major != "1" {
+		return nil, fmt.Errorf("the answer is no project's page of version 1, but %s", quoted(version))
+	}
+	var files []pypiFile
+	for _, entry := range doc.list("files") {
+		f := pypiFile{name: entry.text("filename"), where: "the package index, hashes", hashes: hashes(entry.object("hashes"))}
+		var err error
+		if f.url, err = fileURL(from, entry.text("url")); err != nil || f.name == "" {
+			continue // of another release, perhaps
+		}
+		if reason := entry.text("yanked"); reason != "" || entry.truth("yanked") {
+			f.yanked = yanked(reason)
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// parseSimpleHTML reads a project's page of PEP 503: each file is a link, whose
+// fragment may be its hash and whose attribute data-yanked says why it was withdrawn.
+func parseSimpleHTML(data []byte, from *url.URL) ([]pypiFile, error) {
+	var files []pypiFile
+	tokens := html.NewTokenizer(bytes.NewReader(data))
+	tokens.SetMaxBuf(64 << 10)
+	for {
+		kind := tokens.Next()
+		if kind == html.ErrorToken {
+			if err := tokens.Err(); errors.Is(err, html.ErrBufferExceeded) {
+				return nil, err
+			}
+			return files, nil
+		}
+		if kind != html.StartTagToken && kind != html.SelfClosingTagToken {
+			continue
+		}
+		tag := tokens.Token()
+		href, ok := attribute(tag, "href")
+		if !ok {
+			continue
+		}
+		switch tag.Data {
+		case "base":
+			if base, err := from.Parse(href); err == nil {
+				from = base
+			}
+		case "a":
+			if f, ok := simpleLink(tag, href, from); ok {
+				files = append(files, f)
+			}
+		}
+	}
+}
+
+func simpleLink(tag html.Token, href string, from *url.URL) (pypiFile, bool) {
+	f := pypiFile{where: "the package index, link", hashes: make(map[string]string)}
+	_, fragment, _ := strings.Cut(href, "#")
+	for part := range strings.SplitSeq(fragment, "&") {
+		if algorithm, hex, ok := strings.Cut(part, "="); ok && !strings.ContainsAny(algorithm, ":") &&
+			algorithm != "egg" && algorithm != "subdirectory" && hex != "" {
+			f.hashes[algorithm] = hex
+		}
+	}
+	var err error
+	if f.url, err = fileURL(from, strings.TrimSpace(href)); err != nil {
+		return f, false
+	}
+	f.name = path.Base(f.url.Path)
+	if reason, ok := attribute(tag, "data-yanked"); ok {
+		f.yanked = yanked(reason)
+	}
+	return f, true
+}
+
+func attribute(tag html.Token, key string) (string, bool) {
+	i := slices.IndexFunc(tag.Attr, func(a html.Attribute) bool { return a.Namespace == "" && a.Key == key })
+	if i < 0 {
+		return "", false
+	}
+	return tag.Attr[i].Val, true
+}
+
+// releaseOf is the version in the name of a file of a project, whose name is normal.
+// Wheels are NAME-VERSION[-BUILD]-PYTHON-ABI-PLATFORM.whl, eggs NAME-VERSION-pyX.egg,
+// source archives NAME-VERSION.EXT, where old ones have a name with hyphens.
+func releaseOf(project, file string) (version string, ok bool) {
+	if stem, ok := strings.CutSuffix(file, ".whl"); ok {
+		parts := strings.Split(stem, "-")
+		if len(parts) != 5 && len(parts) != 6 || !sameProject(project, parts[0]) {
+			return "", false
+		}
+		return parts[1], true
+	}
+	if stem, ok := strings.CutSuffix(file, ".egg"); ok {
+		parts := strings.Split(stem, "-")
+		if len(parts) < 2 || !sameProject(project, parts[0]) {
+			return "", false
+		}
+		return parts[1], true
+	}
+	for _, ext := range []string{".tar.gz", ".zip", ".tar.bz2", ".tgz", ".tar.xz", ".tar.Z", ".tar"} {
+		stem, ok := strings.CutSuffix(file, ext)
+		if !ok {
+			continue
+		}
+		for i := range len(stem) {
+			if stem[i] == '-' && sameProject(project, stem[:i]) {
+				return stem[i+1:], true
+			}
+		}
+	}
+	return "", false
+}
+
+func sameProject(project, name string) bool {
+	ref, err := artifact.NewPyPI(name, "0", "")
+	return err == nil && ref.Normal().Name() == project
+}
