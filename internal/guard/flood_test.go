@@ -21,11 +21,11 @@ func TestHugeNames(t *testing.T) {
 	c.send(callTool("1", "x"))
 	c.wantError("1", codeWithheld, "never approved")
 	before := heap()
-	for range 3 {
+	for range 5 {
 		c.send(listTools)
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[]}}`)
 	}
-	const most = 100 << 20 // one line, one listing, and little else
+	const most = 48 << 20 // one line, one listing, and little else
 	if grown := heap() - before; grown > most {
 		t.Errorf("%d MiB more are in use", grown>>20)
 	}

@@ -38,7 +38,7 @@ func testServer(mode string) int {
 				os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + payload + `"}]}}` + "\n")
 			}
 		}
-	case "flood": // every listing has one new tool with a name of 30 MB
+	case "flood": // every listing has one new tool with a name of 8 MiB
 		r := bufio.NewReader(os.Stdin)
 		for n := 0; ; {
 			line, err := r.ReadString('\n')
@@ -52,7 +52,7 @@ func testServer(mode string) int {
 				fmt.Printf("%s\n", strings.Replace(helloAnswer, `"id":0`, `"id":`+id, 1))
 			case strings.Contains(line, "tools/list"):
 				n++
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id, n, strings.Repeat("x", 30<<20))
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id, n, strings.Repeat("x", 8<<20))
 			}
 		}
 	case "deaf": // reads nothing, ignores TERM, and lives
