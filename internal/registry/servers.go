@@ -82,11 +82,15 @@ type versionsInput struct {
 
 func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, error) {
 	records, next, err := s.Records.Versions(ctx, in.Name, in.Cursor)
-	if !in.Deleted && err == nil {
+	for !in.Deleted && err == nil {
 		records = slices.DeleteFunc(records, func(r Record) bool { return r.Status == Deleted })
-		if len(records) == 0 && next == "" && in.Cursor == "" {
-			err = ErrNotFound
+		if len(records) > 0 || next == "" {
+			break
 		}
+		records, next, err = s.Records.Versions(ctx, in.Name, next) // a page of deleted ones alone
+	}
+	if err == nil && len(records) == 0 && in.Cursor == "" {
+		err = ErrNotFound
 	}
 	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "server %+.200q not found", in.Name)
