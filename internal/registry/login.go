@@ -106,7 +106,7 @@ func (s *server) login(ctx context.Context, m auth.Method, proof func() (auth.Gr
 		return nil, p
 	case errors.Is(err, auth.ErrRefused):
 		s.Counters.LoginsRefused.Add(1)
-		logger(ctx).Info("login refused", "method", m, "reason", err)
+		logger(ctx).Info("login refused", "method", m, "reason", err, "cause", errors.Unwrap(err))
 		return nil, problem(http.StatusUnauthorized, "%s login: %s", m, err)
 	case ctx.Err() != nil:
 		return nil, err

@@ -144,13 +144,17 @@ var ErrToken = errors.New("invalid token")
 // it asks.
 var ErrRefused = errors.New("refused")
 
-// refusal is an ErrRefused whose text is the reason alone.
-type refusal struct{ error }
+// refusal is an ErrRefused whose text is the reason alone. Its cause, which may be nil,
+// is for the log of the registry: it can tell of hosts that only this machine reaches.
+type refusal struct {
+	error
+	cause error
+}
 
 func (refusal) Is(target error) bool { return target == ErrRefused }
-func (r refusal) Unwrap() error      { return r.error }
+func (r refusal) Unwrap() error      { return r.cause }
 
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+func refuse(format string, args ...any) error { return refusal{error: fmt.Errorf(format, args...)} }
 
 // Anonymous is what a login without proof gives.
 func Anonymous() Grant {

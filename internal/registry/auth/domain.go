@@ -42,12 +42,12 @@ func (o *Outside) LoginDNS(ctx context.Context, p Proof, now time.Time) (Grant, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, dnsTime)
 	defer cancel()
-	texts, err := o.LookupTXT(ctx, domain)
+	texts, err := o.LookupTXT(ctx, domain+".") // absolute: no search list of this machine
 	if notFound(err) {
 		texts, err = nil, nil
 	}
 	if err != nil {
-		return Grant{}, refuse("the TXT records of %s cannot be read now", domain)
+		return Grant{}, refusal{fmt.Errorf("the TXT records of %s cannot be read now", domain), err}
 	}
 	if !slices.ContainsFunc(texts, record.MatchString) {
 		if at := o.misplaced(ctx, domain); at != "" {
@@ -70,7 +70,7 @@ func notFound(err error) bool {
 // misplaced looks where people put the record by mistake.
 func (o *Outside) misplaced(ctx context.Context, domain string) string {
 	for _, label := range []string{"_mcp-auth.", "_mcp-registry."} {
-		texts, err := o.LookupTXT(ctx, label+domain)
+		texts, err := o.LookupTXT(ctx, label+domain+".")
 		if err == nil && slices.ContainsFunc(texts, record.MatchString) {
 			return label + domain
 		}
@@ -94,8 +94,7 @@ func (o *Outside) LoginHTTP(ctx context.Context, p Proof, now time.Time) (Grant,
 	status, text, err := o.get(ctx, "https://"+host+path, "text/plain", "", maxWellKnown)
 	switch {
 	case err != nil:
-		// What the connection said could tell of hosts that only this machine reaches.
-		return Grant{}, refusal{fmt.Errorf("https://%s%s cannot be read", domain, path)}
+		return Grant{}, refusal{fmt.Errorf("https://%s%s cannot be read", domain, path), err}
 	case status != http.StatusOK:
 		return Grant{}, refuse("https://%s%s answers %d", domain, path, status)
 	}

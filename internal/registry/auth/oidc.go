@@ -79,7 +79,7 @@ func (p *Provider) verify(ctx context.Context, token string, claims any) (subjec
 	case err != nil && ctx.Err() != nil:
 		return "", fmt.Errorf("OpenID Connect issuer %s: %w", p.Issuer, err)
 	case err != nil:
-		return "", refuse("the token is not one of %s for %+q", p.Issuer, p.Audience)
+		return "", refusal{fmt.Errorf("the token is not one of %s for %+q", p.Issuer, p.Audience), err}
 	}
 	if err := id.Claims(claims); err != nil {
 		return "", refuse("the token's claims cannot be read")
