@@ -135,8 +135,6 @@ type tarballs struct {
 	rootOb evidence.Observed
 }
 
-func (t *tarballs) remove() { os.RemoveAll(t.dir) }
-
 // fetchClosure fetches every package that this platform needs into dir and compares
 // each with the closure's integrity and with what its registry says. A package whose
 // integrity npm did not give gets that of the bytes. where says who gives the integrities.

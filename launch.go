@@ -69,10 +69,17 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
 		options.Observed = func(r guard.Report) { l.observed(r) }
 	} else {
-		options.Judge = func(string, digest.Digest, digest.Digest) error { return nil } // nothing was approved
+		options.Approved.Exclude = everyKind() // nothing was approved, so nothing is compared
 	}
 	// The guard passes signals on to the server, and ends when the server does.
 	return guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
+}
+
+func everyKind() map[surface.Kind]bool {
+	return map[surface.Kind]bool{
+		surface.KindInstructions: true, surface.KindTool: true, surface.KindPrompt: true,
+		surface.KindResource: true, surface.KindTemplate: true,
+	}
 }
 
 // launch is one server on its way to being started.

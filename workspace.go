@@ -42,7 +42,9 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	if w.dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, err
 	}
-	if w.dir, err = filepath.EvalSymlinks(w.dir); err != nil {
+	if w.dir, err = filepath.EvalSymlinks(w.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project", errors.New("there is no such directory"))
+	} else if err != nil {
 		return nil, nil, err
 	}
 	sum := sha256.Sum256([]byte(w.dir))
@@ -77,6 +79,9 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	}
 	if write {
 		w.release()
+	}
+	for _, warning := range w.config.Warnings {
+		h.Logger.Warn(warning)
 	}
 	return w, done, nil
 }
@@ -129,6 +134,9 @@ func (w *workspace) read() error {
 	}
 	if w.config, err = project.ParseConfig(data); err != nil {
 		return err
+	}
+	for _, warning := range w.config.Warnings {
+		w.host.Logger.Warn(warning)
 	}
 	w.lock = &project.Lock{}
 	if data, err = readFile(w.path(project.LockFile), project.MaxLock); err != nil {

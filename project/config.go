@@ -55,7 +55,7 @@ const MaxConfig = 1 << 20
 type Config struct {
 	Registry Registry
 	Servers  map[string]Server
-	Warnings []string // deprecated keys, each with what to write instead
+	Warnings []string // deprecated keys and weak digests, each with what to write instead
 }
 
 // Registry is the [registry] table.
@@ -182,7 +182,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(raw.Providers.MCP)) {
 		line := lines["providers.mcp."+name]
-		s, warning, err := raw.Providers.MCP[name].server(name)
+		s, warnings, err := raw.Providers.MCP[name].server(name)
 		if err != nil {
 			if l := lines["providers.mcp."+name+".verify"]; l > 0 && errors.As(err, new(*verifyError)) {
 				line = l
@@ -190,8 +190,8 @@ func ParseConfig(data []byte) (*Config, error) {
 			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, name, err))
 			continue
 		}
-		if warning != "" {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: %s", ConfigFile, line, warning))
+		for _, warning := range warnings {
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, line, name, warning))
 		}
 		s.Line = line
 		c.Servers[name] = s
@@ -225,68 +225,71 @@ func explainTOML(err error) error {
 	return err
 }
 
-// server checks one table. The warning is about a deprecated key.
-func (raw serverTOML) server(name string) (s Server, warning string, err error) {
+// server checks one table. The warnings continue the table's key.
+func (raw serverTOML) server(name string) (s Server, warnings []string, err error) {
 	s = Server{
 		Name: name, Type: raw.Type, Command: raw.Command, Arguments: raw.Arguments,
 		Variables: raw.Variables, Record: raw.Server, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
 	}
 	if !nameRE.MatchString(name) {
-		return s, "", errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
+		return s, nil, errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
 	}
 	if s.Type == "" {
 		s.Type = "stdio"
 	}
 	switch {
 	case s.Type == "http":
-		return s, "", errors.New(`type "http" is not supported yet`)
+		return s, nil, errors.New(`type "http" is not supported yet`)
 	case s.Type != "stdio":
-		return s, "", fmt.Errorf("unknown type %q", s.Type)
+		return s, nil, fmt.Errorf("unknown type %q", s.Type)
 	case s.Command == "" && s.Record == "":
-		return s, "", errors.New("needs a command, or a server to run from its record")
+		return s, nil, errors.New("needs a command, or a server to run from its record")
 	case s.Command != "" && s.Record != "":
-		return s, "", errors.New("has both command and server; one of them names what runs")
+		return s, nil, errors.New("has both command and server; one of them names what runs")
 	}
 	for _, v := range s.Variables {
 		if !variableRE.MatchString(v) {
-			return s, "", fmt.Errorf("variables holds names only, and %q is none", v)
+			return s, nil, fmt.Errorf("variables holds names only, and %q is none", v)
 		}
 	}
 	if s.OnDrift == "" {
 		s.OnDrift = "withhold"
 	}
 	if !slices.Contains([]string{"withhold", "block", "warn"}, s.OnDrift) {
-		return s, "", fmt.Errorf("on_drift is %q; it is withhold, block or warn", s.OnDrift)
+		return s, nil, fmt.Errorf("on_drift is %q; it is withhold, block or warn", s.OnDrift)
 	}
 	for _, kind := range s.Kinds {
 		if _, ok := kinds[kind]; !ok {
-			return s, "", fmt.Errorf("surface_kinds has %q; it is made of tools, prompts, resources, templates and instructions", kind)
+			return s, nil, fmt.Errorf("surface_kinds has %q; it is made of tools, prompts, resources, templates and instructions", kind)
 		}
 	}
 	if s.Kinds != nil && !slices.Contains(s.Kinds, "tools") {
-		return s, "", errors.New("surface_kinds cannot leave out tools")
+		return s, nil, errors.New("surface_kinds cannot leave out tools")
 	}
 	const replacement = "verify = { type = \"command\", algorithm = %q, value = %q }"
 	switch {
 	case raw.Verify != nil && raw.Checksum != nil:
-		warning = fmt.Sprintf("providers.mcp.%s.checksum is deprecated and ignored, because there is a verify block; remove it", name)
+		warnings = append(warnings, ".checksum is deprecated and ignored, because there is a verify block; remove it")
 	case raw.Checksum != nil:
 		raw.Verify = &verifyTOML{Type: "command", Algorithm: raw.Checksum.Algorithm, Value: raw.Checksum.Value}
 		algorithm := raw.Checksum.Algorithm
 		if algorithm == "" {
 			algorithm = "sha256"
 		}
-		warning = fmt.Sprintf("providers.mcp.%s.checksum is deprecated; write "+replacement, name, algorithm, raw.Checksum.Value)
+		warnings = append(warnings, fmt.Sprintf(".checksum is deprecated; write "+replacement, algorithm, raw.Checksum.Value))
 	}
 	if raw.Verify != nil {
 		if s.Record != "" {
-			return s, "", &verifyError{errors.New("a server run from its record is verified against that record")}
+			return s, nil, &verifyError{errors.New("a server run from its record is verified against that record")}
 		}
 		if s.Verify, err = raw.Verify.verify(); err != nil {
-			return s, "", &verifyError{err}
+			return s, nil, &verifyError{err}
+		}
+		if slices.ContainsFunc(s.Verify.Claims, func(c FileClaim) bool { return c.Want.Weak() }) {
+			warnings = append(warnings, ".verify uses sha1, which can be forged; use sha256")
 		}
 	}
-	return s, warning, nil
+	return s, warnings, nil
 }
 
 // verifyError marks problems whose line is that of the verify block.

@@ -49,7 +49,7 @@ checksum.value = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 	if s := c.Servers["old"]; s.Verify == nil || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
 		t.Errorf("old: %+v", s)
 	}
-	if len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], `line 19: providers.mcp.old.checksum is deprecated; write verify = { type = "command", algorithm = "sha1", value = "da39`) {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[1], "providers.mcp.old.verify uses sha1") || !strings.Contains(c.Warnings[0], `line 19: providers.mcp.old.checksum is deprecated; write verify = { type = "command", algorithm = "sha1", value = "da39`) {
 		t.Errorf("warnings: %q", c.Warnings)
 	}
 	if c.Servers["rec"].Record != "io.github.acme/notes@1.4.0" || c.Registry.URL != "http://127.0.0.1:8080" {

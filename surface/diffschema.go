@@ -21,11 +21,11 @@ type schemaDiff struct {
 
 // newSchemaDiff prepares to compare the input schemas x and y of d's item.
 func newSchemaDiff(d *differ, x, y *value) schemaDiff {
-	s := schemaDiff{d: d, direct: true}
+	s := schemaDiff{d: d, direct: true, definitions: true}
 	for _, v := range []*value{x, y} {
 		// What is "unevaluated" depends on schemas elsewhere.
 		s.direct = s.direct && !mentions(v, "unevaluatedProperties", "unevaluatedItems")
-		s.definitions = s.direct && !mentions(v, "not", "if", "oneOf")
+		s.definitions = s.definitions && s.direct && !mentions(v, "not", "if", "oneOf")
 	}
 	return s
 }

@@ -35,7 +35,7 @@ func Capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 		grace = 0
 	}
 	p.stdout.stop()
-	p.end(grace, graceTerm)
+	p.end(ctx, grace, graceTerm)
 	if err != nil {
 		return surface.Listing{}, info, fmt.Errorf("%s: %w", shown(p.name), err)
 	}

@@ -9,7 +9,9 @@
 // file while it is hashed, so that not even a writer of the same file can change
 // what runs; any other file is executed through its descriptor, so that another
 // file under the same name cannot take its place. A script runs as its
-// interpreter, an image too, with the script's descriptor as its argument. On
+// interpreter, an image too, with the script's descriptor as its argument; an
+// interpreter that resolves that path to a name and opens the name again, as node
+// does, is to be given a file in a read-only tree instead. On
 // other systems the file is hashed again and started by its name.
 //
 // # Relay

@@ -58,6 +58,22 @@ func TestPoison(t *testing.T) {
 	}
 }
 
+// TestSecondStart: each process is judged by what it shows itself.
+func TestSecondStart(t *testing.T) {
+	evil := strings.Replace(addTool, "Adds.", "Evil.", 1)
+	for start, tool := range []string{addTool, evil} {
+		p, _ := startPeer(t, base(tool), nil)
+		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+		c.shake()
+		c.send(callTool("1", "add"))
+		if start == 0 {
+			c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
+		} else {
+			c.wantError("1", codeWithheld, Changed)
+		}
+	}
+}
+
 // TestBenign: none of these is drift.
 func TestBenign(t *testing.T) {
 	for name, listing := range map[string]string{
@@ -240,6 +256,17 @@ func TestMidSession(t *testing.T) {
 		c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[` + addTool + `]}}`)
 		c.send(callTool("3", "add"))
 		c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
+	})
+	t.Run("answers twice", func(t *testing.T) {
+		p, _ := startPeer(t, base().set("tools/list", []string{tools(evil), tools(addTool)}), nil)
+		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+		c.shake()
+		c.send(callTool("1", "add"))
+		c.wantError("1", codeWithheld, Changed)
+		c.quiet()
+		if !strings.Contains(c.notes.String(), "no request waits for") {
+			t.Errorf("notes %q", c.notes)
+		}
 	})
 	t.Run("announced without end", func(t *testing.T) {
 		p, log := startPeer(t, base().set("tools/list", []string{change, tools(addTool)}), nil)

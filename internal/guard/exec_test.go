@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -48,7 +49,7 @@ func output(t *testing.T, c Command, images ...*Image) (string, int) {
 			break
 		}
 	}
-	p.end(graceClose, graceTerm)
+	p.end(context.Background(), graceClose, graceTerm)
 	p.stdout.close()
 	return b.String(), p.ExitCode()
 }

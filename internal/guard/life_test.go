@@ -151,9 +151,6 @@ func TestClientEnds(t *testing.T) {
 
 // TestSignal: a signal to the guard reaches the server, which may say its last words.
 func TestSignal(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("no signals")
-	}
 	p := startSelf(t, "term")
 	c := relayTo(t, p, Options{})
 	c.want(`{"jsonrpc":"2.0","method":"ready"}`)

@@ -26,7 +26,8 @@ type source struct {
 	r       io.Reader // used if fd is negative
 	file    *os.File  // keeps fd open
 	fd      int
-	wake    int // eventfd, or -1
+	wake    int        // eventfd, or -1
+	waking  sync.Mutex // held to write or close wake
 	stopped atomic.Bool
 	owned   bool
 	linger  int
@@ -115,6 +116,8 @@ func pipeSize(fd int) int {
 
 // stop ends the stream once nothing more comes for the time of linger.
 func (s *source) stop() {
+	s.waking.Lock()
+	defer s.waking.Unlock()
 	if !s.stopped.Swap(true) && s.wake >= 0 {
 		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
@@ -123,6 +126,8 @@ func (s *source) stop() {
 // close releases what belongs to the source. No Read may be waiting.
 func (s *source) close() {
 	s.stop()
+	s.waking.Lock()
+	defer s.waking.Unlock()
 	if s.wake >= 0 {
 		unix.Close(s.wake)
 		s.wake = -1
@@ -136,6 +141,7 @@ type sink struct {
 	w       io.Writer // used if fd is negative
 	file    *os.File  // keeps fd open
 	wake    int
+	waking  sync.Mutex // held to write or close wake
 	stopped atomic.Bool
 
 	written atomic.Int64 // bytes, at last count
@@ -222,6 +228,8 @@ func (s *sink) all(p []byte) error {
 
 // stop ends a write that waits, and all later ones.
 func (s *sink) stop() {
+	s.waking.Lock()
+	defer s.waking.Unlock()
 	if !s.stopped.Swap(true) && s.wake >= 0 {
 		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
@@ -238,6 +246,8 @@ func (s *sink) close() {
 	if s.err == nil {
 		s.err = errStopped
 	}
+	s.waking.Lock()
+	defer s.waking.Unlock()
 	if s.wake >= 0 {
 		unix.Close(s.wake)
 		s.wake = -1

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"os"
 	"sync"
 	"time"
@@ -53,14 +54,14 @@ const (
 )
 
 // end closes the process's standard input and waits until it ends: for at most
-// grace, then it is terminated, and after term it is killed.
-func (p *Process) end(grace, term time.Duration) {
+// grace, or until ctx is done, then it is terminated, and after term it is killed.
+func (p *Process) end(ctx context.Context, grace, term time.Duration) {
 	p.endOnce.Do(func() { p.stdin.close() })
-	if p.waitFor(grace) {
+	if p.waitFor(ctx.Done(), grace) {
 		return
 	}
 	p.terminate()
-	if p.waitFor(term) {
+	if p.waitFor(nil, term) {
 		return
 	}
 	p.kill()
@@ -75,13 +76,15 @@ func (p *Process) Kill() {
 	p.stdout.close()
 }
 
-func (p *Process) waitFor(d time.Duration) bool {
+// waitFor reports whether the process ended within d and before now.
+func (p *Process) waitFor(now <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-p.exited:
 		return true
+	case <-now:
 	case <-t.C:
-		return false
 	}
+	return false
 }

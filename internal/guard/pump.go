@@ -93,11 +93,13 @@ func (r *relay) settle(serverDone <-chan struct{}) {
 }
 
 // deliver waits until the client got all that the server had written. A client that
-// closed its end and reads nothing for the time of grace gets no more.
+// takes nothing for the time of grace gets no more if it has closed its end, and for
+// twelve times as long if it has not.
 func (r *relay) deliver(clientDone, serverDone <-chan struct{}) {
 	t := time.NewTicker(r.o.grace)
 	defer t.Stop()
-	for last := int64(-1); ; {
+	last, idle := int64(-1), 0
+	for {
 		select {
 		case <-serverDone:
 			return
@@ -106,15 +108,18 @@ func (r *relay) deliver(clientDone, serverDone <-chan struct{}) {
 			return
 		case <-t.C:
 		}
-		select {
-		case <-clientDone:
-		default:
+		if now := r.client.written.Load(); now != last {
+			last, idle = now, 0
 			continue
 		}
-		if now := r.client.written.Load(); now == last {
+		idle++
+		select {
+		case <-clientDone:
+			idle += 12
+		default:
+		}
+		if idle >= 12 {
 			r.client.stop()
-		} else {
-			last = now
 		}
 	}
 }

@@ -127,31 +127,28 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 	ending := sync.OnceFunc(func() {
 		go func() {
 			defer close(ended)
-			grace := r.o.grace
-			if ctx.Err() != nil {
-				grace = 0
-			}
-			p.end(grace, r.o.term)
+			p.end(ctx, r.o.grace, r.o.term)
 		}()
 	})
-	for client, server, stop := clientDone, serverDone, ctx.Done(); ended != nil; {
+	client, server, gone, done := clientDone, serverDone, r.gone, ctx.Done()
+	for alive := true; alive; {
 		select {
 		case s := <-signals:
 			p.signal(s)
-		case <-stop:
-			stop, err = nil, ctx.Err()
+		case <-done:
+			done, err = nil, ctx.Err()
 			ending()
 		case <-client:
 			client = nil
 			ending()
-		case <-r.gone:
-			client = nil
+		case <-gone:
+			gone = nil
 			ending()
 		case <-server: // it may have closed its output and stay
 			server = nil
 			ending()
 		case <-ended:
-			ended = nil
+			alive = false
 		}
 	}
 	r.deliver(clientDone, serverDone)
@@ -161,7 +158,12 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 	r.mu.Unlock()
 	in.stop()
 	if in.stoppable() {
-		<-clientDone
+		select {
+		case <-clientDone:
+		case <-time.After(r.o.grace): // it has an error for a client that reads nothing
+			r.client.stop()
+			<-clientDone
+		}
 		in.close()
 	}
 	r.running.Wait()

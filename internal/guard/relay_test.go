@@ -119,6 +119,7 @@ func TestBadServerLines(t *testing.T) {
 		{"too long", `{"jsonrpc":"2.0","id":$ID,"result":"` + long + `"}`, "too long"},
 		{"unknown id", `{"jsonrpc":"2.0","id":777,"result":{}}`, ""},
 		{"id of another type", `{"jsonrpc":"2.0","id":"5","result":{}}`, ""},
+		{"batch and more", `[{"jsonrpc":"2.0","id":$ID,"result":{}}] {}`, ""},
 		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`, ""},
 		{"guessed id of the guard", `{"jsonrpc":"2.0","id":"hallmark-1","result":{"tools":[]}}`, ""},
 	} {

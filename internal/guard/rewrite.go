@@ -13,7 +13,7 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 	k := &listings[q.listing]
 	_, err := s.s.object(line, m.result.lo, k.fields, at[:])
 	if err != nil {
-		return s.refuse(m, q, err)
+		return s.refuse(q, err)
 	}
 	if !at[0].ok() || line[at[0].lo] == 'n' {
 		return line
@@ -27,7 +27,7 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 		return nil
 	})
 	if err != nil {
-		return s.refuse(m, q, fmt.Errorf("%s: %w", k.member, err))
+		return s.refuse(q, fmt.Errorf("%s: %w", k.member, err))
 	}
 	raw := make([]rawItem, len(elements))
 	for i, e := range elements {
@@ -49,7 +49,7 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 }
 
 // refuse answers q with an error because its result cannot be read for certain.
-func (s *session) refuse(_ *message, q *request, err error) []byte {
+func (s *session) refuse(q *request, err error) []byte {
 	s.notes.printf("dropped an answer of the server: %s", err)
 	return s.broken(q, err.Error())
 }
@@ -92,7 +92,7 @@ func (s *session) welcome(line []byte, m *message, q *request) []byte {
 		o, err = s.s.offersOf(line, at[0])
 	}
 	if err != nil {
-		return s.refuse(m, q, err)
+		return s.refuse(q, err)
 	}
 	instructions, bad := "", error(nil)
 	if at[1].ok() {

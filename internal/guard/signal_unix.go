@@ -14,8 +14,6 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysc
 // the guard. It is not set to be ignored, because the server would inherit that.
 var brokenPipe = []os.Signal{syscall.SIGPIPE}
 
-func processGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
-
 // signal sends s to the process and all of its group.
 func (p *Process) signal(s os.Signal) {
 	if n, ok := s.(syscall.Signal); ok {

@@ -134,7 +134,7 @@ func (a *app) host(dir string) (*hallmark.Host, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
 	}
-	logger := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logger := slog.New(warnings{a})
 	config.Logger = logger
 	config.Progress = a.bars.fetching
 	return &hallmark.Host{

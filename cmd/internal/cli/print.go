@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // outcome is the part that every JSON answer has.
@@ -46,16 +50,38 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 
 // json prints v as one document and returns err as already shown.
 func (a *app) json(v any, err error) error {
-	e := json.NewEncoder(a.stdout)
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	if failed := e.Encode(v); failed != nil {
+		return failed
+	}
+	if _, failed := a.stdout.Write(visible(out.Bytes())); failed != nil {
 		return failed
 	}
 	if err != nil {
 		return shownError{err}
 	}
 	return nil
+}
+
+// visible writes what a terminal would obey or hide, such as bidi controls, as \u
+// escapes. In a JSON document it can only stand in strings, where that means the same.
+func visible(document []byte) []byte {
+	out := make([]byte, 0, len(document))
+	for _, r := range string(document) {
+		switch {
+		case r < 0x7f || surface.Escape(string(r)) == string(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 // report prints what a verdict allowed to w, warnings with their details. What it

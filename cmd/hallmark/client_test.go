@@ -1,0 +1,198 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// client is an MCP client that speaks the protocol by hand:
+//
+//	client [-call NAME[=JSON]]... [-caps JSON] PROGRAM [ARGUMENT...]
+//
+// It initializes, lists the tools, calls what it is told to, closes the program's
+// standard input and ends with its exit code. It prints, each on lines of their own,
+//
+//	instructions TEXT
+//	tool NAME: DESCRIPTION
+//	call NAME: TEXT
+//	call NAME: error CODE: MESSAGE
+//
+// It must be the first to say anything, and each line of the program must be JSON.
+func client() {
+	var calls []string
+	caps := "{}"
+	args := os.Args[1:]
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		switch args[0] {
+		case "-call":
+			calls = append(calls, args[1])
+		case "-caps":
+			caps = args[1]
+		default:
+			die(fmt.Errorf("unknown flag %s", args[0]))
+		}
+		args = args[2:]
+	}
+	if len(args) == 0 {
+		die(errors.New("no program"))
+	}
+	time.AfterFunc(60*time.Second, func() { die(errors.New("no end after 60 s")) })
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	check(err)
+	stdout, err := cmd.StdoutPipe()
+	check(err)
+	check(cmd.Start())
+	s := &session{in: stdin, out: bufio.NewReader(stdout)}
+	if s.converse(caps, calls) {
+		check(stdin.Close())
+	}
+	rest, err := io.ReadAll(s.out)
+	check(err)
+	if len(strings.TrimSpace(string(rest))) > 0 {
+		fmt.Printf("more %s\n", rest)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		os.Exit(exit.ExitCode())
+	}
+	check(err)
+}
+
+func die(err error) {
+	fmt.Fprintln(os.Stderr, "client:", err)
+	os.Exit(99)
+}
+
+func check(err error) {
+	if err != nil {
+		die(err)
+	}
+}
+
+type session struct {
+	in  io.Writer
+	out *bufio.Reader
+	id  int
+}
+
+type answer struct {
+	ID     json.RawMessage
+	Result json.RawMessage
+	Error  *struct {
+		Code    int
+		Message string
+	}
+}
+
+// ask sends a request and waits for its answer. ok is false if the program ended.
+func (s *session) ask(method, params string) (a answer, ok bool) {
+	s.id++
+	id := fmt.Sprint(s.id)
+	fmt.Fprintf(s.in, `{"jsonrpc":"2.0","id":%s,"method":%q,"params":%s}`+"\n", id, method, params)
+	for {
+		line, err := s.out.ReadBytes('\n')
+		if err != nil {
+			return a, false
+		}
+		a = answer{}
+		if err := json.Unmarshal(line, &a); err != nil {
+			die(fmt.Errorf("the program says %q: %w", line, err))
+		}
+		if string(a.ID) == id {
+			return a, true
+		}
+	}
+}
+
+func (s *session) converse(caps string, calls []string) bool {
+	a, ok := s.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":`+caps+`,"clientInfo":{"name":"client","version":"1"}}`)
+	if !ok {
+		return false
+	}
+	var hello struct{ Instructions string }
+	check(json.Unmarshal(a.Result, &hello))
+	if hello.Instructions != "" {
+		fmt.Printf("instructions %s\n", hello.Instructions)
+	}
+	fmt.Fprintln(s.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	if a, ok = s.ask("tools/list", `{}`); !ok {
+		return false
+	}
+	if a.Error != nil {
+		fmt.Printf("tools/list: error %d: %s\n", a.Error.Code, a.Error.Message)
+	}
+	var list struct {
+		Tools []struct{ Name, Description string }
+	}
+	if a.Result != nil {
+		check(json.Unmarshal(a.Result, &list))
+	}
+	for _, t := range list.Tools {
+		fmt.Printf("tool %s: %s\n", t.Name, t.Description)
+	}
+	for _, call := range calls {
+		name, params, found := strings.Cut(call, "=")
+		if !found {
+			params = "{}"
+		}
+		a, ok := s.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, params))
+		if !ok {
+			fmt.Printf("call %s: the program ended\n", name)
+			return false
+		}
+		if a.Error != nil {
+			fmt.Printf("call %s: error %d: %s\n", name, a.Error.Code, a.Error.Message)
+			continue
+		}
+		var result struct{ Content []struct{ Text string } }
+		check(json.Unmarshal(a.Result, &result))
+		for _, c := range result.Content {
+			fmt.Printf("call %s: %s\n", name, c.Text)
+		}
+	}
+	return true
+}
+
+// request sends one HTTP request:
+//
+//	request METHOD URL [FILE]
+//
+// FILE is the body, as JSON. The answer's body goes to standard output, its status and
+// content type to standard error. The exit code is 0 whatever the status.
+func request() {
+	args := os.Args[1:]
+	if len(args) < 2 || len(args) > 3 {
+		die(errors.New("usage: request METHOD URL [FILE]"))
+	}
+	var body io.Reader
+	if len(args) == 3 {
+		f, err := os.Open(args[2])
+		check(err)
+		defer f.Close()
+		body = f
+	}
+	r, err := http.NewRequest(args[0], args[1], body)
+	check(err)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := (&http.Client{Timeout: 60 * time.Second}).Do(r)
+	check(err)
+	defer resp.Body.Close()
+	fmt.Fprintf(os.Stderr, "%d\n%s\n", resp.StatusCode, resp.Header.Get("Content-Type"))
+	_, err = io.Copy(os.Stdout, resp.Body)
+	check(err)
+}
