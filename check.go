@@ -48,27 +48,27 @@ func (w *workspace) check(ctx context.Context, name string) (evidence.Report, er
 		return evidence.Report{w.launchEvidence(declared, nil)}, nil
 	}
 	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, false)}
-	stored, err := w.storedEvidence(name, entry)
+	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err
 	}
-	report = append(report, stored...)
+	report = append(report, stored.report...)
 	approval := w.approvals.Servers[name]
 	var more evidence.Report
 	if entry.Source == "npm" {
-		more, err = w.checkPackage(ctx, name, entry, approval.Runtime)
+		more, err = w.checkPackage(ctx, name, entry, approval)
 	} else {
 		more, err = w.checkCommand(declared, entry, approval)
 	}
 	if err != nil {
 		return nil, err
 	}
-	drift, err := w.driftEvidence(name)
+	drift, err := w.driftEvidence(name, entry)
 	return slices.Concat(report, more, drift), err
 }
 
 // checkPackage audits every tree of this kind of machine that is in the store.
-func (w *workspace) checkPackage(ctx context.Context, name string, entry project.ServerLock, approved *project.Runtime) (evidence.Report, error) {
+func (w *workspace) checkPackage(ctx context.Context, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
 	st, err := w.host.store()
 	if err != nil {
 		return nil, err
@@ -91,7 +91,12 @@ func (w *workspace) checkPackage(ctx context.Context, name string, entry project
 			continue
 		}
 		report = append(report, in.report...)
+		if made := approval.Trees[key]; in.slot != nil && !made.IsZero() {
+			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
+			report = append(report, madeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.slot.Digest}, From: in.slot.Dir()}))
+		}
 	}
+	approved := approval.Runtime
 	if approved == nil {
 		return report, nil
 	}
@@ -129,8 +134,8 @@ func (w *workspace) checkCommand(s project.Server, entry project.ServerLock, app
 }
 
 // driftEvidence is what a guard noted about name.
-func (w *workspace) driftEvidence(name string) (evidence.Report, error) {
-	note, err := w.drift(name)
+func (w *workspace) driftEvidence(name string, entry project.ServerLock) (evidence.Report, error) {
+	note, err := w.drift(name, entry)
 	if note == nil || err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package hallmark
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,7 +52,7 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 			return nil, err
 		}
 	}
-	err = npm(ctx, h.Environ, work, "npm:"+name+"@"+spec, "install", "--package-lock-only", "--ignore-scripts",
+	err = npm(ctx, h, h.Environ, work, "npm:"+name+"@"+spec, "install", "--package-lock-only", "--ignore-scripts",
 		"--omit-lockfile-registry-resolved", "--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 	if err != nil {
 		return nil, err
@@ -70,8 +69,8 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 }
 
 // npm runs the user's npm in dir. Its messages become the error.
-func npm(ctx context.Context, env []string, dir, subject string, args ...string) error {
-	bin, err := exec.LookPath("npm")
+func npm(ctx context.Context, h *Host, env []string, dir, subject string, args ...string) error {
+	bin, err := findIn(h.Getenv("PATH"), "npm")
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, subject, "install Node.js, which brings npm", err)
 	}
@@ -84,7 +83,7 @@ func npm(ctx context.Context, env []string, dir, subject string, args ...string)
 			return context.Cause(ctx)
 		}
 		var detail strings.Builder
-		for line := range strings.Lines(out.String()) {
+		for line := range strings.Lines(string(out.kept)) {
 			fmt.Fprintf(&detail, "  npm: %s\n", surface.Escape(strings.TrimRight(line, "\r\n")))
 		}
 		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("npm %s: %w", args[0], err), Detail: detail.String()}
@@ -93,16 +92,15 @@ func npm(ctx context.Context, env []string, dir, subject string, args ...string)
 }
 
 // tail keeps the last bytes of what is written to it.
-type tail struct{ bytes.Buffer }
+type tail struct{ kept []byte }
 
 const tailSize = 4 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
-	t.Buffer.Write(p)
-	if extra := t.Len() - tailSize; extra > 0 {
-		t.Next(extra)
-	}
-	return len(p), nil
+	n := len(p)
+	p = p[max(0, n-tailSize):]
+	t.kept = append(t.kept[max(0, len(t.kept)+len(p)-tailSize):], p...)
+	return n, nil
 }
 
 // platform is the key of an installed tree: the system, and the runtime's major version,
@@ -225,7 +223,7 @@ func installClosure(ctx context.Context, h *Host, c *project.Closure, t *tarball
 			env = append(env, name+"="+v)
 		}
 	}
-	err = npm(ctx, env, t.dir, c.Root.String(), "ci", "--ignore-scripts", "--no-bin-links", "--offline", "--install-strategy=hoisted",
+	err = npm(ctx, h, env, t.dir, c.Root.String(), "ci", "--ignore-scripts", "--no-bin-links", "--offline", "--install-strategy=hoisted",
 		"--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
 	if err != nil {
 		return err

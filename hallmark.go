@@ -81,7 +81,7 @@ func noHome(err error) error {
 
 // store opens the audited store.
 func (h *Host) store() (*store.Store, error) {
-	return store.Open(filepath.Join(h.Places.Cache, "store"))
+	return store.Open(filepath.Join(h.Places.Cache, "store"), h.Logger)
 }
 
 // readFile reads a file of at most limit bytes; a missing one gives nil.

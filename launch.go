@@ -2,7 +2,6 @@ package hallmark
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -60,7 +59,7 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 	if err != nil {
 		return 0, err
 	}
-	process, err := prog.start(ctx, h, adm, o.Arguments)
+	process, err := prog.start(ctx, h, adm, w.dir, o.Arguments)
 	if err != nil {
 		return 0, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
@@ -69,17 +68,13 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
 		options.Observed = func(r guard.Report) { l.observed(r) }
 	} else {
-		options.Approved.Exclude = everyKind() // nothing was approved, so nothing is compared
+		options.Approved.Exclude = map[surface.Kind]bool{} // nothing was approved, so nothing is compared
+		for _, kind := range surface.Kinds() {
+			options.Approved.Exclude[kind] = true
+		}
 	}
 	// The guard passes signals on to the server, and ends when the server does.
 	return guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
-}
-
-func everyKind() map[surface.Kind]bool {
-	return map[surface.Kind]bool{
-		surface.KindInstructions: true, surface.KindTool: true, surface.KindPrompt: true,
-		surface.KindResource: true, surface.KindTemplate: true,
-	}
 }
 
 // launch is one server on its way to being started.
@@ -94,40 +89,27 @@ type launch struct {
 
 // judge decides about what was gathered so far, together with more.
 func (l *launch) judge(more evidence.Report) (policy.Admitted, error) {
-	l.verdict = policy.Judge(policy.Launch, l.o.Settings, append(slices.Clone(l.report), more...))
+	flow := policy.Launch
+	if l.entry == nil {
+		flow = policy.Bare
+	}
+	l.verdict = policy.Judge(flow, l.o.Settings, append(slices.Clone(l.report), more...))
 	return l.verdict.Admitted(), l.verdict.Err()
 }
 
 func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitted, err error) {
 	l.report = append(l.report, l.w.launchEvidence(l.declared, l.entry))
 	if l.entry == nil {
-		if l.declared.Record != "" {
-			// Without a lock nothing says which bytes the record names.
-			l.o.Settings.RequireLock = true
-			_, err := l.judge(nil)
-			return nil, adm, err
-		}
-		prog, err = l.w.commandProgram(l.declared, nil, l.w.host.Getenv("PATH"), nil)
-		if err != nil {
-			return prog, adm, err
-		}
-		l.report = append(l.report, prog.report...)
-		adm, err = l.judge(nil)
-		return prog, adm, err
+		return l.prepareBare()
 	}
-	approval, approved := l.w.approvals.Servers[l.declared.Name]
-	l.report = append(l.report, l.w.approvalEvidence(l.declared.Name, *l.entry, l.o.TrustLock))
-	files, err := l.w.storedEvidence(l.declared.Name, *l.entry)
+	name := l.declared.Name
+	approval, approved := l.w.approvals.Servers[name]
+	l.report = append(l.report, l.w.approvalEvidence(name, *l.entry, l.o.TrustLock))
+	files, err := l.w.readStored(name, *l.entry)
 	if err != nil {
 		return nil, adm, err
 	}
-	l.report = append(l.report, files...)
-	var closure []byte
-	if l.entry.Closure != nil {
-		if closure, err = readFile(l.w.closurePath(l.declared.Name), project.MaxClosure); err != nil {
-			return nil, adm, err
-		}
-	}
+	l.report = append(l.report, files.report...)
 	l.w.release() // all files are read, and what follows may take minutes
 	// Who may not run this needs no further work, and learns so at once.
 	if _, err := l.judge(nil); err != nil {
@@ -137,7 +119,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		approval = project.Approval{Path: l.w.host.Getenv("PATH")}
 	}
 	if l.entry.Source == "npm" {
-		prog, err = l.preparePackage(ctx, approval, closure)
+		prog, err = l.preparePackage(ctx, approval, files.closure)
 	} else {
 		prog, err = l.w.commandProgram(l.declared, l.entry, approval.Path, approval.Runtime)
 		if err == nil {
@@ -148,11 +130,41 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if err != nil {
 		return prog, adm, err
 	}
+	if approval.Runtime != nil && prog.runtime == nil {
+		l.report = append(l.report, evidence.CannotVerify(evidence.Claim{
+			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
+			Want: []digest.Digest{approval.Runtime.Digest}, Where: "what was approved on this machine",
+		}, evidence.NotFound, "the server would be started without it"))
+	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
 }
 
-func (l *launch) preparePackage(ctx context.Context, approval project.Approval, data []byte) (*program, error) {
+// prepareBare prepares a server that is not locked: its verify block decides.
+func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
+	if l.declared.Record != "" {
+		l.o.Settings.RequireLock = true // without a lock nothing says which bytes a record names
+	}
+	if _, err := l.judge(nil); err != nil {
+		return nil, adm, err
+	}
+	if prog, err = l.w.commandProgram(l.declared, nil, l.w.host.Getenv("PATH"), nil); err != nil {
+		return prog, adm, err
+	}
+	l.report = append(l.report, prog.report...)
+	if l.declared.Verify == nil {
+		l.report = append(l.report, evidence.Compare(evidence.Claim{
+			Subject: prog.exe.Path(), Scheme: evidence.File, Authority: evidence.Verify,
+		}, prog.exe.Observed()))
+	}
+	adm, err = l.judge(nil)
+	return prog, adm, err
+}
+
+// preparePackage finds or makes the installed tree. The tree of a lock is used from the
+// store only if this machine made it from the closure itself, or the lock is trusted:
+// that a tree follows from the closure is something that a lock merely says.
+func (l *launch) preparePackage(ctx context.Context, approval project.Approval, closure *project.Closure) (*program, error) {
 	name := l.declared.Name
 	prog, err := l.w.nodeProgram(ctx, name, approval.Path, approval.Runtime)
 	if err != nil {
@@ -164,20 +176,29 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 		return prog, err
 	}
 	key := platform(prog.runtime)
-	want := l.entry.Closure.Trees[key]
+	locked, made := l.entry.Closure.Trees[key], approval.Trees[key]
+	look := made
+	if l.o.TrustLock && made.IsZero() {
+		look = locked
+	}
 	var in *installed
-	if !want.IsZero() {
-		if in, err = auditSlot(ctx, st, name, key, want); err != nil {
+	if !look.IsZero() {
+		if in, err = auditSlot(ctx, st, name, key, look); err != nil {
 			return prog, err
 		}
 	}
-	if in == nil {
-		closure, err := project.ParseClosure(data) // its digest was compared with the lock above
-		if err != nil {
-			return prog, evidence.Errorf(evidence.Validation, project.ClosureSubject(name), "", err)
+	if in != nil {
+		if in.slot == nil {
+			l.w.quarantine(ctx, st, in, look)
+		} else if !locked.IsZero() { // the audit compared with look only
+			in.report = append(in.report, evidence.Compare(evidence.Claim{
+				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
+				Want: []digest.Digest{locked}, Where: project.LockFile,
+			}, evidence.Observed{Digests: []digest.Digest{in.slot.Digest}, Size: in.slot.Size, From: in.slot.Dir()}))
 		}
+	} else {
 		in, err = l.w.install(ctx, st, installation{
-			server: name, platform: key, closure: closure, where: project.ClosureSubject(name), want: want,
+			server: name, platform: key, closure: closure, where: project.ClosureSubject(name), want: locked, made: made,
 			fetched: func(t *tarballs) (evidence.Report, error) {
 				return evidence.Report{evidence.Compare(evidence.Claim{
 					Subject: l.entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
@@ -188,14 +209,48 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 		if err != nil {
 			return prog, err
 		}
+		l.w.recordTree(ctx, name, *l.entry, key, in.slot.Digest)
 	}
 	l.report = append(l.report, in.report...)
 	if in.slot == nil {
 		_, err := l.judge(nil)
 		return prog, err
 	}
-	prog.onSlot(in.slot, l.entry.Entry, l.entry.Arguments, l.entry.Variables)
-	return prog, nil
+	return prog, prog.onSlot(in.slot, l.entry.Entry, l.w.host.Getenv("HOME"), l.entry.Arguments, l.entry.Variables)
+}
+
+// recordTree notes which tree this machine made of a closure, beside its approval. Without
+// an approval there is nothing to note, and the next run installs again.
+func (w *workspace) recordTree(ctx context.Context, name string, entry project.ServerLock, platform string, tree digest.Digest) {
+	if err := w.hold(ctx); err != nil {
+		w.host.Logger.Warn("noting what was installed", "error", err)
+		return
+	}
+	defer w.release()
+	data, err := readFile(w.approvalsPath(), project.MaxApprovals)
+	if err != nil {
+		return
+	}
+	approvals, err := project.ParseApprovals(data, w.dir)
+	if err != nil {
+		return
+	}
+	a, ok := approvals.Servers[name]
+	if !ok || !sameDigest(a.Entry, entry.Approvable()) {
+		return
+	}
+	a.Trees = maps.Clone(a.Trees)
+	if a.Trees == nil {
+		a.Trees = map[string]digest.Digest{}
+	}
+	a.Trees[platform] = tree
+	approvals.Servers[name] = a
+	if data, err = approvals.Encode(); err == nil {
+		err = durable.WriteFile(w.approvalsPath(), data, 0o600)
+	}
+	if err != nil {
+		w.host.Logger.Warn("noting what was installed", "error", err)
+	}
 }
 
 // launchEvidence compares how a server is declared with how it was when it was locked.
@@ -223,10 +278,17 @@ func (w *workspace) approvalEvidence(name string, entry project.ServerLock, trus
 	return e
 }
 
-// storedEvidence compares the files beside the lock with the digests in it.
-func (w *workspace) storedEvidence(name string, entry project.ServerLock) (evidence.Report, error) {
-	var report evidence.Report
-	data, err := readFile(w.surfacePath(name), maxSurface)
+// storedFiles are the files beside a lock, as they were read and judged.
+type storedFiles struct {
+	report  evidence.Report
+	surface *surface.Surface // nil if it is missing or no surface
+	closure *project.Closure // nil if the entry has none, or it is missing or malformed
+}
+
+// readStored reads the files of an entry once and compares them with its digests.
+func (w *workspace) readStored(name string, entry project.ServerLock) (*storedFiles, error) {
+	out := &storedFiles{}
+	data, err := w.stored(w.surfacePath(name), maxSurface)
 	if err != nil {
 		return nil, err
 	}
@@ -235,20 +297,21 @@ func (w *workspace) storedEvidence(name string, entry project.ServerLock) (evide
 		Want: []digest.Digest{entry.Surface}, Where: project.LockFile + ", surface",
 	}
 	if data == nil {
-		report = append(report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file"))
+		out.report = append(out.report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file"))
 	} else if s, err := surface.Read(data); err != nil {
-		report = append(report, evidence.Compare(claim, evidence.Observed{
+		out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
 			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file, which is no canonical surface: " + err.Error(),
 		}))
 	} else {
-		report = append(report, evidence.Compare(claim, evidence.Observed{
+		out.surface = s
+		out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
 			Digests: []digest.Digest{s.Digest()}, Size: int64(len(data)), From: "the file",
-		}), w.itemsEvidence(claim, entry, s))
+		}), itemsEvidence(claim, entry, s))
 	}
 	if entry.Closure == nil {
-		return report, nil
+		return out, nil
 	}
-	if data, err = readFile(w.closurePath(name), project.MaxClosure); err != nil {
+	if data, err = w.stored(w.closurePath(name), project.MaxClosure); err != nil {
 		return nil, err
 	}
 	claim = evidence.Claim{
@@ -256,23 +319,24 @@ func (w *workspace) storedEvidence(name string, entry project.ServerLock) (evide
 		Want: []digest.Digest{entry.Closure.Lock}, Where: project.LockFile + ", closure",
 	}
 	if data == nil {
-		return append(report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file")), nil
+		out.report = append(out.report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file"))
+		return out, nil
 	}
-	return append(report, evidence.Compare(claim, evidence.Observed{
+	out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
 		Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file",
-	})), nil
+	}))
+	if out.closure, err = project.ParseClosure(data); err != nil {
+		out.report = append(out.report, evidence.CannotVerify(claim, evidence.Malformed, err.Error()))
+	}
+	return out, nil
 }
 
 // itemsEvidence compares surface_items, by which the guard judges, with the surface
 // that a person can read: an entry whose two halves differ was not written by us.
-func (w *workspace) itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surface) evidence.Evidence {
+func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surface) evidence.Evidence {
 	c.Subject, c.Where = c.Subject+" (items)", project.LockFile+", surface_items"
 	c.Want = []digest.Digest{itemsDigest(entry.SurfaceItems)}
-	items := map[string]digest.Digest{}
-	for _, item := range s.Items() {
-		items[item.Key()] = item.Digest
-	}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{itemsDigest(items)}, From: "the file"})
+	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{itemsDigest(s.ItemDigests())}, From: "the file"})
 }
 
 func itemsDigest(items map[string]digest.Digest) digest.Digest {
@@ -298,17 +362,11 @@ func missingArtifacts(entry project.ServerLock, p *program) evidence.Report {
 	return report
 }
 
-// observed notes drift in the state directory, for check and review, and removes the
-// note once the server shows the locked surface again. Drift is enforced by the guard;
-// a note that cannot be written costs the report, not the protection.
+// observed notes drift in the state directory, for check and review. A note stays until
+// a person reviewed it: a server that behaves the next time has not taken it back. Drift
+// is enforced by the guard; a note that cannot be written costs the report only.
 func (l *launch) observed(r guard.Report) {
-	path := l.w.driftPath(l.declared.Name)
 	if len(r.Drift) == 0 {
-		if len(r.Failed) == 0 {
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				l.w.host.Logger.Warn("removing a drift note", "error", err)
-			}
-		}
 		return
 	}
 	note := project.DriftNote{Server: l.declared.Name, At: l.w.host.Now().UTC(), Locked: l.entry.Surface, Items: map[string]project.DriftItem{}}
@@ -323,7 +381,7 @@ func (l *launch) observed(r guard.Report) {
 		err = os.MkdirAll(l.w.state, 0o700)
 	}
 	if err == nil {
-		err = durable.WriteFile(path, data, 0o600)
+		err = durable.WriteFile(l.w.driftPath(l.declared.Name), data, 0o600)
 	}
 	if err != nil {
 		l.w.host.Logger.Warn("noting drift", "server", l.declared.Name, "error", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,9 +22,9 @@ import (
 // findNode asks the node in path for its own executable and major version: what stands
 // in PATH may be a shim.
 func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime, error) {
-	found, err := w.find("node", path)
+	found, err := findIn(path, "node")
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "node", "install Node.js", errors.Unwrap(err))
+		return nil, evidence.Errorf(evidence.Operation, "node", "install Node.js", err)
 	}
 	cmd := exec.CommandContext(ctx, found, "-p", `process.execPath + "\n" + process.versions.node`)
 	cmd.Env = []string{"PATH=" + path, "HOME=" + w.host.Getenv("HOME"), "SystemRoot=" + w.host.Getenv("SystemRoot")}
@@ -59,10 +60,39 @@ func (w *workspace) nodeProgram(ctx context.Context, name, path string, approved
 }
 
 // onSlot makes p run the entry script of a package from a slot of the store.
-func (p *program) onSlot(slot *store.Slot, entry string, args, variables []string) {
+func (p *program) onSlot(slot *store.Slot, entry, home string, args, variables []string) error {
+	if err := noModulesAbove(slot.Dir(), home); err != nil {
+		return evidence.Errorf(evidence.Refused, p.server, "move that directory, or the store by setting HALLMARK_HOME", err)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(entry)) {
+		return evidence.Errorf(evidence.Validation, p.server, "", fmt.Errorf("entry %+q lies outside the package", entry))
+	}
 	p.args = append([]string{"node", filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
 	p.variables = variables
 	p.subjects = append(p.subjects, guard.Subject{Name: project.TreeSubject(p.server, platform(p.runtime)), Digest: slot.Digest})
+	return nil
+}
+
+// noModulesAbove refuses places from which node would load modules that the package
+// lacks: node_modules in any directory above the slot, and two old ones in the user's
+// home. What lies there was verified by nobody.
+func noModulesAbove(slot, home string) error {
+	var places []string
+	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
+		places = append(places, filepath.Join(dir, "node_modules"))
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if home != "" {
+		places = append(places, filepath.Join(home, ".node_modules"), filepath.Join(home, ".node_libraries"))
+	}
+	for _, place := range places {
+		if _, err := os.Lstat(place); err == nil {
+			return fmt.Errorf("node would load modules from %s, which nobody verified", place)
+		}
+	}
+	return nil
 }
 
 // admit judges a report and gives the admission that storing and starting need.
@@ -74,28 +104,38 @@ type installed struct {
 	report evidence.Report
 }
 
-// auditSlot looks a locked tree up in the store. A slot that is not what the lock says
-// is moved to quarantine; its evidence refuses whatever was to be done with it. Without
-// a slot both results are empty.
+// auditSlot looks a tree up in the store. Without a slot both results are nil; if the
+// slot is not what want says it is nil in installed, whose evidence refuses whatever
+// was to be done with it.
 func auditSlot(ctx context.Context, s *store.Store, server, platform string, want digest.Digest) (*installed, error) {
-	subject := project.TreeSubject(server, platform)
-	slot, report, err := s.Audit(ctx, subject, want)
-	switch {
-	case errors.Is(err, store.ErrNotStored):
+	slot, report, err := s.Audit(ctx, project.TreeSubject(server, platform), want)
+	if errors.Is(err, store.ErrNotStored) {
 		return nil, nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, err
 	}
-	if slot == nil {
-		if _, err := s.Quarantine(ctx, want, "audit of "+subject); err != nil {
-			return nil, fmt.Errorf("%s: moving the slot to quarantine: %w", subject, err)
-		}
-		// The file that differs says more than the tree that holds it.
-		slices.SortStableFunc(report, func(a, b evidence.Evidence) int {
-			return cmp.Compare(schemeOrder(a), schemeOrder(b))
-		})
-	}
+	// The file that differs says more than the tree that holds it.
+	slices.SortStableFunc(report, func(a, b evidence.Evidence) int { return cmp.Compare(schemeOrder(a), schemeOrder(b)) })
 	return &installed{slot, report}, nil
+}
+
+// quarantine moves a slot away that was found different, so that the next run installs
+// it again. A slot that could not be read, or cannot be moved, stays: the evidence
+// refuses it either way.
+func (w *workspace) quarantine(ctx context.Context, s *store.Store, in *installed, want digest.Digest) {
+	if in.report.Count(evidence.Mismatch) == 0 {
+		return
+	}
+	if _, err := s.Quarantine(ctx, want, "it differs from its lock entry"); err != nil {
+		w.host.Logger.Warn("a slot of the store cannot be moved to quarantine", "error", err)
+	}
+}
+
+// madeEvidence compares a tree with the one that this machine made of the closure before.
+func madeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
+	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
+	return evidence.Compare(c, o)
 }
 
 func schemeOrder(e evidence.Evidence) int {
@@ -112,6 +152,7 @@ type installation struct {
 	closure  *project.Closure
 	where    string        // who gives the integrities of the closure
 	want     digest.Digest // the tree that the lock names for this platform, or zero
+	made     digest.Digest // the tree that this machine made of it before, or zero
 	// fetched adds evidence about the packages before anything is unpacked; may be nil.
 	fetched func(*tarballs) (evidence.Report, error)
 }
@@ -158,6 +199,9 @@ func (w *workspace) install(ctx context.Context, s *store.Store, in installation
 		claim.Want = []digest.Digest{in.want}
 	}
 	out.report = append(out.report, evidence.Compare(claim, observed))
+	if !in.made.IsZero() {
+		out.report = append(out.report, madeEvidence(claim, in.made, observed))
+	}
 	adm, err := judge(out.report)
 	if err != nil {
 		return out, err

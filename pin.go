@@ -1,11 +1,13 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -18,24 +20,44 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
+// Consent is a person's answer to what was shown.
+type Consent int
+
+// The answers.
+const (
+	No       Consent = iota
+	Standing         // given beforehand, for whatever is found: --yes
+	Given            // to exactly what was shown
+)
+
 // PinOptions say how to pin.
 type PinOptions struct {
 	Settings policy.Settings
 	// Confirm shows what would be locked and asks for consent.
-	Confirm func(*Pinned) (bool, error)
+	Confirm func(*Pinned) (Consent, error)
+	// Capture is how long one start may take to show the whole surface; 0 is a minute.
+	Capture time.Duration
 }
 
 // Pinned is what [Pin] found out about one server.
 type Pinned struct {
-	Name    string
-	Entry   project.ServerLock
-	Before  *project.ServerLock // the entry that is replaced, or nil
-	Verdict policy.Verdict      // of everything but the consent
-	Surface *surface.Surface
-	Changes []surface.Change // since Before
-	Scripts []string         // packages whose install scripts were not run
-	Written bool
+	Name     string
+	Entry    project.ServerLock
+	Before   *project.ServerLock // the entry that is replaced, or nil
+	Verdict  policy.Verdict      // of all evidence; of all but the consent when it is asked for
+	Surface  *surface.Surface
+	Changes  []surface.Change // since Before
+	Runtime  *project.Runtime // the interpreter of this machine, or nil
+	Packages []string         // packages of the closure, "npm:name@version"
+	Moved    []string         // those that Before had not, or had with other bytes
+	Scripts  []string         // packages whose install scripts were not run
+	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
+	Same     bool             // the same bytes as Before show another surface
+	Written  bool
 }
+
+// Consent is the digest that consent is bound to.
+func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Runtime) }
 
 // Pin locks the named servers of the project in dir, or all that it declares. For each
 // it resolves the exact artifacts, fetches and hashes them, compares them with all that
@@ -54,7 +76,8 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 		all   []*Pinned
 		files []durable.File
 	)
-	for _, name := range names {
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
 		declared, err := w.server(name)
 		if err != nil {
 			return all, err
@@ -134,49 +157,80 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if err := p.capture(ctx, prog, adm); err != nil {
 		return nil, err
 	}
-	s := p.out.Surface
-	entry.Surface, entry.APISurface = s.Digest(), s.APISurface()
-	entry.SurfaceItems = map[string]digest.Digest{}
-	for _, item := range s.Items() {
-		entry.SurfaceItems[item.Key()] = item.Digest
-	}
+	shown := p.out.Surface
+	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
+	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())), From: "the server's answers"}
 	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile}
 	if b := p.out.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
-		p.out.Changes = p.w.changes(name, s)
+		p.out.Changes = p.w.changes(name, shown)
+		p.out.Same = sameArtifacts(*b, *entry) && !sameDigest(b.Surface, entry.Surface)
 	}
-	p.report = append(p.report, evidence.Compare(claim, evidence.Observed{
-		Digests: []digest.Digest{s.Digest()}, Size: int64(len(s.Canonical())), From: "the server's answers",
-	}))
+	p.report = append(p.report, evidence.Compare(claim, observed))
+	p.out.Runtime = prog.runtime
 	if _, err := p.judge(nil); err != nil {
 		return nil, err
 	}
 	entry.ApprovedAt = p.w.host.Now().UTC()
-	consent := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
-	if ok, err := p.o.Confirm(&p.out); err != nil {
-		return nil, err
-	} else if ok {
-		consent.Want, consent.Where = []digest.Digest{s.Digest()}, "the person at this machine"
-	}
-	adm, err = p.judge(evidence.Report{evidence.Compare(consent, evidence.Observed{
-		Digests: []digest.Digest{s.Digest()}, From: "the surface to approve",
-	})})
+	answer, err := p.o.Confirm(&p.out)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.w.lock.Add(adm, name, *entry); err != nil {
+	more := evidence.Report{consentEvidence(name, answer, p.out.Consent())}
+	if p.out.Same {
+		// The bytes are those that were approved, and yet the model would be shown something
+		// else: nobody gave consent to that beforehand.
+		claim.Authority = evidence.Machine
+		alarm := evidence.Compare(claim, observed)
+		alarm.Reason = "the same bytes show another surface"
+		if answer == Given {
+			alarm = evidence.Waive(claim, observed, "the same bytes show another surface, which was accepted")
+		}
+		more = append(more, alarm)
+	}
+	if adm, err = p.judge(more); err != nil {
 		return nil, err
 	}
+	if err := p.w.lock.Add(adm, name, *entry, shown); err != nil {
+		return nil, err
+	}
+	var trees map[string]digest.Digest
+	if entry.Closure != nil {
+		key := platform(prog.runtime)
+		trees = map[string]digest.Digest{key: entry.Closure.Trees[key]}
+	}
 	p.w.approvals.Servers[name] = project.Approval{
-		Entry: entry.Approvable(), Path: p.path, Runtime: prog.runtime, At: entry.ApprovedAt,
+		Entry: entry.Approvable(), Path: p.path, Runtime: prog.runtime, Trees: trees, At: entry.ApprovedAt,
 	}
 	files = append(files,
-		durable.File{Path: p.w.surfacePath(name), Data: s.Indented(), Perm: 0o644},
+		durable.File{Path: p.w.surfacePath(name), Data: shown.Indented(), Perm: 0o644},
 		durable.File{Path: p.w.driftPath(name), Remove: true})
 	if p.closure == nil {
 		return append(files, durable.File{Path: p.w.closurePath(name), Remove: true}), nil
 	}
 	return append(files, durable.File{Path: p.w.closurePath(name), Data: p.closure, Perm: 0o644}), nil
+}
+
+// consentEvidence is evidence of a person's answer. It is bound to the digest of what
+// was shown.
+func consentEvidence(name string, answer Consent, shown digest.Digest) evidence.Evidence {
+	c := evidence.Claim{Subject: name, Scheme: evidence.Approval, Authority: evidence.Machine}
+	switch answer {
+	case Standing:
+		c.Want, c.Where = []digest.Digest{shown}, "--yes"
+	case Given:
+		c.Want, c.Where = []digest.Digest{shown}, "the person at this machine"
+	}
+	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{shown}, From: "what is to be approved"})
+}
+
+// sameArtifacts reports whether two entries run the same bytes.
+func sameArtifacts(a, b project.ServerLock) bool {
+	same := func(x, y digest.Digest) bool { return sameDigest(x, y) }
+	if !maps.EqualFunc(a.Artifacts, b.Artifacts, same) || (a.Closure == nil) != (b.Closure == nil) {
+		return false
+	}
+	return a.Closure == nil || sameDigest(a.Closure.Lock, b.Closure.Lock)
 }
 
 // prepare makes the server startable from verified bytes.
@@ -193,7 +247,12 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		}
 		p.out.Entry.Record = &r.lock
 		p.report = append(p.report, r.report...)
-		return p.prepareNPM(ctx, r, ref.Name(), ref.Version(), "", append(args, s.Arguments...), union(s.Variables, variables))
+		for _, v := range variables {
+			if !slices.Contains(s.Variables, v) {
+				p.out.Wanted = append(p.out.Wanted, v) // which of the user's secrets it gets is the user's choice
+			}
+		}
+		return p.prepareNPM(ctx, r, ref.Name(), ref.Version(), "", append(args, s.Arguments...), s.Variables)
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
 	if t.Launcher != "npx" || t.Opaque != "" {
@@ -215,16 +274,6 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	return p.prepareNPM(ctx, nil, t.Name, t.Spec, t.Bin, t.Args, s.Variables)
 }
 
-func union(a, b []string) []string {
-	out := slices.Clone(a)
-	for _, x := range b {
-		if !slices.Contains(out, x) {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 // prepareNPM resolves, fetches and installs a package. r is the record that names it,
 // or nil: then the registry is asked for one.
 func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin string, args, variables []string) (*program, error) {
@@ -235,11 +284,7 @@ func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin str
 	entry := &p.out.Entry
 	entry.Source = "npm"
 	entry.Arguments, entry.Variables = nonNil(args), nonNil(variables)
-	for _, c := range closure.Packages {
-		if c.Scripts && !c.Ref.IsZero() {
-			p.out.Scripts = append(p.out.Scripts, c.Ref.String())
-		}
-	}
+	p.packages(closure)
 	prog, err := p.w.nodeProgram(ctx, p.declared.Name, p.path, nil)
 	if err != nil {
 		return prog, err
@@ -290,10 +335,39 @@ func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin str
 	}
 	trees[in.platform] = done.slot.Digest
 	entry.Closure = &project.ClosureLock{Engine: "npm", Lock: digest.FromBytes(p.closure), Trees: trees}
-	prog.onSlot(done.slot, entry.Entry, entry.Arguments, entry.Variables)
+	if err := prog.onSlot(done.slot, entry.Entry, p.w.host.Getenv("HOME"), entry.Arguments, entry.Variables); err != nil {
+		return prog, err
+	}
 	prog.own = closure.Root.String()
 	prog.artifacts = map[string]digest.Digest{prog.own: tarball.SHA256()}
 	return prog, nil
+}
+
+// packages notes what the closure consists of, and what moved since the last pin.
+func (p *pinning) packages(c *project.Closure) {
+	before := map[string]digest.Digest{}
+	if data, err := p.w.stored(p.w.closurePath(p.declared.Name), project.MaxClosure); err == nil && data != nil {
+		if old, err := project.ParseClosure(data); err == nil {
+			for _, x := range old.Packages {
+				if !x.Ref.IsZero() && len(x.Integrity) > 0 {
+					before[x.Ref.String()] = x.Integrity[0]
+				}
+			}
+		}
+	}
+	for _, x := range c.Packages {
+		if x.Ref.IsZero() || slices.Contains(p.out.Packages, x.Ref.String()) {
+			continue
+		}
+		ref := x.Ref.String()
+		p.out.Packages = append(p.out.Packages, ref)
+		if x.Scripts {
+			p.out.Scripts = append(p.out.Scripts, ref)
+		}
+		if len(before) > 0 && (len(x.Integrity) == 0 || !sameDigest(before[ref], x.Integrity[0])) {
+			p.out.Moved = append(p.out.Moved, ref)
+		}
+	}
 }
 
 func nonNil(s []string) []string {
@@ -330,11 +404,7 @@ func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
 
 func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
 	data, err := c.Encode()
-	if err != nil {
-		return false
-	}
-	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{locked}}, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}})
-	return e.Outcome == evidence.Match
+	return err == nil && sameDigest(locked, digest.FromBytes(data))
 }
 
 // capture starts the server twice, as a client without capabilities and as one with
@@ -342,11 +412,13 @@ func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
 func (p *pinning) capture(ctx context.Context, prog *program, adm policy.Admitted) error {
 	var seen *surface.Surface
 	for _, capabilities := range []string{`{}`, allCapabilities} {
-		process, err := prog.start(ctx, p.w.host, adm, nil)
+		process, err := prog.start(ctx, p.w.host, adm, p.w.dir, nil)
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), p.declared.Name, "", err)
 		}
-		listing, _, err := guard.Capture(ctx, process, []byte(capabilities), captureVersion, p.declared.Excluded())
+		within, cancel := context.WithTimeoutCause(ctx, cmp.Or(p.o.Capture, time.Minute), errors.New("it took too long"))
+		listing, _, err := guard.Capture(within, process, []byte(capabilities), captureVersion, p.declared.Excluded())
+		cancel()
 		process.Kill()
 		if err != nil {
 			return &evidence.Error{
@@ -388,7 +460,7 @@ func (w *workspace) changes(name string, s *surface.Surface) []surface.Change {
 }
 
 func (w *workspace) lockedSurface(name string) *surface.Surface {
-	data, err := readFile(w.surfacePath(name), maxSurface)
+	data, err := w.stored(w.surfacePath(name), maxSurface)
 	if err != nil || data == nil {
 		return nil
 	}

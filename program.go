@@ -90,18 +90,22 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 			p.close()
 		}
 	}()
-	if target.Opaque != "" {
+	switch {
+	case target.Opaque != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
+	case target.Package != "":
+		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Package))
 	}
 	found, err := w.find(s.Command, path)
 	if err != nil {
 		return p, err
 	}
-	if p.exe, err = guard.OpenImage(found); err != nil {
+	if p.exe, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
-	inside, key := w.key(found, s.Command)
+	key := w.key(found, s.Command)
 	if name, _, script := p.exe.Interpreter(); script {
 		if target.File != "" {
 			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command'",
@@ -111,28 +115,32 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 			return p, err
 		}
 	}
-	switch {
-	case target.File == "":
+	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
+	if target.File == "" {
 		p.own = key
 		p.artifact(key, p.exe.Observed(), locked)
-	default:
-		if inside {
-			p.artifact(key, p.exe.Observed(), locked)
-		} else {
-			p.useRuntime(p.exe, "", approved)
-		}
-		file := target.File
-		if !filepath.IsAbs(file) {
-			file = w.path(file)
-		}
-		o, err := hashFile(file)
-		if err != nil {
-			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
-		}
-		_, p.own = w.key(file, target.File)
-		p.artifact(p.own, o, locked)
+		return p, w.verifyBlock(p, s, seen)
 	}
-	return p, w.verifyBlock(p, s, found)
+	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
+	// puts first in PATH would be taken for one of the project's own.
+	p.useRuntime(p.exe, "", approved)
+	file := target.File
+	if !filepath.IsAbs(file) {
+		file = w.path(filepath.FromSlash(file))
+	}
+	if file, err = filepath.EvalSymlinks(file); err != nil {
+		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	o, err := hashFile(file, s.Verify.Algorithms()...)
+	if err != nil {
+		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+	}
+	seen[file] = o
+	// What is hashed is what is named, wherever the interpreter would have looked.
+	p.args[1+slices.Index(s.Arguments, target.File)] = file
+	p.own = w.key(file, target.File)
+	p.artifact(p.own, o, locked)
+	return p, w.verifyBlock(p, s, seen)
 }
 
 func (p *program) openInterpreter(w *workspace, name string, approved *project.Runtime) error {
@@ -149,13 +157,13 @@ func (p *program) openInterpreter(w *workspace, name string, approved *project.R
 
 // key names a file in the lock: a file: Ref if it lies in the project, else the name
 // under which it was declared, as its place differs between machines.
-func (w *workspace) key(file, declared string) (inside bool, key string) {
+func (w *workspace) key(file, declared string) string {
 	if rel, err := filepath.Rel(w.dir, file); err == nil && filepath.IsLocal(rel) {
 		if ref, err := artifact.NewFile(filepath.ToSlash(rel)); err == nil {
-			return true, ref.String()
+			return ref.String()
 		}
 	}
-	return false, "command:" + declared
+	return "command:" + declared
 }
 
 // find resolves a command: with a separator relative to the project, else through path.
@@ -166,6 +174,15 @@ func (w *workspace) find(command, path string) (string, error) {
 		}
 		return w.path(filepath.FromSlash(command)), nil
 	}
+	found, err := findIn(path, command)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", command), "", err)
+	}
+	return found, nil
+}
+
+// findIn looks for a command in the directories of path.
+func findIn(path, command string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue // a relative entry would make what runs depend on where it is run
@@ -175,13 +192,16 @@ func (w *workspace) find(command, path string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", command), "", errors.New("not found in PATH"))
+	return "", errors.New("not found in PATH")
 }
 
-// verifyBlock adds the evidence of a verify block. found is the executable.
-func (w *workspace) verifyBlock(p *program, s project.Server, found string) error {
-	where := fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)
-	claim := evidence.Claim{Subject: found, Scheme: evidence.File, Authority: evidence.Verify, Where: where}
+// verifyBlock adds the evidence of a verify block. seen are the files that were hashed
+// as they were opened to run, by path: they are judged by that reading and no other.
+func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]evidence.Observed) error {
+	claim := evidence.Claim{
+		Subject: p.exe.Path(), Scheme: evidence.File, Authority: evidence.Verify,
+		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line),
+	}
 	switch {
 	case s.Verify == nil:
 		return nil
@@ -190,18 +210,24 @@ func (w *workspace) verifyBlock(p *program, s project.Server, found string) erro
 		return nil
 	}
 	for _, c := range s.Verify.Claims {
-		file := found
+		file := p.exe.Path()
 		if c.Path != "" {
 			file = c.Path
 			if !filepath.IsAbs(file) {
 				file = w.path(filepath.FromSlash(file))
 			}
+			if real, err := filepath.EvalSymlinks(file); err == nil {
+				file = real
+			}
 		}
 		claim.Subject, claim.Want = file, []digest.Digest{c.Want}
-		o, err := hashFile(file, c.Want.Algorithm())
-		if err != nil {
-			p.report = append(p.report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
-			continue
+		o, ok := seen[file]
+		if !ok {
+			var err error
+			if o, err = hashFile(file, c.Want.Algorithm()); err != nil {
+				p.report = append(p.report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
+				continue
+			}
 		}
 		p.report = append(p.report, evidence.Compare(claim, o))
 	}
@@ -249,7 +275,7 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 	env := []string{"PATH=" + p.path}
 	for _, name := range append(passed(), p.variables...) {
 		if changesLoading(name) || strings.EqualFold(name, "PATH") {
-			return nil, evidence.Errorf(evidence.Refused, p.server, "remove it from 'variables'",
+			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
 				fmt.Errorf("the variable %s changes what code is loaded", name))
 		}
 		if slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
@@ -259,13 +285,14 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 	return env, nil
 }
 
-// start runs the program, if adm permits all of it.
-func (p *program) start(ctx context.Context, h *Host, adm policy.Admitted, more []string) (*guard.Process, error) {
+// start runs the program in dir, the project's, if adm permits all of it: a server must
+// not find other files because its client was started elsewhere.
+func (p *program) start(ctx context.Context, h *Host, adm policy.Admitted, dir string, more []string) (*guard.Process, error) {
 	env, err := p.environment(h.Getenv, h.Environ)
 	if err != nil {
 		return nil, err
 	}
 	return guard.Exec(ctx, adm, p.subjects, guard.Command{
-		Name: p.server, Exe: p.exe, Interpreter: p.interp, Args: append(slices.Clone(p.args), more...), Env: env,
+		Name: p.server, Exe: p.exe, Interpreter: p.interp, Args: append(slices.Clone(p.args), more...), Env: env, Dir: dir,
 	})
 }

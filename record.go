@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -60,24 +61,25 @@ func (w *workspace) recordOf(ctx context.Context, ref artifact.Ref, mcpName stri
 	if client == nil || mcpName == "" {
 		return nil, nil
 	}
-	versions, err := client.Versions(ctx, mcpName)
+	var found *record
+	err := client.EachVersion(ctx, mcpName, func(envelope registry.Envelope) (more bool, err error) {
+		r, err := w.record(envelope)
+		if err != nil {
+			return true, nil // a record that cannot be read vouches for nothing
+		}
+		if r.doc.Covers(ref) {
+			found = r
+		}
+		return found == nil, nil
+	})
 	var problem *registry.Problem
-	if errors.As(err, &problem) && problem.Status == 404 {
+	if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, mcpName, "", err)
 	}
-	for _, envelope := range versions {
-		r, err := w.record(envelope)
-		if err != nil {
-			return nil, err
-		}
-		if r.doc.Covers(ref) {
-			return r, nil
-		}
-	}
-	return nil, nil
+	return found, nil
 }
 
 func (w *workspace) record(envelope registry.Envelope) (*record, error) {
@@ -99,13 +101,22 @@ func (w *workspace) record(envelope registry.Envelope) (*record, error) {
 	if i := envelope.Meta.Integrity; i != nil && !i.Document.IsZero() {
 		claim.Want = []digest.Digest{i.Document}
 	}
-	return &record{
+	r := &record{
 		doc:  doc,
 		lock: project.RecordLock{Registry: base.Host, Name: doc.Name, Version: doc.Version, Document: d},
 		report: evidence.Report{evidence.Compare(claim, evidence.Observed{
 			Digests: []digest.Digest{d}, Size: int64(len(canonical)), From: "the record's document",
 		})},
-	}, nil
+	}
+	if o := envelope.Meta.Official; o != nil {
+		active := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
+		e := evidence.Fact(active, string(o.Status))
+		if o.Status == registry.Deprecated {
+			e = evidence.Waive(active, evidence.Observed{Text: string(o.Status)}, o.StatusMessage)
+		}
+		r.report = append(r.report, e)
+	}
+	return r, nil
 }
 
 // about is the evidence of what the record claims of ref; r may be nil.

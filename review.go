@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -16,25 +15,31 @@ import (
 
 // Reviewed is what there is to approve about a server.
 type Reviewed struct {
-	Name    string
-	Entry   project.ServerLock
-	Surface *surface.Surface // what would be approved
-	Changes []surface.Change // since the locked surface; empty if only this machine's approval is missing
-	Note    *project.DriftNote
-	Verdict policy.Verdict
-	Clean   bool // nothing to approve
+	Name     string
+	Entry    project.ServerLock // as it would be approved
+	Surface  *surface.Surface   // what would be approved
+	Changes  []surface.Change   // since the locked surface
+	Note     *project.DriftNote // drift that is reviewed; nil if the entry itself is
+	Runtime  *project.Runtime   // the interpreter that would be approved
+	Approved *project.Runtime   // another one that was approved before, or nil
+	Verdict  policy.Verdict
+	Clean    bool // nothing to approve
 }
 
-// ReviewOptions say how consent is given: by the digest of the surface that was shown
-// before, or by asking.
+// Consent is the digest that an approval is bound to: all that was shown.
+func (r *Reviewed) Consent() digest.Digest { return project.Consent(r.Entry, r.Runtime) }
+
+// ReviewOptions say how consent is given: by the digest of what was shown before, or by
+// asking. With Dismiss drift is forgotten and nothing is approved.
 type ReviewOptions struct {
 	Approve digest.Digest
-	Confirm func(*Reviewed) (bool, error)
+	Dismiss bool
+	Confirm func(*Reviewed) (Consent, error)
 }
 
-// Review shows what a guard saw that was not approved, or, on a machine that has not
-// approved a locked server, all that its entry holds. Approval is bound to the digest of
-// the surface that was shown.
+// Review approves a locked server on a machine that has not approved all of it yet: its
+// entry, and the interpreter that would start it. Once that is approved, it shows what a
+// guard saw that was not. Approval is bound to exactly what was shown.
 func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*Reviewed, error) {
 	w, done, err := openWorkspace(ctx, h, dir, true)
 	if err != nil {
@@ -49,64 +54,64 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if !ok {
 		return nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first", errors.New("is not locked"))
 	}
-	out := &Reviewed{Name: name, Entry: entry, Surface: w.lockedSurface(name)}
-	stored, err := w.storedEvidence(name, entry)
+	out := &Reviewed{Name: name, Entry: entry}
+	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err
 	}
-	before := append(evidence.Report{w.launchEvidence(declared, &entry)}, stored...)
+	before := append(evidence.Report{w.launchEvidence(declared, &entry)}, stored.report...)
 	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
 		out.Verdict = v
 		return out, v.Err()
 	}
-	if out.Note, err = w.drift(name); err != nil {
-		return nil, err
-	}
-	if err := w.drifted(out); err != nil {
-		return out, err
-	}
+	out.Surface = stored.surface
 	approval, approved := w.approvals.Servers[name]
 	if !approved {
 		approval.Path = h.Getenv("PATH")
 	}
-	runtime, same, err := w.runtime(ctx, declared, &entry, approval)
-	if err != nil {
+	var same bool
+	if out.Runtime, same, err = w.runtime(ctx, declared, &entry, approval); err != nil {
 		return out, err
 	}
-	if out.Note == nil && same && w.approvalEvidence(name, entry, false).Outcome == evidence.Match {
-		out.Clean = true
-		return out, nil
+	if !same {
+		out.Approved = approval.Runtime
 	}
-	approval.Runtime = runtime
-	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Approval, Authority: evidence.Machine, Where: "--approve"}
+	if same && w.approvalEvidence(name, entry, false).Outcome == evidence.Match {
+		if out.Note, err = w.drift(name, entry); err != nil {
+			return nil, err
+		}
+		if out.Note == nil {
+			out.Clean = true
+			return out, nil
+		}
+		if o.Dismiss {
+			return out, w.replace(ctx, []durable.File{{Path: w.driftPath(name), Remove: true}})
+		}
+		if err := w.drifted(out); err != nil {
+			return out, err
+		}
+	}
+	claim := consentEvidence(name, No, out.Consent())
 	if !o.Approve.IsZero() {
-		claim.Want = []digest.Digest{o.Approve}
-	} else if yes, err := o.Confirm(out); err != nil {
+		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
+		claim = evidence.Compare(claim.Claim, claim.Observed)
+	} else if answer, err := o.Confirm(out); err != nil {
 		return out, err
-	} else if yes {
-		claim.Where = "the person at this machine"
-		claim.Want = []digest.Digest{out.Surface.Digest()}
+	} else {
+		claim = consentEvidence(name, answer, out.Consent())
 	}
-	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{evidence.Compare(claim, evidence.Observed{
-		Digests: []digest.Digest{out.Surface.Digest()}, From: "the surface to approve",
-	})})
+	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim, evidence.Compare(
+		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
+		evidence.Observed{Digests: []digest.Digest{out.Surface.Digest()}, From: "the surface to approve"})})
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
 	}
+	approval.Runtime = out.Runtime
 	return out, w.approve(ctx, out, approval)
 }
 
-// drifted reads the surface of a drift note. A note about another locked surface is
-// out of date and forgotten.
+// drifted reads the surface of a drift note into out, as it would be approved.
 func (w *workspace) drifted(out *Reviewed) error {
-	if out.Note == nil {
-		return nil
-	}
-	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{out.Entry.Surface}}, evidence.Observed{Digests: []digest.Digest{out.Note.Locked}})
-	if e.Outcome != evidence.Match {
-		out.Note = nil
-		return os.Remove(w.driftPath(out.Name))
-	}
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name, "it cannot be approved; the items are withheld as long as the server shows them",
 			fmt.Errorf("%d items drifted, and what the server showed has no canonical form", len(out.Note.Items)))
@@ -120,6 +125,7 @@ func (w *workspace) drifted(out *Reviewed) error {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
 	out.Changes = w.changes(out.Name, out.Surface)
+	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(), out.Surface.ItemDigests()
 	return nil
 }
 
@@ -144,21 +150,15 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 	if a.Runtime == nil {
 		return p.runtime, false, nil
 	}
-	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{a.Runtime.Digest}}, evidence.Observed{Digests: []digest.Digest{p.runtime.Digest}})
-	return p.runtime, e.Outcome == evidence.Match && a.Runtime.Path == p.runtime.Path, nil
+	return p.runtime, sameDigest(a.Runtime.Digest, p.runtime.Digest) && a.Runtime.Path == p.runtime.Path, nil
 }
 
 func (w *workspace) approve(ctx context.Context, r *Reviewed, approval project.Approval) error {
 	entry := r.Entry
 	var files []durable.File
 	if r.Note != nil {
-		entry.Surface, entry.APISurface = r.Surface.Digest(), r.Surface.APISurface()
-		entry.SurfaceItems = map[string]digest.Digest{}
-		for _, item := range r.Surface.Items() {
-			entry.SurfaceItems[item.Key()] = item.Digest
-		}
 		entry.ApprovedAt = w.host.Now().UTC()
-		if err := w.lock.Add(r.Verdict.Admitted(), r.Name, entry); err != nil {
+		if err := w.lock.Add(r.Verdict.Admitted(), r.Name, entry, r.Surface); err != nil {
 			return err
 		}
 		lock, err := w.lock.Encode()
@@ -175,8 +175,9 @@ func (w *workspace) approve(ctx context.Context, r *Reviewed, approval project.A
 	if err != nil {
 		return err
 	}
-	files = append(files,
-		durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600},
-		durable.File{Path: w.driftPath(r.Name), Remove: true})
+	files = append(files, durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600})
+	if r.Note != nil {
+		files = append(files, durable.File{Path: w.driftPath(r.Name), Remove: true})
+	}
 	return w.replace(ctx, files)
 }

@@ -183,7 +183,7 @@ func ownership(ctx context.Context, client *fetch.Client, name string, ref artif
 		claim.Where = "the hosts that bundles may come from"
 		host := bundleHost(ref)
 		claim.Text = host
-		if slices.Contains(append(bundleHosts, hostOf(model.RegistryURLGitHub), hostOf(model.RegistryURLGitLab)), host) {
+		if host == hostOf(model.RegistryURLGitHub) || host == hostOf(model.RegistryURLGitLab) || slices.Contains(bundleHosts, host) {
 			return evidence.Fact(claim, host), nil
 		}
 		return evidence.Fact(claim, ""), nil

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -57,19 +58,19 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	}
 	done = func() { w.release() }
 	if err := os.MkdirAll(w.state, 0o700); err != nil {
-		if write || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		if write || !unwritable(err) {
 			return nil, nil, err
 		}
 		return w, done, w.read() // nobody on this machine can write here either
 	}
 	if write {
-		unlock, err := durable.Lock(ctx, filepath.Join(w.state, "writer"), "another change of "+w.dir)
+		unlock, err := w.wait(ctx, "writer", "another change of "+w.dir)
 		if err != nil {
 			return nil, nil, err
 		}
 		done = func() { w.release(); unlock() }
 	}
-	if err := w.hold(ctx); err != nil {
+	if err := w.hold(ctx); err != nil && (write || !unwritable(err)) {
 		done()
 		return nil, nil, err
 	}
@@ -80,20 +81,35 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	if write {
 		w.release()
 	}
-	for _, warning := range w.config.Warnings {
-		h.Logger.Warn(warning)
-	}
 	return w, done, nil
+}
+
+func unwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// wait takes a lock of the project, and says so if somebody else holds it.
+func (w *workspace) wait(ctx context.Context, name, what string) (unlock func(), err error) {
+	path := filepath.Join(w.state, name)
+	unlock, err = durable.TryLock(path, what)
+	if !errors.Is(err, durable.ErrLocked) {
+		return unlock, err
+	}
+	w.host.Logger.Warn("waiting for " + what + " by another process")
+	return durable.Lock(ctx, path, what)
 }
 
 // hold keeps the project's files as they are until w.release.
 func (w *workspace) hold(ctx context.Context) error {
-	unlock, err := durable.Lock(ctx, filepath.Join(w.state, "files"), "the files of "+w.dir)
+	unlock, err := w.wait(ctx, "files", "a replacement of the files of "+w.dir)
 	if err != nil {
 		return err
 	}
 	w.release = sync.OnceFunc(unlock)
-	_, err = durable.Recover(w.journal())
+	finished, err := durable.Recover(w.journal())
+	if finished {
+		w.host.Logger.Warn("finished an interrupted change of " + w.dir)
+	}
 	return err
 }
 
@@ -104,6 +120,9 @@ func (w *workspace) replace(ctx context.Context, files []durable.File) error {
 	}
 	defer w.release()
 	for _, f := range files {
+		if err := w.plain(filepath.Dir(f.Path)); err != nil {
+			return err
+		}
 		if f.Remove {
 			continue
 		}
@@ -112,6 +131,30 @@ func (w *workspace) replace(ctx context.Context, files []durable.File) error {
 		}
 	}
 	return durable.Replace(w.journal(), files)
+}
+
+// plain refuses a directory of the project that is a link: a checkout must not choose
+// which files elsewhere are read, replaced or removed.
+func (w *workspace) plain(dir string) error {
+	if dir != w.path(project.SurfacesDir) && dir != w.path(project.ClosuresDir) {
+		return nil
+	}
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+		return nil
+	}
+	return evidence.Errorf(evidence.Refused, dir, "", errors.Join(err, errors.New("is not a plain directory")))
+}
+
+// stored reads a file of a directory of the project; a missing one gives nil.
+func (w *workspace) stored(path string, limit int64) ([]byte, error) {
+	if err := w.plain(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, evidence.Errorf(evidence.Refused, path, "", errors.New("is not a regular file"))
+	}
+	return readFile(path, limit)
 }
 
 func (w *workspace) path(names ...string) string {
@@ -171,8 +214,9 @@ func (w *workspace) server(name string) (project.Server, error) {
 	return s, nil
 }
 
-// drift is what a guard noted about name, or nil.
-func (w *workspace) drift(name string) (*project.DriftNote, error) {
+// drift is what a guard noted about the entry of name, or nil. A note about another
+// surface than the locked one is out of date.
+func (w *workspace) drift(name string, entry project.ServerLock) (*project.DriftNote, error) {
 	data, err := readFile(w.driftPath(name), project.MaxDrift)
 	if data == nil || err != nil {
 		return nil, err
@@ -181,5 +225,15 @@ func (w *workspace) drift(name string) (*project.DriftNote, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, w.driftPath(name), "remove the file; the next run notes drift again", err)
 	}
+	if !sameDigest(n.Locked, entry.Surface) {
+		return nil, nil
+	}
 	return n, nil
+}
+
+// sameDigest compares two digests of our own making.
+func sameDigest(a, b digest.Digest) bool {
+	return evidence.Compare(
+		evidence.Claim{Want: []digest.Digest{a}},
+		evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
 }

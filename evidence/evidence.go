@@ -40,6 +40,7 @@ const (
 	Ownership  Scheme = "ownership"   // a package names the server that may publish it
 	Pin        Scheme = "pin"         // an exact version or digest, as opposed to a range
 	Approval   Scheme = "approval"    // a person on this machine accepted it
+	Status     Scheme = "status"      // a record is active, deprecated or deleted
 )
 
 // Authority is who makes a claim.

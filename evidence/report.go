@@ -31,17 +31,6 @@ func (r Report) Count(o Outcome) int {
 	return n
 }
 
-// With returns the pieces with outcome o.
-func (r Report) With(o Outcome) Report {
-	var out Report
-	for _, e := range r {
-		if e.Outcome == o {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
 // WriteText writes one line for each piece and, for what did not match, the lines
 // of [Evidence.Detail]. Text from outside is escaped.
 func (r Report) WriteText(w io.Writer) error {

@@ -42,10 +42,15 @@ func Parse(command string, args []string) Target {
 			return npx(args[1:])
 		}
 		return Target{Launcher: name, Args: args, Opaque: "npm runs what package.json says"}
-	case "node", "nodejs", "python", "python3", "ruby", "perl", "bash", "sh", "java", "bun", "deno":
-		return interpreter(name, args)
-	case "uvx", "uv", "bunx", "pnpm", "pnpx", "yarn", "pipx", "docker", "podman", "go", "dnx", "dotnet", "cargo", "cmd", "just":
+	case "uvx", "uv", "bunx", "pnpm", "pnpx", "yarn", "pipx", "docker", "podman", "go", "dnx", "dotnet", "cargo", "just":
 		return Target{Launcher: name, Args: args, Opaque: "servers started by " + name + " cannot be pinned yet"}
+	default:
+		if i, ok := interpreterOf(name); ok {
+			return i.parse(name, args)
+		}
+		if slices.Contains(wrappers, name) {
+			return Target{Launcher: name, Args: args, Opaque: name + " starts another program, which no hash of " + name + " covers"}
+		}
 	}
 	return Target{Args: args}
 }
@@ -131,44 +136,4 @@ func splitNPM(s string) (name, spec string) {
 		return s[:i], s[i+1:]
 	}
 	return s, ""
-}
-
-// interpreter finds the file among an interpreter's arguments: the first word that is
-// no option, or what follows -jar. Options that take a value or run code given on the
-// command line end the search.
-func interpreter(name string, args []string) Target {
-	t := Target{Launcher: name, Args: args}
-	rest := args
-	if name == "deno" || name == "bun" {
-		if len(rest) == 0 || rest[0] != "run" {
-			if name == "deno" || len(rest) > 0 && (rest[0] == "x" || rest[0] == "exec") {
-				t.Opaque = name + " without 'run'"
-				return t
-			}
-		} else {
-			rest = rest[1:]
-		}
-	}
-	for i, arg := range rest {
-		switch {
-		case name == "java" && arg == "-jar" && i+1 < len(rest):
-			t.File = rest[i+1]
-			return t
-		case slices.Contains([]string{"-c", "-e", "-m", "-p", "--eval", "--print", "-cp", "-classpath", "-r", "--require", "--import", "-x"}, arg):
-			t.Opaque = name + " " + arg + " runs code that no file of the command line names"
-			return t
-		case strings.HasPrefix(arg, "-"):
-			continue
-		case name == "java":
-			t.Opaque = "java without -jar"
-			return t
-		case strings.Contains(arg, ":") && name == "deno":
-			t.Opaque = "deno run " + arg + " cannot be pinned yet"
-			return t
-		}
-		t.File = arg
-		return t
-	}
-	t.Opaque = name + " without a file"
-	return t
 }

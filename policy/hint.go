@@ -26,12 +26,14 @@ func hint(flow Flow, f Finding) string {
 		return "run 'hallmark pin' for this server first"
 	case e.Scheme == evidence.Launch:
 		return "hallmark.toml was changed after the server was pinned; review the change and run 'hallmark pin' again"
-	case e.Scheme == evidence.Approval && flow == Pin && e.Where == "--approve":
-		return "answer 'yes' at the prompt, or give --approve " + e.Observed.SHA256().String()
 	case e.Scheme == evidence.File && e.Authority == evidence.Machine:
 		return "if you updated it, run 'hallmark review' for this server; else find out who did"
 	case e.Scheme == evidence.Approval && flow == Pin:
-		return "answer 'yes' at the prompt, or give --yes"
+		return "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
+	case e.Scheme == evidence.Surface && e.Authority == evidence.Machine:
+		return "review the changes; --approve with the digest that is shown as consent accepts them"
+	case e.Scheme == evidence.Status:
+		return "its publisher took it back; pin another version"
 	case e.Scheme == evidence.Approval:
 		return "run 'hallmark review' for this server, or give --trust-lock where the checkout itself is trusted"
 	case e.Scheme == evidence.Tree && e.Outcome == evidence.Mismatch:

@@ -10,53 +10,61 @@
 // What each outcome of the evidence does: "-" allows, "warn" allows and says so, any
 // other word refuses with that class.
 //
-//	flow      scheme     authority  match  mismatch   absent     waived  unverifiable
-//	generate  file       registry   -      integrity  -          policy  operation
-//	verify    file       publisher  -      integrity  warn       -       operation
-//	verify    file       registry   -      integrity  -          policy  operation
-//	send      file       publisher  -      integrity  -          warn    operation
-//	send      file       registry   -      integrity  -          policy  operation
-//	accept    file       publisher  -      integrity  -          policy  integrity
-//	accept    file       registry   -      integrity  -          policy  operation
-//	accept    ownership  registry   -      policy     policy     -       operation
-//	accept    document   publisher  -      integrity  -          policy  operation
-//	pin       pin        caller     -      policy     warn       policy  policy
-//	pin       file       record     -      integrity  warn       policy  operation
-//	pin       document   record     -      integrity  -          policy  operation
-//	pin       file       registry   -      integrity  -          policy  operation
-//	pin       file       lock       -      integrity  -          policy  operation
-//	pin       file       verify     -      integrity  -          -       operation
-//	pin       tree       lock       -      integrity  -          policy  operation
-//	pin       surface    lock       -      warn       -          policy  operation
-//	pin       approval   machine    -      policy     policy     policy  policy
-//	pin       file       machine    -      warn       -          policy  operation
-//	launch    launch     lock       -      policy     warn       policy  operation
-//	launch    file       lock       -      integrity  warn       policy  operation
-//	launch    file       registry   -      integrity  -          policy  operation
-//	launch    file       verify     -      integrity  warn       -       operation
-//	launch    tree       lock       -      integrity  warn       policy  operation
-//	launch    tree       sidecar    -      integrity  -          policy  operation
-//	launch    file       sidecar    -      integrity  integrity  policy  operation
-//	launch    document   lock       -      integrity  integrity  policy  integrity
-//	launch    approval   machine    -      policy     policy     warn    policy
-//	launch    file       machine    -      policy     warn       policy  operation
-//	session   surface    lock       -      drift      drift      policy  drift
-//	check     launch     lock       -      policy     warn       policy  operation
-//	check     file       lock       -      integrity  warn       policy  operation
-//	check     file       verify     -      integrity  -          -       operation
-//	check     tree       lock       -      integrity  warn       policy  warn
-//	check     tree       sidecar    -      integrity  -          policy  operation
-//	check     file       sidecar    -      integrity  integrity  policy  operation
-//	check     document   lock       -      integrity  integrity  policy  integrity
-//	check     surface    lock       -      drift      drift      policy  drift
-//	check     approval   machine    -      warn       warn       -       warn
-//	check     file       machine    -      policy     -          policy  operation
+//	flow      scheme     authority  match   mismatch   absent     waived  unverifiable
+//	generate  file       registry   -       integrity  -          policy  operation
+//	verify    file       publisher  -       integrity  warn       -       operation
+//	verify    file       registry   -       integrity  -          policy  operation
+//	send      file       publisher  -       integrity  -          warn    operation
+//	send      file       registry   -       integrity  -          policy  operation
+//	accept    file       publisher  -       integrity  -          policy  integrity
+//	accept    file       registry   -       integrity  -          policy  operation
+//	accept    ownership  registry   -       policy     policy     -       operation
+//	accept    document   publisher  -       integrity  -          policy  operation
+//	pin       pin        caller     -       policy     warn       policy  policy
+//	pin       file       record     -       integrity  warn       policy  operation
+//	pin       document   record     -       integrity  -          policy  operation
+//	pin       file       registry   -       integrity  -          policy  operation
+//	pin       file       lock       -       integrity  -          policy  operation
+//	pin       file       verify     -       integrity  -          -       operation
+//	pin       tree       lock       -       integrity  -          policy  operation
+//	pin       surface    lock       -       warn       -          policy  operation
+//	pin       surface    machine    -       drift      -          warn    operation
+//	pin       status     record     -       policy     -          warn    operation
+//	pin       approval   machine    -       policy     policy     policy  policy
+//	pin       file       machine    -       warn       -          policy  operation
+//	launch    launch     lock       -       policy     policy     policy  operation
+//	launch    file       lock       -       integrity  policy     policy  integrity
+//	launch    file       registry   -       integrity  -          policy  operation
+//	launch    file       verify     -       integrity  warn       -       operation
+//	launch    tree       lock       -       integrity  warn       policy  operation
+//	launch    tree       machine    -       integrity  -          policy  operation
+//	launch    tree       sidecar    -       integrity  -          policy  operation
+//	launch    file       sidecar    -       integrity  integrity  policy  operation
+//	launch    document   lock       -       integrity  integrity  policy  integrity
+//	launch    approval   machine    -       policy     policy     warn    policy
+//	launch    file       machine    -       policy     warn       policy  operation
+//	bare      launch     lock       policy  policy     warn       policy  policy
+//	bare      file       lock       policy  policy     -          policy  policy
+//	bare      file       machine    policy  policy     -          policy  policy
+//	bare      file       verify     -       integrity  warn       -       operation
+//	session   surface    lock       -       drift      drift      policy  drift
+//	check     launch     lock       -       policy     warn       policy  operation
+//	check     file       lock       -       integrity  policy     policy  integrity
+//	check     file       verify     -       integrity  -          -       operation
+//	check     tree       lock       -       integrity  warn       policy  warn
+//	check     tree       machine    -       integrity  -          policy  operation
+//	check     tree       sidecar    -       integrity  -          policy  operation
+//	check     file       sidecar    -       integrity  integrity  policy  operation
+//	check     document   lock       -       integrity  integrity  policy  integrity
+//	check     surface    lock       -       drift      drift      policy  drift
+//	check     approval   machine    -       warn       warn       -       warn
+//	check     file       machine    -       policy     -          policy  operation
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
 // makes an absent launch "policy". A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
-// counts as absent, save in a verify block.
+// counts as absent, save in a verify block, where it warns.
 package policy
 
 import (
@@ -80,7 +88,8 @@ const (
 	Send     Flow = "send"     // publish, at the author's side
 	Accept   Flow = "accept"   // publish, at the registry's side
 	Pin      Flow = "pin"      // lock a server
-	Launch   Flow = "launch"   // run a server, before it starts
+	Launch   Flow = "launch"   // run a locked server, before it starts
+	Bare     Flow = "bare"     // run a server that is not locked
 	Session  Flow = "session"  // one item of a surface, while the server runs
 	Check    Flow = "check"    // verify the lock without launching
 )
@@ -102,6 +111,7 @@ var actions = map[Flow][]Action{
 	Accept:  {Publish},
 	Pin:     {Keep, Add, Execute},
 	Launch:  {Keep, Execute},
+	Bare:    {Execute},
 	Session: {Show},
 }
 

@@ -37,7 +37,7 @@ func commentTable(t *testing.T) []row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme     authority  match  mismatch   absent     waived  unverifiable\n")
+	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme     authority  match   mismatch   absent     waived  unverifiable\n")
 	if !ok {
 		t.Fatal("the package comment has no table with these columns")
 	}
@@ -147,7 +147,7 @@ func TestEveryCell(t *testing.T) {
 				weak := Judge(r.flow, Settings{}, evidence.Report{e})
 				wanted := r.cells[2] // absent
 				if r.authority == evidence.Verify {
-					wanted = "-"
+					wanted = "warn"
 				}
 				if got := weak.Findings[0]; (decision{got.Class, got.Warning}).String() != wanted {
 					t.Errorf("%s, weak: %+v, want %s", name, got, wanted)
@@ -163,9 +163,9 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, r := range commentTable(t) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
-	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Session, Check, "other", ""}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Check, "other", ""}
 	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
-		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, "other", ""}
+		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status, "other", ""}
 	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
 	seen := 0
@@ -214,9 +214,9 @@ func TestSettings(t *testing.T) {
 		"missing hashes, unknown":    {Pin, Settings{MissingHashes: "alow"}, evidence.File, evidence.Record, evidence.Absent, "policy"},
 		"missing hashes, mismatch":   {Pin, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Mismatch, "integrity"},
 		"missing hashes, other flow": {Check, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "policy"},
-		"require lock":               {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
+		"require lock":               {Bare, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
 		"require lock, locked":       {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
-		"lock not required":          {Launch, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "warn"},
+		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "warn"},
 	} {
 		f := Judge(c.flow, c.settings, evidence.Report{made(c.scheme, c.authority, c.outcome)}).Findings[0]
 		if got := (decision{f.Class, f.Warning}).String(); got != c.want {

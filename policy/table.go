@@ -58,29 +58,39 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, allow, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, warn, allow, refused, operation},
+		{evidence.Surface, evidence.Machine, allow, drift, allow, warn, operation},
+		{evidence.Status, evidence.Record, allow, refused, allow, warn, operation},
 		{evidence.Approval, evidence.Machine, allow, refused, refused, refused, refused},
 		{evidence.File, evidence.Machine, allow, warn, allow, refused, operation},
 	},
 	Launch: {
-		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
-		{evidence.File, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, refused, refused, integrity},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Verify, allow, integrity, warn, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.Tree, evidence.Machine, allow, integrity, allow, refused, operation},
 		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
 		{evidence.Approval, evidence.Machine, allow, refused, refused, warn, refused},
 		{evidence.File, evidence.Machine, allow, refused, warn, refused, operation},
 	},
+	Bare: {
+		{evidence.Launch, evidence.Lock, refused, refused, warn, refused, refused},
+		{evidence.File, evidence.Lock, refused, refused, allow, refused, refused},
+		{evidence.File, evidence.Machine, refused, refused, allow, refused, refused},
+		{evidence.File, evidence.Verify, allow, integrity, warn, allow, operation},
+	},
 	Session: {
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
 	},
 	Check: {
 		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
-		{evidence.File, evidence.Lock, allow, integrity, warn, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, refused, refused, integrity},
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, warn},
+		{evidence.Tree, evidence.Machine, allow, integrity, allow, refused, operation},
 		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
@@ -114,6 +124,7 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 	switch outcome {
 	case evidence.Match:
 		d = r.match
+		d.warn = d.warn || e.Weak // in a verify block, the only place where it still counts
 	case evidence.Mismatch:
 		d = r.mismatch
 	case evidence.Absent:

@@ -25,8 +25,11 @@ type Approvals struct {
 type Approval struct {
 	Entry   digest.Digest `json:"entry"`             // see [ServerLock.Approvable]
 	Path    string        `json:"path"`              // PATH for the server, as it was at approval
-	Runtime *Runtime      `json:"runtime,omitempty"` // what starts a package
-	At      time.Time     `json:"at"`
+	Runtime *Runtime      `json:"runtime,omitempty"` // the interpreter, if there is one
+	// Trees are the installed trees by platform, as this machine made them from the
+	// closure: the trees of a lock follow from the closure, but a lock only says so.
+	Trees map[string]digest.Digest `json:"trees,omitempty"`
+	At    time.Time                `json:"at"`
 }
 
 // Runtime is the interpreter of a package on this machine.
@@ -81,9 +84,8 @@ func (a *Approvals) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Approvable is the digest of all that a person approves with an entry: launch,
-// artifacts, closure and surface. Installed trees are not part of it, as they follow
-// from the closure on each platform, and neither is the time.
+// Approvable is the digest of all that a person approves with an entry: everything but
+// installed trees, which each machine makes from the closure, and the time.
 func (s ServerLock) Approvable() digest.Digest {
 	shown := s
 	shown.ApprovedAt = time.Time{}
@@ -98,4 +100,15 @@ func (s ServerLock) Approvable() digest.Digest {
 		panic(err) // strings and digests only
 	}
 	return digest.FromBytes(plain)
+}
+
+// Consent is the digest that an approval is bound to: the entry and the interpreter
+// that this machine would start it with.
+func Consent(s ServerLock, r *Runtime) digest.Digest {
+	h := digest.NewHasher()
+	fmt.Fprintf(h, "hallmark-consent-v1\n%s\n", s.Approvable())
+	if r != nil {
+		fmt.Fprintf(h, "%q %s %q\n", r.Path, r.Digest, r.Version)
+	}
+	return h.Digest(digest.SHA256)
 }

@@ -94,6 +94,18 @@ type Verify struct {
 	Reason string      // of VerifyNone; may be empty
 }
 
+// Algorithms are those of the claims of v, which may be nil.
+func (v *Verify) Algorithms() []digest.Algorithm {
+	if v == nil {
+		return nil
+	}
+	var out []digest.Algorithm
+	for _, c := range v.Claims {
+		out = append(out, c.Want.Algorithm())
+	}
+	return out
+}
+
 // FileClaim is the digest that a file is said to have.
 type FileClaim struct {
 	Path string // relative to the project
@@ -187,11 +199,11 @@ func ParseConfig(data []byte) (*Config, error) {
 			if l := lines["providers.mcp."+name+".verify"]; l > 0 && errors.As(err, new(*verifyError)) {
 				line = l
 			}
-			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, name, err))
+			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, surface.Escape(name), err))
 			continue
 		}
 		for _, warning := range warnings {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, line, name, warning))
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, line, surface.Escape(name), warning))
 		}
 		s.Line = line
 		c.Servers[name] = s
@@ -213,14 +225,14 @@ func explainTOML(err error) error {
 		var all []error
 		for _, e := range strict.Errors {
 			line, column := e.Position()
-			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, strings.Join(e.Key(), ".")))
+			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, surface.Escape(strings.Join(e.Key(), "."))))
 		}
 		return errors.Join(all...)
 	}
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, column := decode.Position()
-		return fmt.Errorf("line %d, column %d: %s", line, column, strings.TrimPrefix(decode.Error(), "toml: "))
+		return fmt.Errorf("line %d, column %d: %s", line, column, surface.Escape(strings.TrimPrefix(decode.Error(), "toml: ")))
 	}
 	return err
 }
@@ -355,7 +367,7 @@ func (raw verifyTOML) verify() (*Verify, error) {
 			}
 			c, err := claim(f.Path, f.Value)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", f.Path, err)
+				return nil, fmt.Errorf("%s: %w", surface.Escape(f.Path), err)
 			}
 			v.Claims = append(v.Claims, c)
 		}

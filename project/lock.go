@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gowebpki/jcs"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -54,13 +58,22 @@ type RecordLock struct {
 	Document digest.Digest `json:"document"` // of the canonical server.json
 }
 
-// LaunchLock is how the server was declared when it was accepted.
+// LaunchLock is how the server was declared when it was accepted: all of its table,
+// so that nothing which weakens the guard changes without being accepted.
 type LaunchLock struct {
-	Command   string   `json:"command,omitempty"`
-	Server    string   `json:"server,omitempty"`
-	Arguments []string `json:"arguments"`
-	Variables []string `json:"variables"`
-	Kinds     []string `json:"surface_kinds,omitempty"`
+	Command   string      `json:"command,omitempty"`
+	Server    string      `json:"server,omitempty"`
+	Arguments []string    `json:"arguments"`
+	Variables []string    `json:"variables"`
+	Kinds     []string    `json:"surface_kinds,omitempty"`
+	OnDrift   string      `json:"on_drift"`
+	Verify    *VerifyLock `json:"verify,omitempty"`
+}
+
+// VerifyLock is a verify block as it was declared.
+type VerifyLock struct {
+	Type  VerifyType               `json:"type"`
+	Files map[string]digest.Digest `json:"files,omitempty"` // by path; "" is the command
 }
 
 // ClosureLock is the resolved dependency closure of a package.
@@ -89,7 +102,19 @@ func SurfaceSubject(server string) string { return "surface of " + server }
 
 // Launch is how s is declared.
 func (s Server) Launch() LaunchLock {
-	l := LaunchLock{Command: s.Command, Server: s.Record, Arguments: s.Arguments, Variables: s.Variables, Kinds: s.Kinds}
+	l := LaunchLock{
+		Command: s.Command, Server: s.Record, Arguments: s.Arguments, Variables: s.Variables,
+		Kinds: s.Kinds, OnDrift: s.OnDrift,
+	}
+	if s.Verify != nil {
+		l.Verify = &VerifyLock{Type: s.Verify.Type}
+		for _, c := range s.Verify.Claims {
+			if l.Verify.Files == nil {
+				l.Verify.Files = map[string]digest.Digest{}
+			}
+			l.Verify.Files[c.Path] = c.Want
+		}
+	}
 	if l.Arguments == nil {
 		l.Arguments = []string{}
 	}
@@ -120,9 +145,14 @@ func (l *Lock) Server(name string) (ServerLock, bool) {
 // Servers are the names of all entries, sorted.
 func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
 
-// Add sets the entry of a server. Each artifact, package lock, tree and surface that its
-// entry did not have before must have been admitted under its subject for [policy.Add].
-func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock) error {
+// Add sets the entry of a server, whose digests of the surface are those of shown. Each
+// artifact, package lock, tree, record and surface that its entry did not have before
+// must have been admitted under its subject for [policy.Add].
+func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
+	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
+	if err := s.check(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	old := l.servers[name]
 	permit := func(subject string, before, d digest.Digest) error {
 		if same(before, d) {
@@ -130,11 +160,17 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock) error {
 		}
 		return adm.Permits(subject, d, policy.Add)
 	}
-	if _, ok := s.Artifacts[s.Ref]; !ok {
-		return fmt.Errorf("%w: %s has no digest of its own artifact %s", policy.ErrNotAdmitted, name, s.Ref)
-	}
 	for ref, d := range s.Artifacts {
 		if err := permit(ref, old.Artifacts[ref], d); err != nil {
+			return err
+		}
+	}
+	if s.Record != nil {
+		var before digest.Digest
+		if old.Record != nil && old.Record.Subject() == s.Record.Subject() {
+			before = old.Record.Document
+		}
+		if err := permit(s.Record.Subject(), before, s.Record.Document); err != nil {
 			return err
 		}
 	}
@@ -165,14 +201,57 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock) error {
 	return nil
 }
 
+// Subject names the record in evidence: "NAME@VERSION".
+func (r RecordLock) Subject() string { return r.Name + "@" + r.Version }
+
+// check refuses an entry that Hallmark would not have written: a lock comes from a
+// checkout, and what it names is executed.
+func (s ServerLock) check() error {
+	switch {
+	case s.Artifacts[s.Ref].IsZero():
+		return fmt.Errorf("ref %+q is not among the artifacts", s.Ref)
+	case s.Surface.IsZero() || s.APISurface.IsZero():
+		return errors.New("has no surface")
+	}
+	digests := slices.Collect(maps.Values(s.Artifacts))
+	digests = append(slices.AppendSeq(digests, maps.Values(s.SurfaceItems)), s.Surface, s.APISurface)
+	switch s.Source {
+	case "command":
+		if s.Entry != "" || s.Closure != nil {
+			return errors.New("a command has neither entry nor closure")
+		}
+	case "npm":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.NPM {
+			return fmt.Errorf("ref %+q is no npm package", s.Ref)
+		}
+		if s.Closure == nil {
+			return errors.New("an npm package needs its closure")
+		}
+		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
+		if !ok || inside != path.Clean(inside) || !fs.ValidPath(inside) || strings.ContainsAny(inside, `\:`) {
+			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
+		}
+		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
+	default:
+		return fmt.Errorf("unknown source %+q", s.Source)
+	}
+	if s.Record != nil {
+		digests = append(digests, s.Record.Document)
+	}
+	for _, d := range digests {
+		if d.Algorithm() != digest.SHA256 {
+			return errors.New("holds a digest that is not sha256")
+		}
+	}
+	return nil
+}
+
 func same(a, b digest.Digest) bool {
 	return evidence.Compare(
 		evidence.Claim{Want: []digest.Digest{a}},
 		evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
 }
-
-// Remove drops the entry of a server, if there is one.
-func (l *Lock) Remove(name string) { delete(l.servers, name) }
 
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
@@ -267,6 +346,14 @@ func ParseLock(data []byte) (*Lock, error) {
 	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{self}, From: "its content"})
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return nil, v.Err()
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Servers)) {
+		if !nameRE.MatchString(name) {
+			return nil, invalid(LockFile, fmt.Errorf("%+q cannot be the name of a server", name))
+		}
+		if err := w.Servers[name].check(); err != nil {
+			return nil, invalid(LockFile, fmt.Errorf("%s: %w", name, err))
+		}
 	}
 	return &Lock{servers: w.Servers}, nil
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 const hex64 = "9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e9c1e"
@@ -97,17 +99,24 @@ func TestParseConfigErrors(t *testing.T) {
 	}
 }
 
+// shown is the surface of the sample.
+func shown(description string) *surface.Surface {
+	s, err := surface.New(surface.Listing{Tools: []json.RawMessage{[]byte(`{"name":"add","description":"` + description + `"}`)}})
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 func sample() (ServerLock, evidence.Report) {
 	d := digest.FromBytes
 	s := ServerLock{
 		Source: "npm", Ref: "npm:@acme/notes@1.4.0",
-		Launch:       Server{Command: "npx", Arguments: []string{"<&>"}}.Launch(),
-		Artifacts:    map[string]digest.Digest{"npm:@acme/notes@1.4.0": d([]byte("tarball"))},
-		Closure:      &ClosureLock{Engine: "npm", Lock: d([]byte("lock")), Trees: map[string]digest.Digest{"linux/amd64+node20": d([]byte("tree"))}},
-		Surface:      d([]byte("surface")),
-		APISurface:   d([]byte("api")),
-		SurfaceItems: map[string]digest.Digest{"tool:add": d([]byte("add"))},
-		ApprovedAt:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Launch:     Server{Command: "npx", Arguments: []string{"<&>"}}.Launch(),
+		Artifacts:  map[string]digest.Digest{"npm:@acme/notes@1.4.0": d([]byte("tarball"))},
+		Closure:    &ClosureLock{Engine: "npm", Lock: d([]byte("lock")), Trees: map[string]digest.Digest{"linux/amd64+node20": d([]byte("tree"))}},
+		Entry:      "node_modules/@acme/notes/dist/index.js",
+		ApprovedAt: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
 	seen := func(subject string, scheme evidence.Scheme, content string) evidence.Evidence {
 		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock},
@@ -117,20 +126,21 @@ func sample() (ServerLock, evidence.Report) {
 		seen("npm:@acme/notes@1.4.0", evidence.File, "tarball"),
 		seen(ClosureSubject("notes"), evidence.File, "lock"),
 		seen(TreeSubject("notes", "linux/amd64+node20"), evidence.Tree, "tree"),
-		seen(SurfaceSubject("notes"), evidence.Surface, "surface"),
+		evidence.Compare(evidence.Claim{Subject: SurfaceSubject("notes"), Scheme: evidence.Surface, Authority: evidence.Lock},
+			evidence.Observed{Digests: []digest.Digest{shown("Adds.").Digest()}}),
 	}
 }
 
 func TestLockNeedsAdmission(t *testing.T) {
 	s, report := sample()
 	var l Lock
-	if err := l.Add(policy.Admitted{}, "notes", s); err == nil {
+	if err := l.Add(policy.Admitted{}, "notes", s, shown("Adds.")); err == nil {
 		t.Fatal("the zero Admitted was enough")
 	}
 	for i := range report {
 		less := append(append(evidence.Report{}, report[:i]...), report[i+1:]...)
 		v := policy.Judge(policy.Pin, policy.Settings{}, less)
-		if err := l.Add(v.Admitted(), "notes", s); err == nil {
+		if err := l.Add(v.Admitted(), "notes", s, shown("Adds.")); err == nil {
 			t.Errorf("added without evidence of %s", report[i].Subject)
 		}
 	}
@@ -138,17 +148,20 @@ func TestLockNeedsAdmission(t *testing.T) {
 		t.Fatal("a refused Add left an entry")
 	}
 	v := policy.Judge(policy.Pin, policy.Settings{}, report)
-	if err := l.Add(v.Admitted(), "notes", s); err != nil {
+	if err := l.Add(v.Admitted(), "notes", s, shown("Adds.")); err != nil {
 		t.Fatal(err)
 	}
 	// What the entry has already needs no evidence again; anything else does.
-	if err := l.Add(policy.Admitted{}, "notes", s); err != nil {
+	if err := l.Add(policy.Admitted{}, "notes", s, shown("Adds.")); err != nil {
 		t.Errorf("unchanged entry: %v", err)
+	}
+	if got, _ := l.Server("notes"); len(got.SurfaceItems) != 1 || got.Surface.IsZero() {
+		t.Errorf("the digests are not those of the surface: %+v", got)
 	}
 	changed := func(name string, change func(*ServerLock)) {
 		next, _ := sample()
 		change(&next)
-		if err := l.Add(policy.Admitted{}, "notes", next); err == nil {
+		if err := l.Add(policy.Admitted{}, "notes", next, shown("Adds.")); err == nil {
 			t.Errorf("%s was locked without being admitted", name)
 		}
 	}
@@ -158,14 +171,19 @@ func TestLockNeedsAdmission(t *testing.T) {
 	changed("another package lock", func(s *ServerLock) { s.Closure.Lock = other })
 	changed("another tree", func(s *ServerLock) { s.Closure.Trees["linux/amd64+node20"] = other })
 	changed("one more tree", func(s *ServerLock) { s.Closure.Trees["darwin/arm64+node20"] = other })
-	changed("another surface", func(s *ServerLock) { s.Surface = other })
+	changed("a record", func(s *ServerLock) { s.Record = &RecordLock{Name: "a/b", Version: "1.0.0", Document: other} })
+	changed("a script outside the package", func(s *ServerLock) { s.Entry = "node_modules/@acme/notes/../../evil.js" })
+	changed("no closure", func(s *ServerLock) { s.Closure = nil })
+	if err := l.Add(policy.Admitted{}, "notes", s, shown("Adds <evil>.")); err == nil {
+		t.Error("another surface was locked without being admitted")
+	}
 	changed("no artifact of its own", func(s *ServerLock) { s.Artifacts = nil })
 }
 
 func TestLockRoundTrip(t *testing.T) {
 	s, report := sample()
 	var l Lock
-	if err := l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s); err != nil {
+	if err := l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s, shown("Adds.")); err != nil {
 		t.Fatal(err)
 	}
 	data, err := l.Encode()
@@ -227,7 +245,7 @@ func FuzzParseConfig(f *testing.F) {
 func FuzzParseLock(f *testing.F) {
 	s, report := sample()
 	var l Lock
-	l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s)
+	l.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), "notes", s, shown("Adds."))
 	data, _ := l.Encode()
 	f.Add(data)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -239,4 +257,61 @@ func FuzzParseLock(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// A lock comes from a checkout: what Hallmark would not have written is refused even
+// if its self digest is right.
+func TestForgedEntries(t *testing.T) {
+	for name, change := range map[string]func(*ServerLock){
+		"entry outside the slot":    func(s *ServerLock) { s.Entry = "../../../../proc/self/cwd/evil.js" },
+		"entry of another package":  func(s *ServerLock) { s.Entry = "node_modules/other/index.js" },
+		"entry with dots":           func(s *ServerLock) { s.Entry = "node_modules/@acme/notes/../../../x.js" },
+		"absolute entry":            func(s *ServerLock) { s.Entry = "/etc/evil.js" },
+		"npm without closure":       func(s *ServerLock) { s.Closure = nil },
+		"unknown source":            func(s *ServerLock) { s.Source = "shell" },
+		"command with entry":        func(s *ServerLock) { s.Source = "command" },
+		"ref without digest":        func(s *ServerLock) { s.Ref = "npm:other@1.0.0" },
+		"weak digest":               func(s *ServerLock) { s.Artifacts[s.Ref], _ = digest.ParseHex(digest.SHA1, strings.Repeat("a", 40)) },
+		"tree that is no sha256":    func(s *ServerLock) { s.Closure.Trees["x"] = digest.Digest{} },
+		"surface item without hash": func(s *ServerLock) { s.SurfaceItems["tool:x"] = digest.Digest{} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := sample()
+			s.Surface, s.APISurface, s.SurfaceItems = shown("Adds.").Digest(), shown("Adds.").APISurface(), shown("Adds.").ItemDigests()
+			change(&s)
+			data, err := (&Lock{servers: map[string]ServerLock{"notes": s}}).Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ParseLock(data); evidence.ClassOf(err) != evidence.Validation {
+				t.Errorf("got %v, want a validation error", err)
+			}
+		})
+	}
+	s, _ := sample()
+	s.Surface, s.APISurface = shown("Adds.").Digest(), shown("Adds.").APISurface()
+	data, err := (&Lock{servers: map[string]ServerLock{"../evil": s}}).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseLock(data); evidence.ClassOf(err) != evidence.Validation {
+		t.Errorf("a name that is a path: %v", err)
+	}
+}
+
+// Everything in a server's table is part of what was accepted.
+func TestLaunchCoversTheTable(t *testing.T) {
+	base := Server{Command: "x", OnDrift: "withhold"}
+	for name, other := range map[string]Server{
+		"on_drift":      {Command: "x", OnDrift: "warn"},
+		"verify":        {Command: "x", OnDrift: "withhold", Verify: &Verify{Type: VerifyNone}},
+		"surface_kinds": {Command: "x", OnDrift: "withhold", Kinds: []string{"tools"}},
+		"arguments":     {Command: "x", OnDrift: "withhold", Arguments: []string{"a"}},
+		"variables":     {Command: "x", OnDrift: "withhold", Variables: []string{"A"}},
+		"server":        {Record: "x", OnDrift: "withhold"},
+	} {
+		if base.Launch().Digest().String() == other.Launch().Digest().String() {
+			t.Errorf("%s is not part of the launch", name)
+		}
+	}
 }

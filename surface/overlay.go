@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // Overlay is base with the items of seen added, and put in the place of those of the
@@ -54,3 +56,15 @@ func (s *Surface) Outline() string {
 	}
 	return b.String()
 }
+
+// ItemDigests are the digests of all items by key.
+func (s *Surface) ItemDigests() map[string]digest.Digest {
+	out := make(map[string]digest.Digest, len(s.items))
+	for _, i := range s.items {
+		out[i.Key()] = i.Digest
+	}
+	return out
+}
+
+// Kinds are all kinds of items, the instructions included.
+func Kinds() []Kind { return append([]Kind{KindInstructions}, listed[:]...) }

@@ -21,7 +21,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hallmark":      main,
 		"mcp-publisher": func() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) },
-		"client":        client,
 		"request":       request,
 	})
 }
@@ -30,16 +29,17 @@ func TestMain(m *testing.M) {
 // scripts have programs, started with exec or code,
 //
 //	client [-call NAME[=JSON]]... [-caps JSON] PROGRAM [ARGUMENT...]
-//	                    be an MCP client of a program: see client_test.go
+//	                    be an MCP client of a program: see e2e/client
 //	request METHOD URL [FILE]
 //	                    send an HTTP request and print the body; status and headers to stderr
-//	puppet              an MCP server that shows what a file tells it to: see e2e/puppet
+//	puppet              an MCP server that shows what a file tells it to, at $PUPPET: see e2e/puppet
 //
-// and the commands of commands_test.go. Each has a npm registry of its own, with the
+// and the commands of commands_test.go and registries_test.go. Each has a npm registry of its own, with the
 // packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
 func TestScript(t *testing.T) {
-	puppet := filepath.Join(t.TempDir(), "puppet")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", puppet, "github.com/hallmark-mcp/hallmark/e2e/puppet")
+	bin := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin,
+		"github.com/hallmark-mcp/hallmark/e2e/puppet", "github.com/hallmark-mcp/hallmark/e2e/client")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -66,8 +66,10 @@ func TestScript(t *testing.T) {
 				return err
 			}
 			env.Vars = append(env.Vars, s.Environ(authority)...)
-			env.Vars = append(env.Vars, "NPM="+s.URL, "PUPPET="+puppet, "HOME="+home,
-				"HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8")
+			env.Vars = append(env.Vars, "NPM="+s.URL, "PUPPET="+filepath.Join(bin, "puppet"), "HOME="+home,
+				"PATH="+env.Getenv("PATH")+string(filepath.ListSeparator)+bin,
+				"HALLMARK_HOME="+filepath.Join(env.WorkDir, "home"), "LANG=C.UTF-8",
+				"GORACE=atexit_sleep_ms=10") // under -race each program would sleep for a second at its end
 			return publishAll(s, filepath.Join(env.WorkDir, "npm"))
 		},
 	})

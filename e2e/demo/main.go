@@ -464,8 +464,11 @@ func (d *demo) drifter(ctx context.Context, want ...string) error {
 }
 
 func (d *demo) clean(ctx context.Context, _ string) error {
-	d.title("The server shows what was approved again: all clean")
+	d.title("The server shows what was approved again; the drift is dismissed: all clean")
 	if err := d.drifter(ctx, "add", "echo"); err != nil {
+		return err
+	}
+	if _, _, err := d.hallmark(ctx, 0, "review", "drifter", "--dismiss"); err != nil {
 		return err
 	}
 	out, _, err := d.hallmark(ctx, 0, "check")

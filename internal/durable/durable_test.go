@@ -221,6 +221,9 @@ func TestReplaceFailsWhole(t *testing.T) {
 // the first applied files.
 func interrupted(t *testing.T, journal string, files []File, staged, applied int) {
 	t.Helper()
+	for i, f := range files {
+		files[i].Was, _ = contentOf(f.Path)
+	}
 	data, id, err := encode(files)
 	if err != nil {
 		t.Fatal(err)
@@ -264,6 +267,33 @@ func TestRecover(t *testing.T) {
 				t.Error(applied, staged, left)
 			}
 		}
+	}
+}
+
+// Finishing must not undo what somebody wrote since.
+func TestRecoverChanged(t *testing.T) {
+	dir := t.TempDir()
+	journal := filepath.Join(dir, "journal")
+	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "gone", "b")
+	for name, edit := range map[string]func(){
+		"edited":  func() { os.WriteFile(a, []byte("mine"), 0o644) },
+		"removed": func() { os.Remove(a) },
+	} {
+		os.WriteFile(a, []byte("old"), 0o644)
+		interrupted(t, journal, []File{{Path: a, Data: []byte("new")}}, 0, 0)
+		edit()
+		want := content(t, a)
+		if done, err := Recover(journal); done || !errors.Is(err, ErrChanged) || content(t, a) != want {
+			t.Errorf("%s: %v, %v, %q", name, done, err, content(t, a))
+		}
+		if done, err := Recover(journal); done || err != nil {
+			t.Errorf("%s: it is said once: %v, %v", name, done, err)
+		}
+	}
+	// A directory that vanished is made again.
+	interrupted(t, journal, []File{{Path: b, Data: []byte("new")}}, 0, 0)
+	if done, err := Recover(journal); !done || err != nil || content(t, b) != "new" {
+		t.Error(done, err, content(t, b))
 	}
 }
 

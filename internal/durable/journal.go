@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 // File is one file of a journal: its complete new contents, or its removal.
@@ -15,6 +18,10 @@ type File struct {
 	Data   []byte      `json:"data,omitempty"`   // base64 in the journal
 	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is 0644
 	Remove bool        `json:"remove,omitempty"` // the file shall not exist
+
+	// Was is the content that is replaced, by digest; zero if there was no file. Replace
+	// fills it in, and Recover uses it.
+	Was digest.Digest `json:"was"`
 }
 
 func (f File) perm() fs.FileMode {
@@ -59,6 +66,13 @@ func Replace(journalPath string, files []File) error {
 	if err := check(files); err != nil {
 		return fmt.Errorf("journal %s: %w", journalPath, err)
 	}
+	files = slices.Clone(files)
+	for i := range files {
+		var err error
+		if files[i].Was, err = contentOf(files[i].Path); err != nil {
+			return fmt.Errorf("journal %s: %w", journalPath, err)
+		}
+	}
 	data, id, err := encode(files)
 	if err != nil {
 		return fmt.Errorf("journal %s: %w", journalPath, err)
@@ -79,9 +93,16 @@ func Replace(journalPath string, files []File) error {
 	return finish(journalPath, files, id)
 }
 
+// ErrChanged is wrapped by the error of [Recover] where a file is neither the old nor the
+// new one.
+var ErrChanged = errors.New("was changed after an interrupted replacement, which is given up")
+
 // Recover finishes a [Replace] that was interrupted and reports whether there was one
 // to finish. A journal that is torn or damaged is removed: it was never complete, and
 // so nothing was applied. One of an unknown version is an error, and stays.
+//
+// Where somebody changed a file since, finishing would undo their change. The journal
+// is put aside then, beside its name with ".abandoned", and the error says which file.
 func Recover(journalPath string) (bool, error) {
 	files, id, err := read(journalPath)
 	switch {
@@ -95,7 +116,17 @@ func Recover(journalPath string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("journal %s: %w", journalPath, err)
 	}
+	if changed := superseded(files); changed != "" {
+		err := os.Rename(journalPath, journalPath+".abandoned")
+		return false, errors.Join(fmt.Errorf("%s: %w", changed, ErrChanged), err)
+	}
 	for _, f := range files { // left by the interrupted one
+		if f.Remove {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
+			return false, fmt.Errorf("journal %s: %w", journalPath, err)
+		}
 		if err := os.Remove(tempName(f.Path, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return false, fmt.Errorf("journal %s: %w", journalPath, err)
 		}
@@ -107,6 +138,49 @@ func Recover(journalPath string) (bool, error) {
 		return false, err
 	}
 	return true, nil
+}
+
+// superseded is the path of a file that is neither the old nor the new one, or "".
+func superseded(files []File) string {
+	for _, f := range files {
+		now, err := contentOf(f.Path)
+		if err != nil {
+			continue // staging says what is in the way, and waits
+		}
+		after := digest.FromBytes(f.Data)
+		if f.Remove {
+			after = digest.Digest{}
+		}
+		if !alike(now, f.Was) && !alike(now, after) {
+			return f.Path
+		}
+	}
+	return ""
+}
+
+// contentOf is the digest of a file, zero if there is none.
+func contentOf(path string) (digest.Digest, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return digest.Digest{}, nil
+	}
+	if err != nil {
+		return digest.Digest{}, fmt.Errorf("%s: %w", path, cause(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return digest.Digest{}, fmt.Errorf("%s: is a directory", path)
+	}
+	d, _, err := digest.FromReader(f)
+	return d, err
+}
+
+func alike(a, b digest.Digest) bool {
+	if a.IsZero() || b.IsZero() {
+		return a.IsZero() && b.IsZero()
+	}
+	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{a}}, evidence.Observed{Digests: []digest.Digest{b}})
+	return e.Outcome == evidence.Match
 }
 
 // stage writes the new contents beside the files. After an error there are none.

@@ -17,6 +17,9 @@ func guardedMethod(method string) bool {
 	return len(method) > len("tasks/") && method[:len("tasks/")] == "tasks/"
 }
 
+// maxMeta bounds a params._meta that the guard keeps. Clients put their icons there.
+const maxMeta = 1 << 20 // bytes
+
 var (
 	callFields = names("_meta", "name", "uri", "ref", "task", "taskId")
 	refFields  = names("type", "name", "uri")
@@ -24,7 +27,19 @@ var (
 )
 
 // call reads what a guarded request names.
-func (s *session) call(line []byte, m *message, method string) (c call, err error) {
+func (s *session) call(line []byte, m *message, method string) (call, error) {
+	c, err := s.callOf(line, m, method)
+	switch {
+	case err != nil:
+	case c.kind == surface.KindTool && len(c.name) > maxName:
+		err = &refused{codeParams, fmt.Sprintf("params.name is longer than %d bytes", maxName)}
+	case len(c.taskID) > maxID:
+		err = &refused{codeParams, fmt.Sprintf("params.taskId is longer than %d bytes", maxID)}
+	}
+	return c, err
+}
+
+func (s *session) callOf(line []byte, m *message, method string) (c call, err error) {
 	var at [6]span
 	if !m.params.ok() {
 		return c, needs(method, &c, at[:])
@@ -111,8 +126,11 @@ func (s *session) metaOf(line []byte, at span) ([]byte, error) {
 	if _, err := s.s.object(line, at.lo, metaFields, in[:]); err != nil {
 		return nil, &refused{codeParams, "params._meta: " + err.Error()}
 	}
-	if !in[0].ok() {
+	switch {
+	case !in[0].ok():
 		return nil, nil
+	case at.hi-at.lo > maxMeta:
+		return nil, &refused{codeParams, fmt.Sprintf("params._meta is longer than %d bytes", maxMeta)}
 	}
 	if in[1].ok() {
 		return cutMember(line, at, in[1]), nil
@@ -222,8 +240,11 @@ func (r *relay) named(c *call) string {
 		}
 		return g.refusal(surface.KindResource, c.name)
 	case c.taskID != "":
-		if tool, ok := r.tasks[c.taskID]; ok {
+		if tool, ok := r.tasks.m[c.taskID]; ok {
 			return g.refusal(surface.KindTool, tool)
+		}
+		if r.tasksFull {
+			return "more tasks were made than can be remembered"
 		}
 	}
 	return ""

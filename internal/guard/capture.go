@@ -200,13 +200,20 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		var messages []element
 		if line[i] == '[' {
 			batch := session{}
-			if messages, _, err = batch.batch(line, i); err != nil {
+			messages, _, err = batch.batch(line, i)
+			if err == nil && strayReturn(line) {
+				err = errReturn
+			}
+			if err != nil {
 				return answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
 			}
 		} else {
 			m, err := c.s.message(line, i)
-			if err == nil && !ends(line, m.whole.hi) {
+			switch {
+			case err == nil && !ends(line, m.whole.hi):
 				err = errSyntax
+			case err == nil && strayReturn(line):
+				err = errReturn
 			}
 			messages = []element{{m, err}}
 		}

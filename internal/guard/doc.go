@@ -9,10 +9,16 @@
 // file while it is hashed, so that not even a writer of the same file can change
 // what runs; any other file is executed through its descriptor, so that another
 // file under the same name cannot take its place. A script runs as its
-// interpreter, an image too, with the script's descriptor as its argument; an
-// interpreter that resolves that path to a name and opens the name again, as node
-// does, is to be given a file in a read-only tree instead. On
-// other systems the file is hashed again and started by its name.
+// interpreter, an image too, with the script's descriptor as its argument. For the
+// JavaScript runtimes node, deno and bun that promise is NOT made, see [Image.ByName]:
+// they turn the descriptor back into a name and open that, so the script is hashed again
+// and passed by its name, which leaves a moment in which another file can take its
+// place. (node --preserve-symlinks-main would run the descriptor, but then neither
+// relative imports nor ES modules work.) On other systems every file is
+// hashed again and started by its name.
+//
+// A server has a process group of its own. It gets the signals that the guard gets, and
+// what is left of it when the server ends is killed (on Linux and BSD systems).
 //
 // # Relay
 //
@@ -20,7 +26,8 @@
 // members that route it, in exact case after unescaping, and forwards it byte for
 // byte unless one of these rules applies:
 //
-//   - From either side: invalid JSON, a line over 64 MiB, a routing member given
+//   - From either side: invalid JSON, a line over 64 MiB, a carriage return that is
+//     not directly before the line feed, an id over 1 KiB, a routing member given
 //     twice or in other letter case, a message that is both a request and an
 //     answer. The client gets a JSON-RPC error; what the server sent is dropped,
 //     with a line on standard error, and the request it answers, where that can
@@ -46,6 +53,10 @@
 // matches a drifted template or is another spelling of a drifted resource, and
 // else forwarded where the server offers resources, because a URI that a model
 // was never shown is no part of the surface.
+//
+// What is remembered of a server is bounded. An item whose name is over 4 KiB is
+// malformed and known by the digest of its name. When more drifted than can be
+// remembered, everything of that kind is refused until the session ends.
 //
 // Results of calls, logs and progress are not surface and are not looked at.
 package guard

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 // maxSealed is the largest executable that is copied into memory.
@@ -20,7 +19,7 @@ const maxSealed = 64 << 20
 
 // open hashes path and keeps what can be executed: a sealed copy of a static
 // ELF file, else the file itself.
-func (m *Image) open(path string) error {
+func (m *Image) open(path string, algs []digest.Algorithm) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -34,7 +33,7 @@ func (m *Image) open(path string) error {
 	case info.Mode()&0o111 == 0:
 		err = errors.New("not executable")
 	default:
-		err = m.read(file, info.Size(), path)
+		err = m.read(file, info.Size(), path, algs)
 	}
 	if m.file != file {
 		file.Close()
@@ -44,7 +43,7 @@ func (m *Image) open(path string) error {
 
 // read hashes file and sets m.file. If the file can be sealed, what is hashed
 // and looked at is the copy.
-func (m *Image) read(file *os.File, size int64, path string) error {
+func (m *Image) read(file *os.File, size int64, path string, algs []digest.Algorithm) error {
 	run := file
 	if size <= maxSealed && static(file) {
 		sealed, err := seal(file, path)
@@ -53,7 +52,7 @@ func (m *Image) read(file *os.File, size int64, path string) error {
 		}
 		run, m.sealed = sealed, true
 	}
-	sum, n, err := digest.FromReader(io.NewSectionReader(run, 0, 1<<62))
+	err := m.hash(io.NewSectionReader(run, 0, 1<<62), path, algs)
 	if err == nil {
 		head := make([]byte, maxShebang)
 		k, _ := run.ReadAt(head, 0)
@@ -69,7 +68,6 @@ func (m *Image) read(file *os.File, size int64, path string) error {
 		return err
 	}
 	m.file = run
-	m.observed = evidence.Observed{Digests: []digest.Digest{sum}, Size: n, From: path}
 	return nil
 }
 
@@ -112,6 +110,9 @@ func seal(file *os.File, path string) (*os.File, error) {
 	return sealed, nil
 }
 
+// descriptorsAreNames: /dev/fd leads to the open file itself.
+const descriptorsAreNames = false
+
 // above duplicates file to a descriptor that os.StartProcess does not overwrite in the
 // child: it moves the child's files, and a pipe of its own, to the first numbers
 // after the highest of them.
@@ -123,16 +124,23 @@ func above(file *os.File, files []*os.File) (int, error) {
 	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
 }
 
-// start runs c in a process group of its own, so that what it starts in turn ends
-// with it.
+// start runs c in a process group of its own. What it starts in turn gets the signals
+// that it gets, and is killed when it ends, except what makes a group for itself.
 func start(c Command) (*Process, error) {
 	argv, run, files := c.Args, c.Exe, []*os.File{nil, nil, c.Stderr}
 	if c.Interpreter != nil {
 		run = c.Interpreter
 		argv = append([]string{c.Interpreter.Chain[0]}, c.Exe.shebang[1:]...)
-		argv = append(argv, "/dev/fd/"+strconv.Itoa(len(files)))
+		if c.Exe.ByName(c.Interpreter) {
+			if err := c.Exe.again(); err != nil {
+				return nil, err
+			}
+			argv = append(argv, c.Exe.Path())
+		} else {
+			argv = append(argv, "/dev/fd/"+strconv.Itoa(len(files)))
+			files = append(files, c.Exe.file)
+		}
 		argv = append(argv, c.Args[1:]...)
-		files = append(files, c.Exe.file)
 	}
 	var in, out [2]int // of the child: it reads in[0] and writes out[1]
 	if err := unix.Pipe2(in[:], unix.O_CLOEXEC); err != nil {

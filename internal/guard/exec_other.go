@@ -9,13 +9,12 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
-	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 // open hashes path. On these systems a file cannot be executed through its
 // descriptor: start hashes it again and runs it by name, which leaves a moment in
 // which another file can take its place.
-func (m *Image) open(path string) error {
+func (m *Image) open(path string, algs []digest.Algorithm) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return bare(err)
@@ -28,12 +27,8 @@ func (m *Image) open(path string) error {
 	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
 		err = errors.New("not executable")
 	}
-	var (
-		sum digest.Digest
-		n   int64
-	)
 	if err == nil {
-		sum, n, err = digest.FromReader(file)
+		err = m.hash(io.NewSectionReader(file, 0, 1<<62), path, algs)
 	}
 	if err == nil {
 		head := make([]byte, maxShebang)
@@ -49,29 +44,11 @@ func (m *Image) open(path string) error {
 		return err
 	}
 	m.file = file
-	m.observed = evidence.Observed{Digests: []digest.Digest{sum}, Size: n, From: path}
 	return nil
 }
 
-// again refuses a file whose bytes are no longer those of m.
-func (m *Image) again() error {
-	file, err := os.Open(m.Path())
-	if err != nil {
-		return bare(err)
-	}
-	defer file.Close()
-	sum, _, err := digest.FromReader(file)
-	if err != nil {
-		return err
-	}
-	e := evidence.Compare(
-		evidence.Claim{Subject: m.Path(), Scheme: evidence.File, Want: m.observed.Digests},
-		evidence.Observed{Digests: []digest.Digest{sum}})
-	if e.Outcome != evidence.Match {
-		return errors.New("the file changed after it was verified")
-	}
-	return nil
-}
+// descriptorsAreNames: nothing is executed through its descriptor.
+const descriptorsAreNames = true
 
 func start(c Command) (*Process, error) {
 	argv, run := c.Args, c.Exe

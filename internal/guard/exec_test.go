@@ -123,6 +123,91 @@ func TestSwappedFile(t *testing.T) {
 	}
 }
 
+// TestAlgorithms: further digests come from the same bytes, and sha256 always.
+func TestAlgorithms(t *testing.T) {
+	for _, path := range []string{build(t, "x"), "/bin/echo"} {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		algs := []digest.Algorithm{digest.SHA1, digest.SHA256, digest.SHA512}
+		h := digest.NewHasher(algs...)
+		h.Write(b)
+		m, err := OpenImage(path, algs...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		o := m.Observed()
+		if len(o.Digests) != 3 || o.Digests[0].Algorithm() != digest.SHA256 || o.Size != int64(len(b)) || o.From != m.Path() {
+			t.Errorf("%s: observed %v", path, o)
+		}
+		for _, d := range o.Digests {
+			if d.String() != h.Digest(d.Algorithm()).String() {
+				t.Errorf("%s: %s, want %s", path, d, h.Digest(d.Algorithm()))
+			}
+		}
+		if len(image(t, path).Observed().Digests) != 1 {
+			t.Errorf("%s: digests that nobody asked for", path)
+		}
+	}
+	var unknown *digest.UnknownAlgorithmError
+	if _, err := OpenImage("/bin/echo", "md5"); !errors.As(err, &unknown) {
+		t.Errorf("md5: %v", err)
+	}
+}
+
+// TestNodeByName: node opens a script by its name, so that name must still have the
+// bytes that were verified, and is what the script sees.
+func TestNodeByName(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node")
+	}
+	dir := t.TempDir()
+	script := filepath.Join(dir, "main.cjs")
+	const source = "#!/usr/bin/env node\nconsole.log(process.argv[1] === __filename, require('./beside.cjs'), process.argv[2])\n"
+	for name, content := range map[string]string{"main.cjs": source, "beside.cjs": "module.exports = 'beside'\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, interp := image(t, script), image(t, node)
+	if !m.ByName(interp) {
+		t.Error("node is said to run descriptors")
+	}
+	c := Command{Exe: m, Interpreter: interp, Args: []string{"main", "x"}, Env: os.Environ()}
+	if got, code := output(t, c, m, interp); got != "true beside x\n" || code != 0 {
+		t.Errorf("ran %q, code %d", got, code)
+	}
+	adm, subjects := admit(t, m, interp)
+	for _, evil := range []string{"console.log('evil')\n", strings.Replace(source, "true", "evil", 1)[:len(source)-1] + " "} {
+		swap(t, script, evil)
+		if p, err := Exec(t.Context(), adm, subjects, c); err == nil || !strings.Contains(err.Error(), "changed after it was verified") {
+			t.Errorf("another file under the name: %v", err)
+			if err == nil {
+				p.Kill()
+			}
+		}
+	}
+}
+
+// TestByName tells by any of the interpreter's names.
+func TestByName(t *testing.T) {
+	needLinux(t)
+	for path, want := range map[string]bool{
+		"/usr/bin/node": true, "/opt/node-22.1": true, "/usr/bin/nodejs": true, "/x/deno": true, "/x/bun": true,
+		"/usr/bin/python3": false, "/bin/sh": false, "/x/nodemon": false, "/x/node/bin/ruby": false,
+	} {
+		if got := (&Image{}).ByName(&Image{Chain: []string{path}}); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if !(&Image{}).ByName(&Image{Chain: []string{"/home/u/shims/node", "/opt/shim"}}) {
+		t.Error("a shim called node")
+	}
+}
+
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -33,6 +33,15 @@ func (s *session) fromClient(line []byte, err error) []byte {
 	}
 	i := space(line, 0)
 	switch {
+	case strayReturn(line):
+		var m message
+		if i < len(line) && line[i] == '{' {
+			if m, err = s.s.message(line, i); errors.Is(err, errSyntax) {
+				m = message{}
+			}
+		}
+		s.toClient(failure(m.id.of(line), codeRequest, errReturn.Error()))
+		return nil
 	case i == len(line):
 		return line
 	case line[i] == '{':
@@ -126,7 +135,7 @@ func (s *session) route(line []byte, m *message) error {
 	}
 	id, ok := idKey(m.id.of(line))
 	if !ok {
-		return &refused{codeRequest, "the id is neither a string nor a number, or too long"}
+		return &refused{codeRequest, errID.Error()}
 	}
 	q := &request{raw: bytes.Clone(m.id.of(line))}
 	var c call

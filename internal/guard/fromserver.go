@@ -3,7 +3,11 @@ package guard
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 )
+
+// errID stands for an id that no request may have.
+var errID = errors.New("the id is neither a string nor a number, or too long")
 
 // rawItem is one item of a listing as the server sent it.
 type rawItem = json.RawMessage
@@ -18,6 +22,14 @@ func (s *session) fromServer(line []byte, err error) []byte {
 			m, _ = s.s.message(line, i) // finds an id that stands before the cut
 		}
 		return s.drop(line, &m, errLong)
+	case strayReturn(line):
+		var m message
+		if i < len(line) && line[i] == '{' {
+			if m, err = s.s.message(line, i); errors.Is(err, errSyntax) {
+				return s.drop(line, &m, err)
+			}
+		}
+		return s.drop(line, &m, errReturn)
 	case i == len(line):
 		return line
 	case line[i] == '[':
@@ -109,6 +121,9 @@ func (s *session) serverRequest(line []byte, m *message) []byte {
 		s.noteChange(method)
 		return line
 	}
+	if _, ok := idKey(m.id.of(line)); !ok {
+		return s.drop(line, m, errID)
+	}
 	if method == "ping" || s.o.ServerRequests == "" || s.o.ServerRequests == RequestsAllow {
 		return line
 	}
@@ -151,7 +166,9 @@ func (s *session) answered(line []byte, m *message, q *request) []byte {
 	case q.what == askInitialize, q.what == askDiscover:
 		return s.welcome(line, m, q)
 	case q.what == askTask:
-		s.taskMade(line, m, q)
+		if err := s.taskMade(line, m, q); err != nil {
+			return s.refuse(q, err)
+		}
 	}
 	return line
 }
@@ -172,19 +189,37 @@ var (
 	taskIDFields = names("taskId")
 )
 
-// taskMade remembers which tool the task runs that a call has made.
-func (s *session) taskMade(line []byte, m *message, q *request) {
+// taskMade remembers which tool the task runs that a call has made. A task that cannot
+// be remembered is an error: its result could not be judged.
+func (s *session) taskMade(line []byte, m *message, q *request) error {
 	var at [1]span
-	if _, err := s.s.object(line, m.result.lo, taskFields, at[:]); err != nil || !at[0].ok() {
-		return
+	if line[m.result.lo] != '{' {
+		return nil
+	}
+	if _, err := s.s.object(line, m.result.lo, taskFields, at[:]); err != nil {
+		return err
+	}
+	if !at[0].ok() || line[at[0].lo] != '{' {
+		return nil
 	}
 	if _, err := s.s.object(line, at[0].lo, taskIDFields, at[:]); err != nil {
-		return
+		return err
+	}
+	if !at[0].ok() {
+		return nil
 	}
 	id, ok := text(at[0].of(line))
+	if !ok || len(id) > maxID {
+		return fmt.Errorf("the id of its task is no string of characters, or longer than %d bytes", maxID)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ok && len(s.tasks) < maxPending {
-		s.tasks[id] = q.tool
+	if tool, ok := s.tasks.m[id]; ok && tool != q.tool {
+		return errors.New("the id of its task is that of another tool's")
 	}
+	if !s.tasks.put(id, q.tool, len(q.tool)) {
+		s.tasksFull = true
+		return errors.New("more tasks were made than can be remembered")
+	}
+	return nil
 }

@@ -3,11 +3,14 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -28,14 +31,20 @@ type Image struct {
 const maxLinks = 40
 
 // OpenImage opens the regular file that path resolves to, once, and hashes what it
-// opened. path is used as it is, without PATH.
-func OpenImage(path string) (*Image, error) {
+// opened, under sha256 and, in the same pass, each of algs. path is used as it is,
+// without PATH.
+func OpenImage(path string, algs ...digest.Algorithm) (*Image, error) {
+	for _, a := range algs {
+		if a.Size() == 0 {
+			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), &digest.UnknownAlgorithmError{Algorithm: string(a)})
+		}
+	}
 	chain, err := resolve(path)
 	if err != nil {
 		return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), err)
 	}
 	m := &Image{Chain: chain}
-	if err := m.open(chain[len(chain)-1]); err != nil {
+	if err := m.open(chain[len(chain)-1], append([]digest.Algorithm{digest.SHA256}, algs...)); err != nil {
 		return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), err)
 	}
 	return m, nil
@@ -92,7 +101,18 @@ func bare(err error) error {
 	return err
 }
 
-// Observed is the sha256 digest, size and path of the bytes that will run.
+// hash sets what was observed of r, the bytes that will run, which came from path.
+func (m *Image) hash(r io.Reader, path string, algs []digest.Algorithm) error {
+	h := digest.NewHasher(algs...)
+	if _, err := io.CopyBuffer(h, r, make([]byte, digest.BufferSize)); err != nil {
+		return err
+	}
+	m.observed = evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: path}
+	return nil
+}
+
+// Observed is the digests, size and path of the bytes that will run: sha256 first,
+// then those that OpenImage was asked for.
 func (m *Image) Observed() evidence.Observed { return m.observed }
 
 // Path is the file that was opened, after all links.
@@ -111,6 +131,53 @@ func (m *Image) Interpreter() (path, arg string, ok bool) {
 		return "", "", false
 	}
 	return m.shebang[0], strings.Join(m.shebang[1:], " "), true
+}
+
+// ByName reports whether interpreter, given m's descriptor, would look up the name
+// behind it and open that again: the JavaScript runtimes do, because modules are found
+// beside the file that they belong to. [Exec] then hashes the file once more and passes
+// its name. Whoever can write the file's directory can still put another in its place
+// between that and the interpreter's opening it, which is also so for whatever the
+// script loads. Only a tree that nobody else can write prevents either.
+func (m *Image) ByName(interpreter *Image) bool {
+	if descriptorsAreNames {
+		return true
+	}
+	for _, path := range interpreter.Chain {
+		name := strings.TrimRight(filepath.Base(path), "0123456789.-")
+		if slices.Contains([]string{"node", "nodejs", "deno", "bun"}, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// again refuses the file if the bytes under its name are no longer those of m.
+func (m *Image) again() error {
+	changed := errors.New("the file changed after it was verified")
+	info, err := os.Lstat(m.Path())
+	switch {
+	case err != nil:
+		return bare(err)
+	case !info.Mode().IsRegular() || info.Size() != m.observed.Size: // no pipe is opened
+		return changed
+	}
+	file, err := os.Open(m.Path())
+	if err != nil {
+		return bare(err)
+	}
+	defer file.Close()
+	sum, _, err := digest.FromReader(io.LimitReader(file, m.observed.Size+1))
+	if err != nil {
+		return err
+	}
+	e := evidence.Compare(
+		evidence.Claim{Subject: m.Path(), Scheme: evidence.File, Want: []digest.Digest{m.observed.SHA256()}},
+		evidence.Observed{Digests: []digest.Digest{sum}})
+	if e.Outcome != evidence.Match {
+		return changed
+	}
+	return nil
 }
 
 // maxShebang is the length at which Linux cuts a #! line.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -52,10 +54,10 @@ func TestServerEnds(t *testing.T) {
 }
 
 // TestServerLeavesChild: a process that the server started and that holds its output
-// does not hold the relay.
+// does not hold the relay, and ends with the server.
 func TestServerLeavesChild(t *testing.T) {
 	needLinux(t)
-	for _, child := range []string{"sleep 20", "yes"} {
+	for _, child := range []string{"sleep 20", "yes", "sh -c 'trap true TERM; while true; do sleep 1; done'", "sleep 21 >/dev/null"} {
 		leaveChild(t, child)
 	}
 }
@@ -63,7 +65,8 @@ func TestServerLeavesChild(t *testing.T) {
 func leaveChild(t *testing.T, child string) {
 	sh := image(t, "/bin/sh")
 	adm, subjects := admit(t, sh)
-	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", `` + child + ` & echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", child + ` & echo $! >` + pidFile + `; echo '{"jsonrpc":"2.0","method":"x"}'; exit 4`}, Env: os.Environ()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +74,51 @@ func leaveChild(t *testing.T, child string) {
 	c := relayTo(t, p, Options{})
 	c.want(`{"jsonrpc":"2.0","method":"x"}`)
 	if code := c.wait(); code != 4 || time.Since(start) > 5*time.Second {
-		t.Errorf("code %d after %v", code, time.Since(start))
+		t.Errorf("%s: code %d after %v", child, code, time.Since(start))
 	}
-	syscall.Kill(-p.Pid(), syscall.SIGKILL) // the child
+	text, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strings.TrimSpace(string(text))
+	if !gone(pid) {
+		t.Errorf("%s: process %s is left", child, pid)
+	}
+}
+
+// gone reports whether the process pid ended, or does within a moment.
+func gone(pid string) bool {
+	for range 100 {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return true
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return false
+}
+
+// TestSignalAfterExit: the number of a process that was waited for may be another's.
+func TestSignalAfterExit(t *testing.T) {
+	needLinux(t)
+	p := startSelf(t, "args")
+	<-p.Exited()
+	// A group under the number of p: what a signal by p would hit.
+	other := exec.Command("sleep", "20")
+	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Wait()
+	defer other.Process.Kill()
+	p.process = &os.Process{Pid: other.Process.Pid}
+	p.Kill()
+	p.terminate()
+	p.signal(syscall.SIGKILL)
+	time.Sleep(50 * time.Millisecond)
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", other.Process.Pid)); err != nil || strings.Contains(string(stat), ") Z ") {
+		t.Error("another process was killed")
+	}
 }
 
 // TestClientEnds: the server's input is closed; one that does not end is made to.

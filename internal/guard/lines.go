@@ -13,6 +13,24 @@ const lineLimit = 64 << 20 // bytes
 // errLong stands for a line beyond the limit, which was skipped.
 var errLong = errors.New("line too long")
 
+// errReturn stands for a line that other readers would cut in two.
+var errReturn = errors.New("a carriage return within a line")
+
+// strayReturn reports whether line holds a carriage return anywhere but directly before
+// its line feed. It is white space to JSON, but where a line ends to many a reader: one
+// could be shown a message that to the guard is a part of another.
+//
+// Readers that also end lines at U+2028, U+2029 or U+0085 need no such care. JSON has
+// these only within strings. A piece between two of them begins and ends within a
+// string, so what it could mean by itself has strings where the line has what is
+// between strings. That always holds a comma or a colon, and no more letters
+// than those of true, false, null and numbers, so it spells none of the names that
+// make a JSON-RPC message. Other control characters are nowhere valid.
+func strayReturn(line []byte) bool {
+	i := bytes.IndexByte(line, '\r')
+	return i >= 0 && (i != len(line)-2 || line[i+1] != '\n')
+}
+
 // lines cuts a stream into lines. A line includes its line feed, which only the
 // last one may lack.
 type lines struct {

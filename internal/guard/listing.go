@@ -14,6 +14,7 @@ import (
 const (
 	maxItems   = surface.MaxItems
 	maxListing = surface.MaxSize // bytes
+	maxPages   = 10_000          // of one kind
 )
 
 const codeNoMethod = -32601
@@ -76,6 +77,8 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 			return nil, fmt.Errorf("%s: the cursor is not a string of characters", listings[k].method)
 		case position == "":
 			return items, nil
+		case len(cursors) == maxPages:
+			return nil, fmt.Errorf("%s: more than %d pages", listings[k].method, maxPages)
 		case cursors[position]:
 			return nil, fmt.Errorf("%s: the cursor of a page is that of an earlier one", listings[k].method)
 		}
@@ -87,6 +90,7 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 // page returns the items of one answer and the raw cursor of the next one, if any.
 func (l *lister) page(k int, result []byte) (items []json.RawMessage, next []byte, err error) {
 	var at [2]span
+	used := 0 // bytes of items
 	if _, err := l.s.object(result, space(result, 0), listings[k].fields, at[:]); err != nil {
 		return nil, nil, err
 	}
@@ -101,12 +105,18 @@ func (l *lister) page(k int, result []byte) (items []json.RawMessage, next []byt
 			return fmt.Errorf("more than %d items", maxItems)
 		}
 		items = append(items, e.of(result))
+		used += e.hi - e.lo
 		return nil
 	}); err != nil {
 		if errors.Is(err, errSyntax) {
 			err = fmt.Errorf("the member %q is not an array", listings[k].member)
 		}
 		return nil, nil, err
+	}
+	if used < len(result)/2 { // the items must not keep the rest in memory
+		for i, item := range items {
+			items[i] = bytes.Clone(item)
+		}
 	}
 	if at[1].ok() && result[at[1].lo] != 'n' {
 		next = at[1].of(result)

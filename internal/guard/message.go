@@ -92,7 +92,7 @@ const (
 // is id; nil is null. message is the guard's own text, in which text from outside
 // is escaped.
 func failure(id []byte, code int, message string) []byte {
-	if len(id) == 0 || len(id) > maxID {
+	if len(id) == 0 || len(id) > maxID || bytes.IndexByte(id, '\r') >= 0 {
 		id = []byte("null")
 	}
 	line := append([]byte(`{"jsonrpc":"2.0","id":`), id...)

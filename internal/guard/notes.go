@@ -51,6 +51,7 @@ func (r *relay) audit(method, name, outcome, reason string) {
 	if r.o.Log == nil {
 		return
 	}
+	method, name = method[:min(len(method), maxName)], name[:min(len(name), maxName)]
 	line, err := json.Marshal(auditLine{time.Now().UTC(), r.o.Server, method, name, outcome, reason})
 	if err != nil {
 		return

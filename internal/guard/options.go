@@ -61,7 +61,7 @@ type Options struct {
 type Report struct {
 	Listing surface.Listing
 	Drift   []Drift                 // sorted by key
-	Failed  map[surface.Kind]string // kinds that could not be listed, and why
+	Failed  map[surface.Kind]string // kinds that could not be listed or judged, and why
 }
 
 // The reasons of a Drift.
@@ -74,7 +74,9 @@ const (
 
 // Drift is one item that differs from the approved surface.
 type Drift struct {
-	Key       string // surface.Item.Key; for a malformed item without a name its kind and place
+	// Key is surface.Item.Key. For a malformed item without a name it is its kind and
+	// place, for one whose name is over 4 KiB its kind and the digest of the name.
+	Key       string
 	Reason    string // Changed, New, Duplicate or Malformed
 	Want, Got digest.Digest
 }

@@ -178,10 +178,12 @@ func relayTo(t testing.TB, p *Process, o Options) *client {
 	c := &client{t: t, in: inW, out: outR, lines: make(chan string, 100000), notes: &buffer{}, audit: &buffer{}, done: make(chan struct{})}
 	o.Server = "srv"
 	o.Stderr, o.Log = c.notes, c.audit
-	o.Observed = func(r Report) {
-		c.mu.Lock()
-		c.reports = append(c.reports, r)
-		c.mu.Unlock()
+	if o.Observed == nil {
+		o.Observed = func(r Report) {
+			c.mu.Lock()
+			c.reports = append(c.reports, r)
+			c.mu.Unlock()
+		}
 	}
 	if o.grace == 0 {
 		o.grace = 2 * time.Second

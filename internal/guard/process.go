@@ -17,6 +17,9 @@ type Process struct {
 	code    int           // valid after exited
 
 	endOnce sync.Once
+
+	mu    sync.Mutex
+	ended bool // no signal is sent any more: the number may come to be another's
 }
 
 // Pid is the process id.
@@ -36,8 +39,16 @@ func (p *Process) ExitCode() int {
 	}
 }
 
-// wait reaps the process. It runs once, in a goroutine of its own.
+// wait ends what the process leaves in its group, and reaps it. It runs once, in a
+// goroutine of its own.
 func (p *Process) wait() {
+	ended := waitUnreaped(p.process.Pid)
+	p.mu.Lock()
+	if ended {
+		p.killGroup() // its number is still its own
+	}
+	p.ended = true
+	p.mu.Unlock()
 	state, err := p.process.Wait()
 	p.code = 1
 	if err == nil {

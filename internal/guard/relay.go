@@ -28,12 +28,13 @@ type relay struct {
 	replies chan []byte    // to the server, by a goroutine of its own
 	running sync.WaitGroup // lister and replier
 
-	mu      sync.Mutex
-	closed  bool // nothing may be started any more
-	sight   *sight
-	pending map[string]*request // sent to the server and not answered, by idKey
-	asked   int                 // requests by the guard so far
-	tasks   map[string]string   // tool that a task runs, by task id
+	mu        sync.Mutex
+	closed    bool // nothing may be started any more
+	sight     *sight
+	pending   map[string]*request // sent to the server and not answered, by idKey
+	asked     int                 // requests by the guard so far
+	tasks     memory[string]      // tool that a task runs, by task id
+	tasksFull bool                // some are missing in tasks
 
 	// The handshake.
 	initializing bool   // initialize is not answered yet
@@ -201,6 +202,5 @@ func newRelay(ctx context.Context, client *sink, p *Process, o Options) *relay {
 		stale:   map[surface.Kind]bool{},
 		noted:   map[string]bool{},
 		budget:  listBurst, refilled: time.Now(),
-		tasks: map[string]string{},
 	}
 }

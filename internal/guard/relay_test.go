@@ -99,6 +99,50 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
+// TestStrayReturn: a reader that also ends lines at a carriage return must not see
+// another message than the guard, in either direction.
+func TestStrayReturn(t *testing.T) {
+	evil := strings.Replace(addTool, "Adds.", "Evil.", 1)
+	shown := `{"jsonrpc":"2.0","id":"list","result":{"tools":[` + evil + `]}}`
+	last := `{"jsonrpc":"2.0","method":"end","params":{"x":"a` + "\u2028{}\u2029\u0085" + `"}}` // untouched
+	for name, x := range map[string]struct{ line, text string }{
+		"nested object": {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{\"x\":\r" + shown + "\r}}", "carriage return"},
+		"batch":         {"[{\"jsonrpc\":\"2.0\",\"method\":\"m\"},\r" + shown + "\r]", ""},
+		"before":        {"\r{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{}}", "carriage return"},
+		"twice":         {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":{}}\r\r", "carriage return"},
+		"in a string":   {"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":\"\r\"}", "not valid JSON"},
+		"request":       {"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"x\",\"params\":{\"x\":\r" + shown + "\r}}", ""},
+	} {
+		p, _ := startPeer(t, base().set("x", []string{x.line, last, "!raw {\"jsonrpc\":\"2.0\",\"method\":\"m\"}\r", "!exit 0"}), nil)
+		c := relayTo(t, p, Options{})
+		c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
+		if x.text != "" {
+			c.wantError("5", codeInternal, x.text)
+		}
+		c.want(last)
+		if got, ok := <-c.lines; ok || strings.Count(c.notes.String(), "dropped") != 2 {
+			t.Errorf("%s: got %q, notes: %s", name, got, c.notes)
+		}
+	}
+
+	p, log := startPeer(t, base(addTool), nil)
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+	c.shake()
+	c.send("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"x\":\r" + callTool("3", "evil") + "\r}}")
+	c.wantError("2", codeRequest, "carriage return")
+	c.send("[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"x\":\r" + callTool("3", "evil") + "\r}}]")
+	c.wantError("null", codeRequest, "carriage return")
+	c.send("{\"jsonrpc\":\"2.0\",\"id\":[\r2],\"method\":\"ping\"}")
+	c.wantError("null", codeRequest, "carriage return")
+	c.send("\r" + callTool("4", "add"))
+	c.wantError("4", codeRequest, "carriage return")
+	c.send(callTool("5", "add") + "\r")
+	c.want(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
+	if got, _ := os.ReadFile(log); strings.Contains(string(got), "evil") {
+		t.Errorf("the server got %q", got)
+	}
+}
+
 // TestBadServerLines: what cannot be read is dropped, and the client is told where
 // it waits for an answer.
 func TestBadServerLines(t *testing.T) {

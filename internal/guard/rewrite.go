@@ -99,8 +99,7 @@ func (s *session) welcome(line []byte, m *message, q *request) []byte {
 		instructions, bad = surface.ParseInstructions(at[1].of(line))
 	}
 	s.mu.Lock()
-	ok := s.sight.instructions(instructions, bad != nil)
-	drift := s.sight.listed[string(surface.KindInstructions)]
+	drift := s.sight.instructions(instructions, bad != nil)
 	if q.what == askDiscover {
 		if q.meta != nil {
 			s.beginStateless(q.meta, o)
@@ -113,10 +112,10 @@ func (s *session) welcome(line []byte, m *message, q *request) []byte {
 		}
 	}
 	s.mu.Unlock()
-	if ok {
+	if drift == nil {
 		return line
 	}
-	s.noteDrift(drift)
+	s.noteDrift(*drift)
 	if s.o.OnDrift == Warn {
 		return line
 	}

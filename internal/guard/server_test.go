@@ -38,6 +38,23 @@ func testServer(mode string) int {
 				os.Stdout.WriteString(`{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + payload + `"}]}}` + "\n")
 			}
 		}
+	case "flood": // every listing has one new tool with a name of 30 MB
+		r := bufio.NewReader(os.Stdin)
+		for n := 0; ; {
+			line, err := r.ReadString('\n')
+			if err != nil {
+				return 0
+			}
+			_, rest, _ := strings.Cut(line, `"id":`)
+			id, _, _ := strings.Cut(rest, ",")
+			switch {
+			case strings.Contains(line, `"initialize"`):
+				fmt.Printf("%s\n", strings.Replace(helloAnswer, `"id":0`, `"id":`+id, 1))
+			case strings.Contains(line, "tools/list"):
+				n++
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"%d%s","inputSchema":{}}]}}`+"\n", id, n, strings.Repeat("x", 30<<20))
+			}
+		}
 	case "deaf": // reads nothing, ignores TERM, and lives
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Minute)

@@ -26,9 +26,6 @@ var listings = []struct {
 	{surface.KindTemplate, "resources/templates/list", "resourceTemplates", "resources", "uriTemplate", "notifications/resources/list_changed", names("resourceTemplates", "nextCursor")},
 }
 
-// maxSeen bounds the drifted items of listings that the client asked for.
-const maxSeen = 10_000
-
 // sight is what is known about the surface of this process. It is guarded by
 // relay.mu.
 type sight struct {
@@ -38,16 +35,20 @@ type sight struct {
 
 	// Drift that the guard's own last listing showed, by key. A listing replaces
 	// that of its kinds.
-	listed map[string]Drift
+	listed memory[Drift]
 	// Drift in answers to the client since then. It lasts until an answer to the
 	// client shows the item as approved: a server that shows the guard another
 	// surface than the client gains nothing.
-	answered map[string]Drift
+	answered memory[Drift]
 	// Everything in answered ever, for reports.
-	caught map[string]Drift
+	caught memory[Drift]
+	// Kinds of which more drifted than can be remembered. This lasts: what was not
+	// remembered cannot be told from what was approved.
+	flooded map[surface.Kind]bool
 
 	failed  map[surface.Kind]string // kinds that could not be listed, and why
 	listing surface.Listing         // as last listed, kind by kind
+	sizes   map[surface.Kind]int    // bytes of listing
 }
 
 func newSight(a Approved, judge func(string, digest.Digest, digest.Digest) error) *sight {
@@ -56,8 +57,7 @@ func newSight(a Approved, judge func(string, digest.Digest, digest.Digest) error
 	}
 	return &sight{
 		approved: a.Items, exclude: a.Exclude, judge: judge,
-		listed: map[string]Drift{}, answered: map[string]Drift{}, caught: map[string]Drift{},
-		failed: map[surface.Kind]string{},
+		flooded: map[surface.Kind]bool{}, failed: map[surface.Kind]string{}, sizes: map[surface.Kind]int{},
 	}
 }
 
@@ -89,18 +89,28 @@ func (g *sight) items(kind surface.Kind, raw []json.RawMessage) []item {
 	return out
 }
 
-// one judges an item by itself; place tells apart those without a name.
+// one judges an item by itself; place tells apart those without a name. One with a
+// name beyond maxName is malformed, and the digest of the name stands for it.
 func (g *sight) one(kind surface.Kind, raw []byte, place int) item {
-	it, err := surface.NewItem(kind, raw)
-	if err != nil {
-		name := nameOf(kind, raw)
-		if name == "" {
-			name = fmt.Sprintf("#%d", place+1)
-		}
-		return item{name, &Drift{Key: key(kind, name), Reason: Malformed, Want: g.approved[key(kind, name)]}}
+	name, quoted := "", nameOf(kind, raw)
+	if len(quoted) > longestEscape*maxName+2 {
+		name = stand(quoted) // without a copy of it
+	} else if it, err := surface.NewItem(kind, raw); err != nil {
+		name, _ = text(quoted)
+	} else if name = it.Name; len(name) <= maxName {
+		return item{name, g.compare(it.Key(), it.Digest)}
 	}
-	return item{it.Name, g.compare(it.Key(), it.Digest)}
+	switch {
+	case name == "":
+		name = fmt.Sprintf("#%d", place+1)
+	case len(name) > maxName:
+		name = stand([]byte(name))
+	}
+	return item{name, &Drift{Key: key(kind, name), Reason: Malformed, Want: g.approved[key(kind, name)]}}
 }
+
+// longestEscape is the most bytes in which a JSON string may write one: \u0061.
+const longestEscape = 6
 
 // compare judges the digest of an item.
 func (g *sight) compare(key string, got digest.Digest) *Drift {
@@ -115,8 +125,8 @@ func (g *sight) compare(key string, got digest.Digest) *Drift {
 	return d
 }
 
-// nameOf is the name of an item that is malformed otherwise, or "".
-func nameOf(kind surface.Kind, raw []byte) string {
+// nameOf is the name of an item, which may be malformed, as it is written, or nil.
+func nameOf(kind surface.Kind, raw []byte) []byte {
 	for _, l := range listings {
 		if l.kind != kind {
 			continue
@@ -126,11 +136,10 @@ func nameOf(kind surface.Kind, raw []byte) string {
 			at [1]span
 		)
 		if _, err := s.object(raw, 0, names(l.naming), at[:]); err == nil && at[0].ok() {
-			name, _ := text(at[0].of(raw))
-			return name
+			return at[0].of(raw)
 		}
 	}
-	return ""
+	return nil
 }
 
 // key is surface.Item.Key.
@@ -138,24 +147,48 @@ func key(kind surface.Kind, name string) string { return string(kind) + ":" + na
 
 // drifts returns what is known against the item of key.
 func (g *sight) drifts(key string) (Drift, bool) {
-	if d, ok := g.listed[key]; ok {
+	if d, ok := g.listed.m[key]; ok {
 		return d, true
 	}
-	d, ok := g.answered[key]
+	d, ok := g.answered.m[key]
 	return d, ok
 }
+
+// blind says why nothing is known of a kind, or "".
+func (g *sight) blind(kind surface.Kind) string {
+	if why := g.failed[kind]; why != "" {
+		return fmt.Sprintf("the server's %s could not be listed: %s", plural(kind), why)
+	}
+	if g.flooded[kind] {
+		return fmt.Sprintf("more of the server's %s drifted than can be remembered", plural(kind))
+	}
+	return ""
+}
+
+func plural(kind surface.Kind) string {
+	if kind == surface.KindTemplate {
+		return "resource templates"
+	}
+	return string(kind) + "s"
+}
+
+// tooLong is said of a name that cannot be looked up, see one.
+var tooLong = fmt.Sprintf("longer than %d bytes", maxName)
 
 // refusal says why an item must not be used, or "".
 func (g *sight) refusal(kind surface.Kind, name string) string {
 	if g.exclude[kind] {
 		return ""
 	}
+	if len(name) > maxName {
+		return quoted(kind, name) + ": " + tooLong
+	}
 	k := key(kind, name)
 	if d, ok := g.drifts(k); ok {
 		return quoted(kind, name) + ": " + d.Reason
 	}
-	if why := g.failed[kind]; why != "" {
-		return fmt.Sprintf("the server's %ss could not be listed: %s", kind, why)
+	if why := g.blind(kind); why != "" {
+		return why
 	}
 	if g.approved[k].IsZero() {
 		return quoted(kind, name) + ": was never approved"
@@ -172,28 +205,33 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 	if g.exclude[surface.KindResource] {
 		return ""
 	}
+	if len(uri) > maxName {
+		return quoted(surface.KindResource, uri) + ": " + tooLong
+	}
 	if d, ok := g.drifts(key(surface.KindResource, uri)); ok {
 		return quoted(surface.KindResource, uri) + ": " + d.Reason
 	}
-	if why := g.failed[surface.KindResource]; why != "" {
-		return "the server's resources could not be listed: " + why
+	if why := g.blind(surface.KindResource); why != "" {
+		return why
 	}
 	if !g.approved[key(surface.KindResource, uri)].IsZero() {
 		return ""
 	}
 	plain := normalURI(uri)
-	for _, drift := range []map[string]Drift{g.listed, g.answered} {
+	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		for k, d := range drift {
-			if template, ok := strings.CutPrefix(k, "template:"); ok && !g.exclude[surface.KindTemplate] && (matchTemplate(template, uri) || matchTemplate(template, plain)) {
+			// A name that was too long to be kept may match anything.
+			if template, ok := strings.CutPrefix(k, "template:"); ok && !g.exclude[surface.KindTemplate] &&
+				(strings.HasPrefix(template, longMark) || matchTemplate(template, uri) || matchTemplate(template, plain)) {
 				return quoted(surface.KindTemplate, template) + ": " + d.Reason
 			}
-			if other, ok := strings.CutPrefix(k, "resource:"); ok && normalURI(other) == plain {
+			if other, ok := strings.CutPrefix(k, "resource:"); ok && (strings.HasPrefix(other, longMark) || normalURI(other) == plain) {
 				return quoted(surface.KindResource, other) + ": " + d.Reason
 			}
 		}
 	}
-	if why := g.failed[surface.KindTemplate]; why != "" && !g.exclude[surface.KindTemplate] {
-		return "the server's resource templates could not be listed: " + why
+	if why := g.blind(surface.KindTemplate); why != "" && !g.exclude[surface.KindTemplate] {
+		return why
 	}
 	if !offered {
 		return quoted(surface.KindResource, uri) + ": the server offers no resources"
@@ -203,15 +241,15 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 
 // any returns the first drift or failure by key, or "".
 func (g *sight) any() string {
-	for _, drift := range []map[string]Drift{g.listed, g.answered} {
+	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		if len(drift) > 0 {
 			k := slices.Min(slices.Collect(maps.Keys(drift)))
 			return shown(k) + ": " + drift[k].Reason
 		}
 	}
 	for _, l := range listings {
-		if why := g.failed[l.kind]; why != "" {
-			return fmt.Sprintf("the server's %ss could not be listed: %s", l.kind, why)
+		if why := g.blind(l.kind); why != "" {
+			return why
 		}
 	}
 	return ""
@@ -219,6 +257,20 @@ func (g *sight) any() string {
 
 // replace sets what the guard's own listing of kind showed.
 func (g *sight) replace(kind surface.Kind, raw []json.RawMessage, err error) {
+	g.sizes[kind] = 0
+	for _, r := range raw {
+		g.sizes[kind] += len(r)
+	}
+	total := 0
+	for _, n := range g.sizes {
+		total += n
+	}
+	if total > maxListing { // the kinds were not all listed at once
+		raw, g.sizes[kind] = nil, 0
+		if err == nil {
+			err = fmt.Errorf("more than %d bytes with what was listed before", maxListing)
+		}
+	}
 	switch kind {
 	case surface.KindTool:
 		g.listing.Tools = raw
@@ -232,36 +284,40 @@ func (g *sight) replace(kind surface.Kind, raw []json.RawMessage, err error) {
 	if g.exclude[kind] {
 		return
 	}
-	maps.DeleteFunc(g.listed, func(k string, _ Drift) bool { return strings.HasPrefix(k, string(kind)+":") })
+	for k := range g.listed.m {
+		if strings.HasPrefix(k, string(kind)+":") {
+			g.listed.drop(k)
+		}
+	}
 	delete(g.failed, kind)
 	if err != nil {
 		g.failed[kind] = err.Error()
 		return
 	}
 	for _, it := range g.items(kind, raw) {
-		if it.drift != nil {
-			g.listed[it.drift.Key] = *it.drift
+		if it.drift != nil && !g.listed.put(it.drift.Key, *it.drift, 0) {
+			g.failed[kind] = "more drifted than can be remembered"
 		}
 	}
 }
 
 // instructions judges those of an initialize or discover result; text is "" if there
-// are none. ok reports whether they may be shown.
-func (g *sight) instructions(text string, malformed bool) (ok bool) {
+// are none. It returns nil if they may be shown.
+func (g *sight) instructions(text string, malformed bool) *Drift {
 	const k = string(surface.KindInstructions)
-	delete(g.listed, k)
+	g.listed.drop(k)
 	g.listing.Instructions = text
 	if g.exclude[surface.KindInstructions] || text == "" && !malformed {
-		return true
+		return nil
 	}
 	d := &Drift{Key: k, Reason: Malformed, Want: g.approved[k]}
 	if !malformed {
 		if d = g.compare(k, surface.InstructionsItem(text).Digest); d == nil {
-			return true
+			return nil
 		}
 	}
-	g.listed[k] = *d
-	return false
+	g.listed.put(k, *d, 0) // without room there is drift enough
+	return d
 }
 
 // page judges the items of an answer to the client and remembers what drifted. It
@@ -275,28 +331,24 @@ func (g *sight) page(kind surface.Kind, raw []json.RawMessage) (keep []bool, dri
 			continue
 		}
 		k := key(kind, it.name)
-		before, known := g.listed[k]
+		before, known := g.listed.m[k]
 		if it.drift == nil {
 			if known && before.Reason == Duplicate {
 				continue // one of two: which is meant cannot be told
 			}
-			keep[i] = g.failed[kind] == ""
-			delete(g.answered, k)
+			keep[i] = g.blind(kind) == ""
+			g.answered.drop(k)
 			again = again || known
 			continue
 		}
 		drifted = append(drifted, *it.drift)
-		_, answered := g.answered[k]
+		_, answered := g.answered.m[k]
 		if !known && !answered {
 			again = true
 		}
-		if answered || len(g.answered) < maxSeen {
-			g.answered[k] = *it.drift
-		} else {
-			g.failed[kind] = fmt.Sprintf("more than %d drifted items", maxSeen)
-		}
-		if len(g.caught) < maxSeen {
-			g.caught[k] = *it.drift
+		k = it.drift.Key // the same, and in memory once
+		if !g.answered.put(k, *it.drift, 0) || !g.caught.put(k, *it.drift, 0) {
+			g.flooded[kind] = true
 		}
 	}
 	return keep, drifted, again
@@ -304,10 +356,16 @@ func (g *sight) page(kind surface.Kind, raw []json.RawMessage) (keep []bool, dri
 
 // report is what a listing showed, with all that answers to the client ever showed.
 func (g *sight) report() Report {
-	all := maps.Clone(g.caught)
-	maps.Copy(all, g.answered)
-	maps.Copy(all, g.listed)
+	all := map[string]Drift{}
+	for _, m := range []memory[Drift]{g.caught, g.answered, g.listed} {
+		maps.Copy(all, m.m)
+	}
 	r := Report{Listing: g.listing, Failed: maps.Clone(g.failed)}
+	for kind := range g.flooded {
+		if r.Failed[kind] == "" {
+			r.Failed[kind] = "more drifted than can be remembered"
+		}
+	}
 	for _, k := range slices.Sorted(maps.Keys(all)) {
 		r.Drift = append(r.Drift, all[k])
 	}

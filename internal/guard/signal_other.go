@@ -19,4 +19,8 @@ func (p *Process) signal(os.Signal) { p.process.Kill() }
 func (p *Process) terminate()       { p.process.Kill() }
 func (p *Process) kill()            { p.process.Kill() }
 
+// waitUnreaped does not wait: there are no groups to end.
+func waitUnreaped(int) bool   { return false }
+func (p *Process) killGroup() {}
+
 func exitCode(state *os.ProcessState) int { return state.ExitCode() }

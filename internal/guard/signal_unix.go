@@ -14,16 +14,20 @@ var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysc
 // the guard. It is not set to be ignored, because the server would inherit that.
 var brokenPipe = []os.Signal{syscall.SIGPIPE}
 
-// signal sends s to the process and all of its group.
+// signal sends s to the process and all of its group, unless the process has ended.
 func (p *Process) signal(s os.Signal) {
-	if n, ok := s.(syscall.Signal); ok {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n, ok := s.(syscall.Signal); ok && !p.ended {
 		syscall.Kill(-p.process.Pid, n)
 	}
 }
 
+// killGroup kills the whole group. p.mu is held, and p has not been reaped.
+func (p *Process) killGroup() { syscall.Kill(-p.process.Pid, syscall.SIGKILL) }
+
 func (p *Process) terminate() { p.signal(syscall.SIGTERM) }
 
-// kill ends the whole group, which may outlive the process.
 func (p *Process) kill() { p.signal(syscall.SIGKILL) }
 
 func exitCode(state *os.ProcessState) int {

@@ -177,7 +177,7 @@ func (r *relay) announce(report Report) {
 		r.noteDrift(d)
 	}
 	for kind, why := range report.Failed {
-		r.notes.printf("the server's %ss could not be listed: %s", kind, why)
+		r.notes.printf("the server's %s could not be listed: %s", plural(kind), why)
 	}
 }
 

@@ -14,10 +14,15 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// MaxAnswer is how many bytes of an answer a [Client] reads.
-const MaxAnswer = 8 << 20
+// Limits of what a [Client] reads.
+const (
+	MaxAnswer       = 8 << 20  // bytes of an answer
+	MaxVersionBytes = 64 << 20 // bytes of all pages of one name's versions
+)
 
 // maxRedirects is how many redirects a client follows; all stay on the host.
 const maxRedirects = 5
@@ -28,22 +33,39 @@ const maxRedirects = 5
 // Base is the registry's URL without the version of the API, "https://example.com".
 // Plain http is for loopback hosts only, as over it a token and what a record says
 // could be read and changed. A client is safe for concurrent use.
+//
+// A call takes 60 seconds at most, a publish 20 minutes, as the registry fetches the
+// packages before it answers; of the context and these, the earlier end counts.
 type Client struct {
 	Base string
-	HTTP *http.Client // nil is one with the defaults; its redirect policy is not used
+	HTTP *http.Client // nil is one of this package's; its redirect policy is not used
+
+	timeout time.Duration // of a call; 0 is the above; less in tests
 }
 
-// Publish sends raw, a server.json, and returns its record. The token may be empty.
+// Publish sends raw, a server.json, and returns its record. The token may be empty. A
+// record whose document is not the one that was sent is an error of class
+// [evidence.Integrity]; the registry has published it all the same.
 func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*Envelope, error) {
+	want, err := digestOf(raw)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
+	}
 	var env Envelope
-	if err := c.do(ctx, http.MethodPost, "/publish", nil, raw, token, &env); err != nil {
+	if err := c.do(ctx, http.MethodPost, publishPath, nil, raw, token, &env); err != nil {
 		return nil, err
 	}
 	var sent struct{ Name, Version string }
 	if err := json.Unmarshal(raw, &sent); err != nil {
 		return nil, err
 	}
-	return &env, c.expect(env, sent.Name, sent.Version)
+	if err := c.expect(env, sent.Name, sent.Version); err != nil {
+		return nil, err
+	}
+	if err := c.stored(ctx, raw, want, env); err != nil {
+		return nil, err
+	}
+	return &env, nil
 }
 
 // Validate asks whether the registry would take raw for a valid document.
@@ -84,7 +106,8 @@ func (c *Client) get(ctx context.Context, name, version string, query url.Values
 }
 
 // Versions returns all records of one name but those with the status deleted, in the
-// order of the registry, which is newest first.
+// order of the registry, which is newest first. Who looks for one of them uses
+// [Client.EachVersion].
 func (c *Client) Versions(ctx context.Context, name string) ([]Envelope, error) {
 	return c.versions(ctx, name, url.Values{})
 }
@@ -95,28 +118,65 @@ func (c *Client) VersionsDeleted(ctx context.Context, name string) ([]Envelope, 
 }
 
 func (c *Client) versions(ctx context.Context, name string, query url.Values) ([]Envelope, error) {
-	path, err := escaped("servers", name, "versions")
+	var all []Envelope
+	err := c.eachVersion(ctx, name, query, func(env Envelope) (bool, error) {
+		all = append(all, env)
+		return true, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	var all []Envelope
+	return all, nil
+}
+
+// EachVersion calls use with the records of one name, in the order of the registry,
+// which is newest first, until there are no more, use wants no more or returns an error,
+// which is returned as it is. No more than a page is held. More than [MaxVersions]
+// records or [MaxVersionBytes] are an error, as is a listing for which the registry
+// takes longer than for any other call; the time that use takes does not count.
+func (c *Client) EachVersion(ctx context.Context, name string, use func(Envelope) (more bool, err error)) error {
+	return c.eachVersion(ctx, name, url.Values{}, use)
+}
+
+func (c *Client) eachVersion(ctx context.Context, name string, query url.Values, use func(Envelope) (more bool, err error)) error {
+	path, err := escaped("servers", name, "versions")
+	if err != nil {
+		return err
+	}
+	wait, room, count := c.wait(path), MaxVersionBytes, 0
 	for {
+		began := time.Now()
+		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
+		if err != nil {
+			return err
+		}
+		wait -= time.Since(began)
+		if room -= len(text); room < 0 {
+			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name, MaxVersionBytes)
+		}
 		var p Page
-		if err := c.do(ctx, http.MethodGet, path, query, nil, "", &p); err != nil {
-			return nil, err
+		if err := c.decode(path, text, &p); err != nil {
+			return err
 		}
 		for _, env := range p.Servers {
 			if err := c.expect(env, name, ""); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		all = append(all, p.Servers...)
+		for _, env := range p.Servers {
+			if count++; count > MaxVersions {
+				return fmt.Errorf("registry %s: %+q has more than %d versions", c.Base, name, MaxVersions)
+			}
+			if more, err := use(env); err != nil || !more {
+				return err
+			}
+		}
 		next := p.Metadata.NextCursor
 		if next == "" {
-			return all, nil
+			return nil
 		}
-		if len(p.Servers) == 0 || len(all) > MaxVersions || next == query.Get("cursor") {
-			return nil, fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
+		if len(p.Servers) == 0 || next == query.Get("cursor") {
+			return fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
 		}
 		query.Set("cursor", next)
 	}
@@ -209,13 +269,25 @@ func loopback(host string) bool {
 
 // do sends one request and decodes a successful answer into out.
 func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte, token string, out any) error {
-	u, err := c.endpoint(path, query)
+	text, err := c.ask(ctx, c.wait(path), method, path, query, body, token)
 	if err != nil {
 		return err
 	}
+	return c.decode(path, text, out)
+}
+
+// ask sends one request and returns the JSON of a successful answer, which has come in
+// whole after wait.
+func (c *Client) ask(ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string) ([]byte, error) {
+	u, err := c.endpoint(path, query)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	req.Header.Set("Accept", "application/json, "+problemType)
 	req.Header.Set("User-Agent", "hallmark")
@@ -225,29 +297,28 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{}
-	if c.HTTP != nil {
-		client = *c.HTTP
-	}
-	client.CheckRedirect = stay
-	res, err := client.Do(req)
+	res, err := c.client(path).Do(req)
 	if err != nil {
-		return fmt.Errorf("registry %s: %w", c.Base, err)
+		return nil, fmt.Errorf("registry %s: %w", c.Base, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer+1))
 	if err != nil {
-		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+		return nil, fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
 	}
 	if len(text) > MaxAnswer {
-		return fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
+		return nil, fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
 	}
 	if res.StatusCode/100 != 2 {
-		return asProblem(res, text)
+		return nil, asProblem(res, text)
 	}
 	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media != "application/json" {
-		return fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
+		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
 	}
+	return text, nil
+}
+
+func (c *Client) decode(path string, text []byte, out any) error {
 	if err := json.Unmarshal(text, out); err != nil { // refuses what follows the value
 		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
 	}

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 		}
 	case "stage":
 		var s *Store
-		if s, err = Open(root); err == nil {
+		if s, err = Open(root, testLog); err == nil {
 			var st *Staging
 			if st, err = s.Stage(); err == nil {
 				fmt.Println(st.Dir())
@@ -68,7 +68,7 @@ func crowd() map[string]string {
 }
 
 func putOnce(root string, files map[string]string) error {
-	s, err := Open(root)
+	s, err := Open(root, testLog)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func putOnce(root string, files map[string]string) error {
 }
 
 func auditOnce(root, want string) error {
-	s, err := Open(root)
+	s, err := Open(root, testLog)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func auditOnce(root, want string) error {
 
 // cycle puts, damages, moves away, puts again and removes a slot.
 func cycle(root string) error {
-	s, err := Open(root)
+	s, err := Open(root, testLog)
 	if err != nil {
 		return err
 	}
@@ -389,7 +389,7 @@ func TestAsUser(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	dir := t.TempDir()
 	mount(t, dir, "size=256k")
-	s, err := Open(filepath.Join(dir, "store"))
+	s, err := Open(filepath.Join(dir, "store"), testLog)
 	if err != nil {
 		t.Fatal(err)
 	}

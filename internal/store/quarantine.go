@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +75,6 @@ func (s *Store) move(r *os.Root, at string, want digest.Digest, reason string, r
 			break
 		}
 	}
-	slog.Warn("store: slot moved to quarantine", "slot", want.String(), "reason", reason, "finding", first, "path", path)
+	s.log.Warn("a slot of the store was moved to quarantine", "reason", reason, "finding", first, "path", path)
 	return path, nil
 }

@@ -36,6 +36,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -48,6 +49,7 @@ import (
 type Store struct {
 	root   string // absolute
 	limits tree.Limits
+	log    *slog.Logger
 }
 
 // ErrNotStored says that the store has no slot for a digest.
@@ -62,8 +64,9 @@ const (
 	sidecarName   = "sidecar.json"
 )
 
-// Open returns the store in directory root. Nothing is created before it is needed.
-func Open(root string) (*Store, error) {
+// Open returns the store in directory root, which warns log of what it moves to
+// quarantine. Nothing is created before it is needed.
+func Open(root string, log *slog.Logger) (*Store, error) {
 	if root == "" {
 		return nil, errors.New("store: no directory is given")
 	}
@@ -74,7 +77,7 @@ func Open(root string) (*Store, error) {
 	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("store %s: is not a directory", abs)
 	}
-	return &Store{root: abs}, nil
+	return &Store{root: abs, log: log}, nil
 }
 
 // Path is the store's directory, absolute.

@@ -65,7 +65,7 @@ func admit(t testing.TB, d digest.Digest) policy.Admitted {
 
 func newStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(filepath.Join(t.TempDir(), "home", "store"))
+	s, err := Open(filepath.Join(t.TempDir(), "home", "store"), testLog)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +97,19 @@ func put(t testing.TB, s *Store, files map[string]string) *Slot {
 		t.Fatal(err)
 	}
 	return slot
+}
+
+// testLog logs to whatever is the default when it is used, so that quiet works.
+var testLog = slog.New(current{})
+
+type current struct{ slog.Handler }
+
+func (current) Enabled(ctx context.Context, l slog.Level) bool {
+	return slog.Default().Handler().Enabled(ctx, l)
+}
+
+func (current) Handle(ctx context.Context, r slog.Record) error {
+	return slog.Default().Handler().Handle(ctx, r)
 }
 
 // quiet keeps the expected warnings about quarantine out of the test's output.

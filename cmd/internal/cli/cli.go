@@ -24,6 +24,7 @@ import (
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Version is set by the linker. Without it the module's own version is used.
@@ -97,10 +98,22 @@ func Main(program Program, args []string) int {
 			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
 				err = usage(cmd, err)
 			}
-			fmt.Fprintf(a.stderr, "%s: %v\n", a.name, err)
+			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, printable(err.Error()))
 		}
 	}
 	return exitCode(err)
+}
+
+// printable escapes lines in which something would be obeyed or hidden by a terminal.
+// Messages are escaped where text from outside enters them; this is the last gate.
+func printable(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, line := range lines {
+		if len(surface.Hidden(line)) > 0 {
+			lines[i] = surface.Escape(line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // shownError was printed already.
@@ -162,6 +175,6 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	return filepath.ToSlash(name), data, err
 }
 
-// maxDocument is one byte more than a server.json may have, in bytes, so that the
-// parser sees that it is too large.
+// maxDocument is how large a server.json may be, in bytes. One byte more is read, so that
+// the parser sees that it is too large.
 const maxDocument = 1 << 20

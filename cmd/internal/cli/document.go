@@ -28,7 +28,7 @@ file_hashes object. What the package's own registry says of a file is compared t
 Nothing is published. With --write the object is put into the file instead, which
 keeps the rest of it byte for byte.`,
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -68,7 +68,7 @@ keeps the rest of it byte for byte.`,
 				return nil
 			}
 			return a.json(map[string]any{"file_hashes": object}, nil)
-		},
+		}),
 	}
 	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
@@ -86,7 +86,7 @@ fileSha256 and with what the package's own registry says. Packages that nobody
 claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
 be fetched.`,
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -108,7 +108,7 @@ be fetched.`,
 				return a.json(outcomeOf(verdict, verdict.Err()), verdict.Err())
 			}
 			return errors.Join(report(a.stdout, verdict), verdict.Err())
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
@@ -121,7 +121,7 @@ func (a *app) validate() *cobra.Command {
 		Use:   "validate [server.json]",
 		Short: "Check the form and meaning of a server.json, without the network",
 		Args:  args(cobra.MaximumNArgs(1)),
-		RunE: func(_ *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(_ *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ func (a *app) validate() *cobra.Command {
 				fmt.Fprintf(a.stderr, "%s: %s is valid\n", a.name, name)
 			}
 			return failed
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
 	return c
@@ -179,7 +179,7 @@ already must match. With --no-hash nothing is fetched and the document is sent a
 The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
 A registry that knows no file_hashes gets them in the publisher's _meta.`,
 		Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -215,7 +215,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			}
 			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))
 			return registryEvidence(a.stdout, p.Record)
-		},
+		}),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")

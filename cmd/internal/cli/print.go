@@ -9,6 +9,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -64,6 +66,19 @@ func (a *app) json(v any, err error) error {
 		return shownError{err}
 	}
 	return nil
+}
+
+// reporting makes an error that a command met before it had anything to report a JSON
+// document too, if JSON was asked for.
+func (a *app) reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if err == nil || !*asJSON || errors.As(err, new(shownError)) {
+			return err
+		}
+		a.bars.stop()
+		return a.json(outcomeOf(policy.Verdict{}, err), err)
+	}
 }
 
 // visible writes what a terminal would obey or hide, such as bidi controls, as \u

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,8 +28,8 @@ func projectFlag(c *cobra.Command, dir *string) {
 
 func (a *app) pin() *cobra.Command {
 	var (
-		dir, missing string
-		yes, asJSON  bool
+		dir, missing, approve string
+		yes, asJSON           bool
 	)
 	c := &cobra.Command{
 		Use:   "pin [NAME...]",
@@ -36,7 +38,7 @@ func (a *app) pin() *cobra.Command {
 registry's record, start the server to see its surface, show all of it, and after
 consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
 resolved dependencies in hallmark.closures/NAME.json.`,
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
 				return err
@@ -47,17 +49,22 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 			default:
 				return usage(c, errors.New("--missing-hashes is allow, warn or refuse"))
 			}
-			o.Confirm = func(p *hallmark.Pinned) (bool, error) {
+			var approved digest.Digest
+			if approve != "" {
+				if approved, err = digest.Parse(approve); err != nil {
+					return usage(c, err)
+				}
+			}
+			o.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
 				a.bars.stop()
 				a.showPin(a.stderr, p)
-				if yes {
-					return true, nil
+				switch {
+				case !approved.IsZero():
+					return bound(approved, p.Consent()), nil
+				case yes:
+					return hallmark.Standing, nil
 				}
-				ok, err := a.ask("Lock this?")
-				if errors.Is(err, errNoTerminal) {
-					return false, nil // policy refuses for want of consent
-				}
-				return ok, err
+				return a.ask("Lock this?")
 			}
 			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
 			a.bars.stop()
@@ -71,10 +78,11 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 				fmt.Fprintf(a.stderr, "%s: %s is pinned\n", a.name, p.Name)
 			}
 			return nil
-		},
+		}),
 	}
 	projectFlag(c, &dir)
-	c.Flags().BoolVar(&yes, "yes", false, "consent without being asked")
+	c.Flags().BoolVar(&yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
+	c.Flags().StringVar(&approve, "approve", "", "consent to exactly what was shown with this `digest`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	c.Flags().StringVar(&missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
 	return c
@@ -98,21 +106,32 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 	}{outcomeOf(policy.Verdict{}, err), servers}
 }
 
+// bound is consent to what has the digest that was approved, and to nothing else.
+func bound(approved, shown digest.Digest) hallmark.Consent {
+	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{approved}}, evidence.Observed{Digests: []digest.Digest{shown}})
+	if e.Outcome == evidence.Match {
+		return hallmark.Given
+	}
+	return hallmark.No
+}
+
 // showPin prints all that consent is asked for.
 func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
-	fmt.Fprintf(w, "  runs        %s\n", surface.Escape(p.Entry.Ref))
-	for _, d := range p.Entry.Artifacts {
-		fmt.Fprintf(w, "  bytes       %s\n", d)
+	showEntry(w, p.Entry, p.Runtime)
+	if len(p.Wanted) > 0 {
+		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
 	}
-	if len(p.Entry.Arguments) > 0 {
-		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(p.Entry.Arguments, " ")))
+	if len(p.Packages) > 0 {
+		fmt.Fprintf(w, "  packages    %d, each verified\n", len(p.Packages))
 	}
-	if len(p.Entry.Variables) > 0 {
-		fmt.Fprintf(w, "  variables   %s\n", surface.Escape(strings.Join(p.Entry.Variables, " ")))
-	}
-	if r := p.Entry.Record; r != nil {
-		fmt.Fprintf(w, "  record      %s@%s at %s\n", surface.Escape(r.Name), surface.Escape(r.Version), surface.Escape(r.Registry))
+	const most = 20
+	for i, ref := range p.Moved {
+		if i == most {
+			fmt.Fprintf(w, "  new         and %d more\n", len(p.Moved)-most)
+			break
+		}
+		fmt.Fprintf(w, "  new         %s\n", surface.Escape(ref))
 	}
 	counts := map[evidence.Outcome]int{}
 	for _, f := range p.Verdict.Findings {
@@ -128,10 +147,47 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	if len(p.Scripts) > 0 {
 		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
+	if p.Same {
+		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
+	}
 	if p.Before == nil || len(p.Changes) == 0 {
 		showSurface(w, p.Surface)
 	}
 	showChanges(w, p.Changes)
+	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
+}
+
+// showEntry prints what an entry of the lock starts, with what, and on whose word.
+func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
+	declared := append([]string{e.Launch.Command + e.Launch.Server}, e.Launch.Arguments...)
+	fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
+	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
+		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+	}
+	if e.Entry != "" {
+		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
+	}
+	if runtime != nil {
+		fmt.Fprintf(w, "  started by  %s  %s\n", surface.Escape(runtime.Path), runtime.Digest)
+	}
+	if len(e.Arguments) > 0 {
+		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(e.Arguments, " ")))
+	}
+	if len(e.Variables) > 0 {
+		fmt.Fprintf(w, "  variables   %s\n", surface.Escape(strings.Join(e.Variables, " ")))
+	}
+	if e.Launch.OnDrift != "withhold" {
+		fmt.Fprintf(w, "  on drift    %s\n", e.Launch.OnDrift)
+	}
+	if e.Launch.Kinds != nil {
+		fmt.Fprintf(w, "  watches     %s only\n", strings.Join(e.Launch.Kinds, " "))
+	}
+	if r := e.Record; r != nil {
+		fmt.Fprintf(w, "  record      %s at %s\n", surface.Escape(r.Subject()), surface.Escape(r.Registry))
+	}
+	if e.Closure != nil {
+		fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+	}
 }
 
 // showSurface prints what a model is shown, one line an item.
@@ -158,21 +214,21 @@ func showChanges(w io.Writer, changes []surface.Change) {
 	}
 }
 
-// errNoTerminal says that nobody can be asked.
-var errNoTerminal = errors.New("there is no terminal to ask at")
-
-// ask puts a question to the person at the terminal; only yes is consent.
-func (a *app) ask(question string) (bool, error) {
+// ask puts a question to the person at the terminal; only yes is consent, and without a
+// terminal there is none.
+func (a *app) ask(question string) (hallmark.Consent, error) {
 	if !term.IsTerminal(int(a.stdin.Fd())) {
-		return false, errNoTerminal
+		return hallmark.No, nil
 	}
 	fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return false, err
+		return hallmark.No, err
 	}
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "y" || answer == "yes", nil
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
+		return hallmark.Given, nil
+	}
+	return hallmark.No, nil
 }
 
 func (a *app) run() *cobra.Command {
@@ -235,33 +291,29 @@ what differs is withheld.`,
 func (a *app) review() *cobra.Command {
 	var dir, approve string
 	var asJSON bool
+	var o hallmark.ReviewOptions
 	c := &cobra.Command{
 		Use:   "review NAME",
 		Short: "Show what a server changed since it was approved, and approve it",
 		Long: `Show the differences between the approved surface of a server and the one that a guard
 saw last, or, on a machine that has not approved the lock yet, the whole entry; and ask
-for approval. In scripts --approve takes the digest of the surface that was shown.`,
+for approval. In scripts --approve takes the digest that was shown as "consent".`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
 				return err
 			}
-			var o hallmark.ReviewOptions
 			if approve != "" {
 				if o.Approve, err = digest.Parse(approve); err != nil {
 					return usage(c, err)
 				}
 			}
-			o.Confirm = func(r *hallmark.Reviewed) (bool, error) {
+			o.Confirm = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
 				if !asJSON {
 					a.showReview(a.stderr, r)
 				}
-				ok, err := a.ask("Approve this?")
-				if errors.Is(err, errNoTerminal) {
-					return false, nil
-				}
-				return ok, err
+				return a.ask("Approve this?")
 			}
 			r, err := hallmark.Review(c.Context(), h, dir, names[0], o)
 			if r == nil {
@@ -270,11 +322,13 @@ for approval. In scripts --approve takes the digest of the surface that was show
 			if asJSON {
 				result := struct {
 					outcome
-					Surface digest.Digest    `json:"surface"`
-					Changes []surface.Change `json:"changes"`
-				}{outcome: outcomeOf(r.Verdict, err), Changes: r.Changes}
+					Consent digest.Digest      `json:"consent"`
+					Entry   project.ServerLock `json:"entry"`
+					Runtime *project.Runtime   `json:"runtime,omitempty"`
+					Changes []surface.Change   `json:"changes"`
+				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, r.Runtime, r.Changes}
 				if r.Surface != nil {
-					result.Surface = r.Surface.Digest()
+					result.Consent = r.Consent()
 				}
 				return a.json(result, err)
 			}
@@ -283,28 +337,37 @@ for approval. In scripts --approve takes the digest of the surface that was show
 				return err
 			case r.Clean:
 				fmt.Fprintf(a.stderr, "%s: %s: nothing to approve\n", a.name, r.Name)
+			case o.Dismiss:
+				fmt.Fprintf(a.stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.name, r.Name)
 			default:
 				fmt.Fprintf(a.stderr, "%s: %s is approved\n", a.name, r.Name)
 			}
 			return nil
-		},
+		}),
 	}
 	projectFlag(c, &dir)
-	c.Flags().StringVar(&approve, "approve", "", "approve the surface with this `digest`")
+	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
+	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
 	return c
 }
 
 func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
-	fmt.Fprintf(w, "  runs        %s\n", surface.Escape(r.Entry.Ref))
-	if r.Note == nil {
-		fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(append([]string{r.Entry.Launch.Command + r.Entry.Launch.Server}, r.Entry.Launch.Arguments...), " ")))
-		showSurface(w, r.Surface)
-		return
+	showEntry(w, r.Entry, r.Runtime)
+	if r.Approved != nil {
+		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
 	}
-	fmt.Fprintf(w, "  surface     %s\n", r.Surface.Digest())
-	showChanges(w, r.Changes)
+	if r.Note == nil {
+		showSurface(w, r.Surface)
+	} else {
+		fmt.Fprintf(w, "  seen        %s\n", r.Note.At.Format("2006-01-02 15:04:05Z"))
+		showChanges(w, r.Changes)
+		for _, warning := range surface.Warnings(r.Surface) {
+			fmt.Fprintf(w, "  look at     %s\n", warning)
+		}
+	}
+	fmt.Fprintf(w, "  consent     %s\n", r.Consent())
 }
 
 func (a *app) check() *cobra.Command {
@@ -317,7 +380,7 @@ func (a *app) check() *cobra.Command {
 executables and trees in the store are those that were locked, and report drift that
 a guard saw. Nothing is started and nothing is fetched.`,
 		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.host(dir)
 			if err != nil {
 				return err
@@ -330,7 +393,7 @@ a guard saw. Nothing is started and nothing is fetched.`,
 				return a.json(outcomeOf(verdict, err), err)
 			}
 			return errors.Join(report(a.stdout, verdict), err)
-		},
+		}),
 	}
 	projectFlag(c, &dir)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")

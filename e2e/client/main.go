@@ -1,21 +1,4 @@
-//go:build unix
-
-package main
-
-import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"os"
-	"os/exec"
-	"strings"
-	"time"
-)
-
-// client is an MCP client that speaks the protocol by hand:
+// Client is an MCP client for tests that speaks the protocol by hand:
 //
 //	client [-call NAME[=JSON]]... [-caps JSON] PROGRAM [ARGUMENT...]
 //
@@ -27,8 +10,23 @@ import (
 //	call NAME: TEXT
 //	call NAME: error CODE: MESSAGE
 //
-// It must be the first to say anything, and each line of the program must be JSON.
-func client() {
+// Each line that the program prints must be JSON. The exit code is 99 if it is not, or if
+// there is no end to it.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+func main() {
 	var calls []string
 	caps := "{}"
 	args := os.Args[1:]
@@ -164,35 +162,4 @@ func (s *session) converse(caps string, calls []string) bool {
 		}
 	}
 	return true
-}
-
-// request sends one HTTP request:
-//
-//	request METHOD URL [FILE]
-//
-// FILE is the body, as JSON. The answer's body goes to standard output, its status and
-// content type to standard error. The exit code is 0 whatever the status.
-func request() {
-	args := os.Args[1:]
-	if len(args) < 2 || len(args) > 3 {
-		die(errors.New("usage: request METHOD URL [FILE]"))
-	}
-	var body io.Reader
-	if len(args) == 3 {
-		f, err := os.Open(args[2])
-		check(err)
-		defer f.Close()
-		body = f
-	}
-	r, err := http.NewRequest(args[0], args[1], body)
-	check(err)
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := (&http.Client{Timeout: 60 * time.Second}).Do(r)
-	check(err)
-	defer resp.Body.Close()
-	fmt.Fprintf(os.Stderr, "%d\n%s\n", resp.StatusCode, resp.Header.Get("Content-Type"))
-	_, err = io.Copy(os.Stdout, resp.Body)
-	check(err)
 }

@@ -1,0 +1,274 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// puppet makes the project one with two servers that show what the file surface says.
+func (s *stage) puppet(t *testing.T) {
+	t.Helper()
+	if err := os.MkdirAll(s.project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.show(t, "one")
+	text := "manifest_version = 1\n"
+	for _, name := range []string{"left", "right"} {
+		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, filepath.Join(s.bin, "puppet"), filepath.Join(s.dir, "surface"))
+	}
+	write(t, filepath.Join(s.project, "hallmark.toml"), text)
+}
+
+// show changes the surface of the servers.
+func (s *stage) show(t *testing.T, description string) {
+	t.Helper()
+	path := filepath.Join(s.dir, "surface")
+	write(t, path+".new", fmt.Sprintf(`{"tools/list": {"tools": [{"name": "hello", "description": %q, "inputSchema": {"type": "object"}}]}}`, description))
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// described reads the description that is locked for a server out of its surface file.
+func (s *stage) described(t *testing.T, server string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.project, "hallmark.surfaces", server+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var surface struct {
+		Tools []struct{ Description string }
+	}
+	if err := json.Unmarshal(data, &surface); err != nil || len(surface.Tools) != 1 {
+		t.Fatalf("%v: %s", err, data)
+	}
+	return surface.Tools[0].Description
+}
+
+// tidy demands that no file lies in the project that a whole pin does not leave, and
+// no journal in the state directory.
+func (s *stage) tidy(t *testing.T) {
+	t.Helper()
+	for path := range files(t, s.project) {
+		switch rel, _ := filepath.Rel(s.project, path); rel {
+		case "hallmark.toml", "hallmark.lock", "server.json",
+			"hallmark.surfaces/left.json", "hallmark.surfaces/right.json", "hallmark.surfaces/notes.json", "hallmark.closures/notes.json":
+		default:
+			t.Errorf("%s is left in the project", rel)
+		}
+	}
+	for path := range files(t, filepath.Join(s.home, "state")) {
+		switch base := filepath.Base(path); base {
+		case "approvals.json", "writer", "files", "drift-left.json", "drift-right.json":
+		default:
+			t.Errorf("%s is left in the state directory", base)
+		}
+	}
+}
+
+// killAfter starts a pin and kills it, and nothing else, after d. It reports whether
+// the pin ended before.
+func (s *stage) killAfter(t *testing.T, d time.Duration) (ended bool) {
+	t.Helper()
+	return s.kill(t, func(<-chan struct{}) { time.Sleep(d) })
+}
+
+// kill starts a pin and kills it, and nothing else, when wait returns. wait is told when
+// the pin ends by itself.
+func (s *stage) kill(t *testing.T, wait func(ended <-chan struct{})) (ended bool) {
+	t.Helper()
+	cmd := s.command(t.Context(), "hallmark", "pin", "--yes")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var err error
+	go func() {
+		err = cmd.Wait()
+		close(done)
+	}()
+	wait(done)
+	cmd.Process.Kill()
+	<-done
+	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // npm, if it was running
+	return err == nil
+}
+
+// testKilled kills a pin at many moments. After each the next command finds the project
+// wholly as it was or wholly as it was to be, for both servers together.
+func testKilled(t *testing.T, s *stage) {
+	s.puppet(t)
+	start := time.Now()
+	s.run(t, 0, "hallmark", "pin", "--yes")
+	whole := time.Since(start)
+	states, err := filepath.Glob(filepath.Join(s.home, "state", "projects", "*"))
+	if err != nil || len(states) != 1 {
+		t.Fatalf("%q: %v", states, err)
+	}
+	journal := filepath.Join(states[0], "journal")
+	exists := func() bool { _, err := os.Lstat(journal); return err == nil }
+	var ended, before, after, journals int
+	locked := "one"
+	for round := range 40 {
+		next := fmt.Sprintf("round %d", round)
+		s.show(t, next)
+		wait := func(<-chan struct{}) { time.Sleep(rand.N(whole * 5 / 4)) }
+		if round%2 == 0 { // while the files are being replaced, which takes milliseconds of the whole
+			wait = func(ended <-chan struct{}) {
+				for !exists() {
+					select {
+					case <-ended:
+						return
+					default:
+						time.Sleep(20 * time.Microsecond)
+					}
+				}
+				time.Sleep(rand.N(2 * time.Millisecond))
+			}
+		}
+		if s.kill(t, wait) {
+			ended++
+		}
+		if exists() {
+			journals++
+		}
+		s.run(t, 0, "hallmark", "check") // which finishes what was begun
+		left, right := s.described(t, "left"), s.described(t, "right")
+		switch {
+		case left != right:
+			t.Fatalf("round %d: left shows %q and right %q", round, left, right)
+		case left == next:
+			after++
+		case left == locked:
+			before++
+		default:
+			t.Fatalf("round %d: %q is locked, neither %q nor %q", round, left, locked, next)
+		}
+		locked = left
+		s.tidy(t)
+		s.show(t, locked)
+		if out, _ := s.run(t, 0, "client", "hallmark", "run", "left"); !strings.Contains(out, "tool hello: "+locked) {
+			t.Fatalf("round %d: run withholds %q:\n%s", round, locked, out)
+		}
+	}
+	t.Logf("a pin takes %v; of 40 pins %d ended, %d left a journal; %d were as before, %d as after", whole, ended, journals, before, after)
+	s.show(t, "last")
+	s.run(t, 0, "hallmark", "pin", "--yes")
+	if got := s.described(t, "right"); got != "last" {
+		t.Errorf("%q is locked at last", got)
+	}
+}
+
+// testKilledNPM kills pins of a package, whose store is filled on the way. What they
+// leave there stops no later pin, which removes it.
+func testKilledNPM(t *testing.T, s *stage) {
+	s.publish(t, 1000)
+	start := time.Now()
+	s.run(t, 0, "hallmark", "pin", "--yes")
+	whole := time.Since(start)
+	for round := range 4 {
+		s.home = filepath.Join(s.dir, fmt.Sprintf("home%d", round))
+		s.env = append(s.env, "HALLMARK_HOME="+s.home)
+		before := files(t, s.project)
+		if !s.killAfter(t, whole*time.Duration(2*round+1)/8) && round < 2 {
+			same(t, before, files(t, s.project))
+		}
+		s.run(t, 0, "hallmark", "pin", "--yes")
+		s.run(t, 0, "hallmark", "check")
+		s.tidy(t)
+		empty(t, filepath.Join(s.home, "cache", "store", "staging"))
+	}
+	s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "notes")
+}
+
+// testTwoPins starts two pins of one project at the same time: both are kept.
+func testTwoPins(t *testing.T, s *stage) {
+	s.puppet(t)
+	for round := range 5 {
+		s.show(t, fmt.Sprint("round ", round))
+		var pins []*exec.Cmd
+		for _, name := range []string{"left", "right", "left"} {
+			cmd := s.command(t.Context(), "hallmark", "pin", "--yes", name)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pins = append(pins, cmd)
+		}
+		for _, cmd := range pins {
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%q: %v\n%s", cmd.Args, err, cmd.Stderr)
+			}
+		}
+		s.run(t, 0, "hallmark", "check")
+		for _, name := range []string{"left", "right"} {
+			if got := s.described(t, name); got != fmt.Sprint("round ", round) {
+				t.Errorf("round %d: %s shows %q", round, name, got)
+			}
+		}
+		s.tidy(t)
+	}
+}
+
+// testRunWhilePin starts servers while pins replace the lock again and again. None is
+// refused for a lock that was half replaced; and a server that runs hinders no pin.
+func testRunWhilePin(t *testing.T, s *stage) {
+	s.puppet(t)
+	s.run(t, 0, "hallmark", "pin", "--yes")
+	running := s.command(t.Context(), "hallmark", "run", "left")
+	stdin, err := running.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Start(); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		for i := range 15 {
+			pin := s.command(t.Context(), "hallmark", "pin", "--yes")
+			if i%2 == 0 {
+				pin.Args = append(pin.Args, "left")
+			}
+			if out, err := pin.CombinedOutput(); err != nil {
+				done <- fmt.Errorf("pin: %w\n%s", err, out)
+				return
+			}
+		}
+		done <- nil
+	}()
+	for pinning := true; pinning; {
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			pinning = false
+		default:
+		}
+		out, errs := s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "left")
+		if !strings.Contains(out, "call hello: hello {}") || errs != "" {
+			t.Errorf("run: %s%s", out, errs)
+		}
+		s.run(t, 0, "hallmark", "check")
+	}
+	if err := stdin.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := running.Wait(); err != nil {
+		t.Errorf("the server that ran all the time: %v", err)
+	}
+}

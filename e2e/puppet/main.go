@@ -1,0 +1,136 @@
+// Puppet is an MCP server for tests that shows whatever a file tells it to.
+//
+//	puppet FILE [ARGUMENT...]
+//
+// FILE holds one JSON object with the results to give, by method:
+//
+//	{"tools/list": {"tools": [...]}, "prompts/list": {"prompts": [...]}, "instructions": "..."}
+//
+// A result {"$error": "TEXT"} is an error with that message instead.
+//
+// It is read anew for every request. A first line that begins with "#!" is left out, so
+// that FILE can be a script whose interpreter the puppet is. A call to a tool is answered by the tool's name:
+//
+//	args       the arguments that the puppet was started with
+//	env        the names and values of its environment, sorted
+//	exit       nothing: it ends with code 7
+//	any other  the tool's name and the arguments of the call
+//
+// It is static and small, and speaks the protocol by hand, as a server in any language
+// would, hostile or not.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+)
+
+var errMethod = errors.New("no such method")
+
+type request struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name            string          `json:"name"`
+		Arguments       json.RawMessage `json:"arguments"`
+		ProtocolVersion string          `json:"protocolVersion"`
+	} `json:"params"`
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: puppet FILE [ARGUMENT...]")
+		os.Exit(2)
+	}
+	lines := bufio.NewReader(os.Stdin)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var r request
+		if json.Unmarshal(line, &r) != nil || r.ID == nil {
+			continue
+		}
+		answer := map[string]any{"jsonrpc": "2.0", "id": r.ID}
+		if result, err := respond(r); errors.Is(err, errMethod) {
+			answer["error"] = map[string]any{"code": -32601, "message": err.Error()}
+		} else if err != nil {
+			answer["error"] = map[string]any{"code": -32000, "message": err.Error()}
+		} else {
+			answer["result"] = result
+		}
+		data, err := json.Marshal(answer)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "puppet:", err)
+			os.Exit(1)
+		}
+		os.Stdout.Write(append(data, '\n'))
+	}
+}
+
+func respond(r request) (any, error) {
+	data, err := os.ReadFile(os.Args[1])
+	if err != nil {
+		return nil, err
+	}
+	if first, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(first, []byte("#!")) {
+		data = rest
+	}
+	var script map[string]json.RawMessage
+	if err := json.Unmarshal(data, &script); err != nil {
+		return nil, err
+	}
+	switch r.Method {
+	case "ping":
+		return map[string]any{}, nil
+	case "initialize":
+		capabilities := map[string]any{"tools": map[string]any{}}
+		for _, kind := range []string{"prompts", "resources"} {
+			if script[kind+"/list"] != nil {
+				capabilities[kind] = map[string]any{}
+			}
+		}
+		result := map[string]any{
+			"protocolVersion": r.Params.ProtocolVersion, "capabilities": capabilities,
+			"serverInfo": map[string]any{"name": "puppet", "version": "1.0.0"},
+		}
+		if script["instructions"] != nil {
+			result["instructions"] = script["instructions"]
+		}
+		return result, nil
+	case "tools/call":
+		return call(r)
+	}
+	if result, ok := script[r.Method]; ok {
+		var fault struct {
+			Text string `json:"$error"`
+		}
+		if json.Unmarshal(result, &fault) == nil && fault.Text != "" {
+			return nil, errors.New(fault.Text)
+		}
+		return result, nil
+	}
+	return nil, errMethod
+}
+
+func call(r request) (any, error) {
+	var text string
+	switch r.Params.Name {
+	case "args":
+		text = strings.Join(os.Args[2:], " ")
+	case "env":
+		text = strings.Join(slices.Sorted(slices.Values(os.Environ())), "\n")
+	case "exit":
+		os.Exit(7)
+	default:
+		text = r.Params.Name + " " + string(r.Params.Arguments)
+	}
+	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}, nil
+}

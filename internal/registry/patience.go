@@ -1,0 +1,65 @@
+package registry
+
+import (
+	"net"
+	"net/http"
+	"time"
+)
+
+// How long a client waits. A publish is answered after the registry has fetched every
+// package, for which one of this program takes DefaultTimeout at most.
+const (
+	dialTimeout    = 10 * time.Second // to connect, and again for the handshake
+	answerTimeout  = 30 * time.Second // for the beginning of an answer
+	callTimeout    = 60 * time.Second // for all of it
+	publishTimeout = DefaultTimeout + 5*time.Minute
+)
+
+const publishPath = "/publish"
+
+// Clients come and go with every command and request; the connections are shared.
+var (
+	calls     = transport(answerTimeout)
+	publishes = transport(publishTimeout)
+)
+
+// transport is one whose answers begin within wait.
+func transport(wait time.Duration) *http.Transport {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    dialTimeout,
+		ResponseHeaderTimeout:  wait,
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConns:           10,
+		IdleConnTimeout:        idleTimeout,
+	}
+}
+
+// wait is how long a call to path may take.
+func (c *Client) wait(path string) time.Duration {
+	switch {
+	case c.timeout > 0:
+		return c.timeout
+	case path == publishPath:
+		return publishTimeout
+	}
+	return callTimeout
+}
+
+// client is what calls to path go through.
+func (c *Client) client(path string) *http.Client {
+	var client http.Client
+	if c.HTTP != nil {
+		client = *c.HTTP
+	}
+	if client.Transport == nil {
+		client.Transport = calls
+		if path == publishPath {
+			client.Transport = publishes
+		}
+	}
+	client.CheckRedirect = stay
+	return &client
+}
