@@ -77,7 +77,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 			}
 		}
 	}
-	if p.Moved, err = moveHashes(ctx, o.Registry, p); err != nil {
+	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
 		return p, err
 	}
 	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
@@ -90,17 +90,17 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 
 // moveHashes moves file_hashes to where a registry that does not know the member takes
 // them, and reports whether there were any.
-func moveHashes(ctx context.Context, c *registry.Client, p *Publication) (bool, error) {
+func moveHashes(ctx context.Context, c *registry.Client, subject string, p *Publication) (bool, error) {
 	about, err := c.About(ctx)
 	if err != nil {
-		return false, refusedByRegistry("publish", err)
+		return false, refusedByRegistry(subject, err)
 	}
 	if about.FileHashes != "" {
 		return false, nil
 	}
 	moved, err := serverjson.MoveFileHashes(p.Document)
 	if err != nil {
-		return false, evidence.Errorf(evidence.Validation, "", "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
+		return false, evidence.Errorf(evidence.Validation, subject, "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
 	}
 	if bytes.Equal(moved, p.Document) {
 		return false, nil
@@ -140,7 +140,7 @@ func refusedByRegistry(subject string, err error) error {
 	case p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest:
 		e.Kind = evidence.Validation
 	case p.Status == http.StatusUnauthorized:
-		e.Kind, e.Hint = evidence.Refused, "the registry wants a token; run 'login' with a method that proves whose the name is"
+		e.Kind, e.Hint = evidence.Refused, "log in first, or put an API token into HALLMARK_TOKEN"
 	case p.Status == http.StatusForbidden:
 		e.Kind, e.Hint = evidence.Refused, "the registry wants a token that permits this name"
 	case p.Status == http.StatusConflict:

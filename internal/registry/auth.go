@@ -23,6 +23,9 @@ func (s *server) authenticate(ctx context.Context, authorization, origin string)
 		}
 		return nil, nil
 	}
+	if authorization == "" {
+		return nil, problem(http.StatusUnauthorized, "publishing needs a token")
+	}
 	grant, err := s.bearer(ctx, authorization)
 	return &grant, err
 }
@@ -33,7 +36,7 @@ func (s *server) bearer(ctx context.Context, authorization string) (auth.Grant, 
 	token = strings.TrimSpace(token)
 	switch {
 	case authorization == "":
-		return auth.Grant{}, problem(http.StatusUnauthorized, "this needs a token; log in")
+		return auth.Grant{}, problem(http.StatusUnauthorized, "this needs a token")
 	case !strings.EqualFold(scheme, "Bearer") || token == "":
 		return auth.Grant{}, problem(http.StatusUnauthorized, "the Authorization header is not Bearer TOKEN")
 	}

@@ -77,7 +77,7 @@ func (a *app) loginMethod(method, short, long string) *loginMethod {
 	m := new(loginMethod)
 	m.command = &cobra.Command{
 		Use: method, Short: short, Long: long, Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.host(".")
 			if err != nil {
 				return err
@@ -113,7 +113,7 @@ func (a *app) loginMethod(method, short, long string) *loginMethod {
 			}
 			fmt.Fprintf(a.stderr, "%s: logged in to %s until %s\n", a.name, surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
 			return nil
-		},
+		}),
 	}
 	f := m.command.Flags()
 	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), hallmark.OfficialRegistry), "base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")

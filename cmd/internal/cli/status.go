@@ -30,7 +30,7 @@ func (a *app) status() *cobra.Command {
 		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
 version is no longer listed; it can be restored, and nobody can publish it again.`,
 		Args: args(cobra.RangeArgs(1, 2)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o.Name, o.Status = names[0], registry.Status(status)
 			switch {
 			case status == "":
@@ -73,7 +73,7 @@ version is no longer listed; it can be restored, and nobody can publish it again
 			}
 			fmt.Fprintf(a.stderr, "%s: %d updated\n", a.name, n)
 			return nil
-		},
+		}),
 	}
 	f := c.Flags()
 	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")

@@ -55,7 +55,7 @@ func (a *app) tokenCreate(with withTokens) *cobra.Command {
 the beginning of names and a star, as in com.example/*. The text is printed this once;
 the registry keeps its hash.`,
 		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			life, err := duration(lifetime)
 			if err != nil {
 				return usage(c, err)
@@ -85,7 +85,7 @@ the registry keeps its hash.`,
 				_, err = fmt.Fprintln(a.stdout, text)
 				return err
 			})
-		},
+		}),
 	}
 	f := c.Flags()
 	f.StringSliceVar(&publish, "publish", nil, "`NAMES` to publish under")
@@ -117,7 +117,7 @@ func (a *app) tokenList(with withTokens) *cobra.Command {
 		Use:   "list",
 		Short: "List tokens, without their text",
 		Args:  args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			return with(c, func(s *hallmark.TokenStore) error {
 				all, err := s.List(c.Context())
 				if err != nil {
@@ -141,7 +141,7 @@ func (a *app) tokenList(with withTokens) *cobra.Command {
 				}
 				return w.Flush()
 			})
-		},
+		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tokens as one JSON document")
 	return c
