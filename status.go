@@ -43,8 +43,8 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the status %+q is none of active, deprecated and deleted", string(o.Status)))
 	case o.Status == registry.Active && o.Message != "":
 		return 0, evidence.Errorf(evidence.Validation, subject, "", errors.New("a message does not go with the status active"))
-	case utf8.RuneCountInString(o.Message) > 500:
-		return 0, evidence.Errorf(evidence.Validation, subject, "", errors.New("the message is longer than 500 characters"))
+	case utf8.RuneCountInString(o.Message) > registry.MaxStatusMessage:
+		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
 	}
 	var before []registry.Envelope
 	var err error

@@ -12,7 +12,7 @@ import (
 // Change is a new status for one or for all versions of a name.
 type Change struct {
 	Status  Status
-	Message string    // at most 500 characters; empty with Active
+	Message string    // at most MaxStatusMessage; empty with Active
 	At      time.Time // when it is made
 }
 
@@ -34,8 +34,8 @@ type Statuses interface {
 // ErrUnchanged says that every record has the wanted status and message already.
 var ErrUnchanged = errors.New("status and message are already so")
 
-// maxStatusMessage is the length of a message, in characters; a tag below says it too.
-const maxStatusMessage = 500
+// MaxStatusMessage is the length of a message, in characters. A tag below says it too.
+const MaxStatusMessage = 500
 
 // StatusBody is what a request for a change holds.
 type StatusBody struct {

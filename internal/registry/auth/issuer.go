@@ -56,7 +56,7 @@ func (i *Issuer) Issue(g Grant, now time.Time) (token string, expires time.Time,
 		NotBefore: jwt.NewNumericDate(now),
 		Expiry:    jwt.NewNumericDate(expires),
 	}
-	own := claims{g.Method, g.Subject, g.Permissions}
+	own := claims(g)
 	if own.Permissions == nil {
 		own.Permissions = []Permission{}
 	}

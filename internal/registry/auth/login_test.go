@@ -245,7 +245,7 @@ func startGitHub(t *testing.T) (*github, *Outside) {
 	g.HandleFunc("GET /user", func(w http.ResponseWriter, r *http.Request) {
 		g.authorized = append(g.authorized, r.Header.Get("Authorization"))
 		if r.Header.Get("Authorization") != "Bearer good" {
-			http.Error(w, `{"message":"Bad credentials"}`, 401)
+			http.Error(w, `{"message":"Bad credentials"}`, http.StatusUnauthorized)
 			return
 		}
 		fmt.Fprint(w, `{"login":"Some-One","id":7}`)
