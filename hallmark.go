@@ -4,7 +4,11 @@
 //
 //	document.go  hash-gen, verify: the files that a server.json names
 //	publish.go   publish, at the author's side
-//	serve.go     the registry's side
+//	init.go      begin a server.json
+//	login.go     get a token of a registry; session.go keeps it
+//	status.go    deprecate, delete, restore
+//	serve.go     the registry's side; outside.go is what it asks others
+//	tokens.go    API tokens of a registry
 //	pin.go       lock a server of hallmark.toml
 //	closure.go   resolve and install a package with its dependencies
 //	launch.go    run a locked server under guard

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -23,6 +24,10 @@ type Publication struct {
 	Verdict  policy.Verdict // of the author's side; empty with NoHash
 	Document []byte         // as sent
 	Record   *registry.Envelope
+
+	// Moved says that the registry knows no file_hashes, so that they were sent in the
+	// metadata that it leaves to publishers.
+	Moved bool
 }
 
 // PublishOptions change what [Publish] does.
@@ -40,6 +45,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 		return nil, invalidDocument(where, err)
 	}
 	p := &Publication{Document: doc.Raw}
+	var err error
 	if !o.NoHash {
 		all, report, err := subjects(doc, where, true)
 		if err != nil {
@@ -71,12 +77,36 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 			}
 		}
 	}
+	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
+		return p, err
+	}
 	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
 	if err != nil {
 		return p, refusedByRegistry(doc.Name+"@"+doc.Version, err)
 	}
 	p.Record = record
 	return p, nil
+}
+
+// moveHashes moves file_hashes to where a registry that does not know the member takes
+// them, and reports whether there were any.
+func moveHashes(ctx context.Context, c *registry.Client, subject string, p *Publication) (bool, error) {
+	about, err := c.About(ctx)
+	if err != nil {
+		return false, refusedByRegistry(subject, err)
+	}
+	if about.FileHashes != "" {
+		return false, nil
+	}
+	moved, err := serverjson.MoveFileHashes(p.Document)
+	if err != nil {
+		return false, evidence.Errorf(evidence.Validation, subject, "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
+	}
+	if bytes.Equal(moved, p.Document) {
+		return false, nil
+	}
+	p.Document = moved
+	return true, nil
 }
 
 // listed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
@@ -109,7 +139,9 @@ func refusedByRegistry(subject string, err error) error {
 		e.Hint = "the file changed after hashing, or was hashed elsewhere; run 'hallmark verify' and compare"
 	case p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest:
 		e.Kind = evidence.Validation
-	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:
+	case p.Status == http.StatusUnauthorized:
+		e.Kind, e.Hint = evidence.Refused, "log in first, or put an API token into HALLMARK_TOKEN"
+	case p.Status == http.StatusForbidden:
 		e.Kind, e.Hint = evidence.Refused, "the registry wants a token that permits this name"
 	case p.Status == http.StatusConflict:
 		e.Kind, e.Hint = evidence.Refused, "a published version never changes; give the document a new version"

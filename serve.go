@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -34,9 +35,26 @@ type ServeOptions struct {
 	AllowHosts     []string // hosts that may resolve to private addresses
 	BundleHosts    []string // hosts of downloadable bundles, besides the two that are always allowed
 	Fetch          fetch.Config
+	Login          LoginMethods
+	TokenKeyFile   string // seed of the key that signs tokens; "" is one in Data, created if it is missing
+	PolicyFile     string // read at the start and whenever Reload says so; "" is none
+	Reload         <-chan os.Signal
+	Limits         registry.Limits
 	Version        string
+	Commit, Built  string // of the program; may be empty
 	Logger         *slog.Logger
 	Listening      func(net.Addr) // told once, when connections are taken; may be nil
+}
+
+// LoginMethods say who may log in to a registry, and how that is found out.
+type LoginMethods struct {
+	Offered        []auth.Method
+	GitHubAPI      string // base URL; "" is the public one's
+	GitHubClient   string // id of an OAuth application, for people who log in with GitHub
+	GitHubAudience string // of the tokens of workflows; "" refuses them
+	GitHubIssuer   string // of the tokens of workflows; "" is the public one
+	OIDC           *auth.Provider
+	ProofPort      string // of https servers with proofs; "" is 443
 }
 
 // Serve runs a registry until ctx ends, then lets requests finish.
@@ -52,13 +70,24 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
 	client := fetch.New(o.Fetch)
+	issuer, err := tokenIssuer(ctx, o)
+	if err != nil {
+		return err
+	}
+	current, err := newCurrentPolicy(o)
+	if err != nil {
+		return err
+	}
 	handler, err := registry.New(registry.Config{
 		Records: records,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
-		Validation: o.Validation, AllowAnonymous: o.AllowAnonymous, RequireHashes: o.RequireHashes,
-		Logger: o.Logger, Version: o.Version,
+		CurrentPolicy: current.get,
+		Statuses:      records, Tokens: records.Tokens(),
+		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,
+		Limits: o.Limits,
+		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
 	})
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, "registry", "", err)
@@ -73,17 +102,28 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
-	select {
-	case err = <-done:
-	case <-ctx.Done():
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
-		defer cancel()
-		err = server.Shutdown(stop)
+	for {
+		select {
+		case <-o.Reload:
+			current.reload(o)
+			continue
+		case err = <-done:
+		case <-ctx.Done():
+			err = stop(ctx, server)
+		}
+		break
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
 	}
 	return err
+}
+
+// stop takes no more requests and lets those under way finish.
+func stop(ctx context.Context, server *http.Server) error {
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
+	defer cancel()
+	return server.Shutdown(wait)
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

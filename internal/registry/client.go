@@ -77,14 +77,26 @@ func (c *Client) Validate(ctx context.Context, raw []byte) (*Validity, error) {
 	return &v, nil
 }
 
-// Get returns one record. Version may be [Latest].
+// Get returns one record, unless its status is deleted. Version may be [Latest].
 func (c *Client) Get(ctx context.Context, name, version string) (*Envelope, error) {
+	return c.get(ctx, name, version, nil)
+}
+
+// GetDeleted is Get for records of any status.
+func (c *Client) GetDeleted(ctx context.Context, name, version string) (*Envelope, error) {
+	return c.get(ctx, name, version, withDeleted())
+}
+
+// withDeleted is the query for records of any status.
+func withDeleted() url.Values { return url.Values{"include_deleted": {"true"}} }
+
+func (c *Client) get(ctx context.Context, name, version string, query url.Values) (*Envelope, error) {
 	path, err := escaped("servers", name, "versions", version)
 	if err != nil {
 		return nil, err
 	}
 	var env Envelope
-	if err := c.do(ctx, http.MethodGet, path, nil, nil, "", &env); err != nil {
+	if err := c.do(ctx, http.MethodGet, path, query, nil, "", &env); err != nil {
 		return nil, err
 	}
 	if version == Latest {
@@ -93,11 +105,21 @@ func (c *Client) Get(ctx context.Context, name, version string) (*Envelope, erro
 	return &env, c.expect(env, name, version)
 }
 
-// Versions returns all records of one name, in the order of the registry, which is
-// newest first. Who looks for one of them uses [Client.EachVersion].
+// Versions returns all records of one name but those with the status deleted, in the
+// order of the registry, which is newest first. Who looks for one of them uses
+// [Client.EachVersion].
 func (c *Client) Versions(ctx context.Context, name string) ([]Envelope, error) {
+	return c.versions(ctx, name, url.Values{})
+}
+
+// VersionsDeleted is Versions with records of any status.
+func (c *Client) VersionsDeleted(ctx context.Context, name string) ([]Envelope, error) {
+	return c.versions(ctx, name, withDeleted())
+}
+
+func (c *Client) versions(ctx context.Context, name string, query url.Values) ([]Envelope, error) {
 	var all []Envelope
-	err := c.EachVersion(ctx, name, func(env Envelope) (bool, error) {
+	err := c.eachVersion(ctx, name, query, func(env Envelope) (bool, error) {
 		all = append(all, env)
 		return true, nil
 	})
@@ -113,12 +135,16 @@ func (c *Client) Versions(ctx context.Context, name string) ([]Envelope, error) 
 // records or [MaxVersionBytes] are an error, as is a listing for which the registry
 // takes longer than for any other call; the time that use takes does not count.
 func (c *Client) EachVersion(ctx context.Context, name string, use func(Envelope) (more bool, err error)) error {
+	return c.eachVersion(ctx, name, url.Values{}, use)
+}
+
+func (c *Client) eachVersion(ctx context.Context, name string, query url.Values, use func(Envelope) (more bool, err error)) error {
 	path, err := escaped("servers", name, "versions")
 	if err != nil {
 		return err
 	}
 	wait, room, count := c.wait(path), MaxVersionBytes, 0
-	for query := (url.Values{}); ; {
+	for {
 		began := time.Now()
 		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
 		if err != nil {
@@ -163,6 +189,9 @@ func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 		if value != "" {
 			query.Set(key, value)
 		}
+	}
+	if q.Deleted {
+		set("include_deleted", "true")
 	}
 	set("search", q.Search)
 	set("version", q.Version)
@@ -262,7 +291,7 @@ func (c *Client) ask(ctx context.Context, wait time.Duration, method, path strin
 	}
 	req.Header.Set("Accept", "application/json, "+problemType)
 	req.Header.Set("User-Agent", "hallmark")
-	if method == http.MethodPost {
+	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if token != "" {

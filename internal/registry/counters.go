@@ -7,13 +7,17 @@ import (
 
 // Counters counts what publishes came to, since the program started.
 type Counters struct {
-	Published    atomic.Int64 // records inserted
-	Repeated     atomic.Int64 // the same bytes again
-	Conflicts    atomic.Int64 // other bytes under a version that exists
-	Invalid      atomic.Int64 // documents that are no valid server.json
-	Unauthorized atomic.Int64
-	Refused      atomic.Int64 // refused for their evidence
-	Tolerated    atomic.Int64 // published although a hash failed, as validation only observes
+	Published     atomic.Int64 // records inserted
+	Repeated      atomic.Int64 // the same bytes again
+	Conflicts     atomic.Int64 // other bytes under a version that exists
+	Invalid       atomic.Int64 // documents that are no valid server.json
+	Unauthorized  atomic.Int64 // requests without a token that permits them
+	Refused       atomic.Int64 // refused for their evidence
+	Tolerated     atomic.Int64 // published although a hash failed, as validation only observes
+	StatusChanges atomic.Int64 // records whose status changed
+	Logins        atomic.Int64 // tokens issued
+	LoginsRefused atomic.Int64
+	Limited       atomic.Int64 // requests refused for a rate or for what is in flight
 
 	failures [6]atomic.Int64 // indexed as hashStatuses
 }

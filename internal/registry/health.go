@@ -21,18 +21,21 @@ func (s *server) ping(context.Context, *struct{}) (*pingOutput, error) {
 // file_hashes; then it refuses documents that have the member.
 type About struct {
 	Version    string     `json:"version"`
-	FileHashes Validation `json:"file_hashes,omitempty"`
+	Commit     string     `json:"git_commit"`
+	Built      string     `json:"build_time"`
+	FileHashes Validation `json:"file_hashes,omitempty" enum:"off,observe,enforce"`
 }
 
 type versionOutput struct{ Body About }
 
 func (s *server) version(context.Context, *struct{}) (*versionOutput, error) {
-	return &versionOutput{About{Version: s.Version, FileHashes: s.Validation}}, nil
+	return &versionOutput{About{Version: s.Version, Commit: s.Commit, Built: s.Built, FileHashes: s.policy().Validation}}, nil
 }
 
 type healthOutput struct {
 	Body struct {
-		Status string `json:"status"`
+		Status       string `json:"status"`
+		GitHubClient string `json:"github_client_id,omitempty" doc:"Of the OAuth application to log in to GitHub with"`
 	}
 }
 
@@ -42,6 +45,6 @@ func (s *server) health(ctx context.Context, _ *struct{}) (*healthOutput, error)
 		return nil, problem(http.StatusServiceUnavailable, "records cannot be read")
 	}
 	out := new(healthOutput)
-	out.Body.Status = "ok"
+	out.Body.Status, out.Body.GitHubClient = "ok", s.GitHubClient
 	return out, nil
 }

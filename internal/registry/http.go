@@ -41,7 +41,9 @@ func (s *server) frame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
 		log := s.Logger.With("request", id)
-		ctx := context.WithValue(r.Context(), loggerKey{}, log)
+		from := s.Limits.client(r)
+		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, log), addressKey{}, from)
+		routed := r.WithContext(ctx) // the mux notes in it which route it took
 		out := &response{ResponseWriter: w}
 		began := time.Now()
 
@@ -58,11 +60,17 @@ func (s *server) frame(next http.Handler) http.Handler {
 					writeProblem(out, problem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
+			s.metrics.answered(routed, out.status, time.Since(began))
 			log.Info("request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
 				"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
 		}()
+		if wait := s.requests.take(from, began); wait > 0 {
+			s.Counters.Limited.Add(1)
+			writeProblem(out, slowDown(wait, "from this address"))
+			return
+		}
 		if !before(out, r) {
-			next.ServeHTTP(out, r.WithContext(ctx))
+			next.ServeHTTP(out, routed)
 		}
 	})
 }
@@ -73,20 +81,18 @@ func before(w http.ResponseWriter, r *http.Request) bool {
 		writeProblem(w, problem(http.StatusBadRequest, "the URL has a NUL byte"))
 		return true
 	}
-	// Anybody's page may read. No page may publish: a POST with a body of type JSON
-	// is asked about first, and refused here.
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-	case http.MethodOptions:
-		h := w.Header()
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Access-Control-Allow-Methods", "GET, HEAD")
-		h.Set("Access-Control-Allow-Headers", "*")
+	// Anybody's page may use the API, as that of the official registry. What a page
+	// must not do without a token, the operations themselves refuse it.
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	if r.Method == http.MethodOptions {
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "*, Authorization") // which the star does not cover
 		h.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)
 		return true
 	}
+	h.Set("Access-Control-Expose-Headers", "Content-Type, Content-Length, Retry-After, X-Request-Id")
 	if path := r.URL.EscapedPath(); len(path) > 1 && strings.HasSuffix(path, "/") {
 		// One slash at the start: two would name another host.
 		to := url.URL{RawQuery: r.URL.RawQuery}

@@ -28,6 +28,7 @@ type fixture struct {
 	URL      string
 	Counters *Counters
 	Checks   atomic.Int64
+	Config   Config
 
 	srv *httptest.Server
 	log bytes.Buffer
@@ -54,6 +55,7 @@ func serve(t *testing.T, report evidence.Report, change func(*Config)) *fixture 
 		Logger:         slog.New(slog.NewTextHandler(&f.log, nil)),
 		Version:        "1.2.3",
 		Counters:       f.Counters,
+		Limits:         Limits{CheckWait: time.Minute},
 		Now: func() time.Time {
 			mu.Lock()
 			defer mu.Unlock()
@@ -61,6 +63,8 @@ func serve(t *testing.T, report evidence.Report, change func(*Config)) *fixture 
 			return now
 		},
 	}
+	db := c.Records.(*SQLite)
+	c.Statuses, c.Tokens = db, db.Tokens()
 	if change != nil {
 		change(&c)
 	}
@@ -70,6 +74,7 @@ func serve(t *testing.T, report evidence.Report, change func(*Config)) *fixture 
 			return check(ctx, doc)
 		}
 	}
+	f.Config = c
 	h, err := New(c)
 	if err != nil {
 		t.Fatal(err)
@@ -281,7 +286,7 @@ func TestRoutes(t *testing.T) {
 		{"/servers/io.github.o/notes/versions/1.0.0", 404, "no such path"},
 		{"/ping", 200, `{"pong":true}`},
 		{"/health", 200, `{"status":"ok"}`},
-		{"/version", 200, `{"version":"1.2.3","file_hashes":"enforce"}`},
+		{"/version", 200, `{"version":"1.2.3","git_commit":"","build_time":"","file_hashes":"enforce"}`},
 		{"/publish", 405, "method"},
 		{"/nothing", 404, "no such path"},
 	} {
@@ -329,8 +334,13 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	res, _ := send(t, "OPTIONS", f.URL+"/v0/publish", "", "Origin", "https://page.example.com", "Access-Control-Request-Method", "POST")
-	if got := res.Header.Get("Access-Control-Allow-Methods"); strings.Contains(got, "POST") {
-		t.Errorf("a page may use %s", got)
+	for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+		if got := res.Header.Get("Access-Control-Allow-Methods"); !strings.Contains(got, method) {
+			t.Errorf("a page may use %s only", got)
+		}
+	}
+	if got := res.Header.Get("Access-Control-Allow-Headers"); !strings.Contains(got, "Authorization") {
+		t.Errorf("a page may send %s only", got)
 	}
 	if res, body := send(t, "HEAD", f.URL+"/v0/servers", ""); res.StatusCode != 200 || body != "" {
 		t.Errorf("HEAD: %d %q", res.StatusCode, body)

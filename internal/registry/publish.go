@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -24,7 +25,8 @@ type publishInput struct {
 }
 
 func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput, error) {
-	if err := s.authenticate(in.Authorization, in.Origin); err != nil {
+	grant, err := s.authenticate(ctx, in.Authorization, in.Origin)
+	if err != nil {
 		s.Counters.Unauthorized.Add(1)
 		return nil, err
 	}
@@ -39,6 +41,15 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput
 	if len(issues.Errors()) > 0 {
 		s.Counters.Invalid.Add(1)
 		return nil, invalid(issues)
+	}
+	if grant != nil && !grant.Allows(auth.Publish, doc.Name) {
+		s.Counters.Unauthorized.Add(1)
+		return nil, forbidden(*grant, doc.Name)
+	}
+	rules := s.policy()
+	if rules.blocks(doc.Name) {
+		s.Counters.Unauthorized.Add(1)
+		return nil, problem(http.StatusForbidden, "this registry takes nothing under the name %+.200q", doc.Name)
 	}
 	canonical, err := serverjson.Canonical(raw)
 	if err != nil {
@@ -55,7 +66,7 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	verdict, report, err := s.judge(ctx, doc, rec)
+	verdict, report, err := s.judge(ctx, rules, doc, rec)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +91,11 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput
 		return nil, err
 	}
 	s.Counters.Published.Add(1)
-	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String())
+	by, subject := auth.Method("nobody"), ""
+	if grant != nil {
+		by, subject = grant.Method, grant.Subject
+	}
+	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
 	return &envelopeOutput{envelope(inserted)}, nil
 }
 
@@ -99,36 +114,44 @@ func (s *server) again(ctx context.Context, first, rec Record) (*envelopeOutput,
 
 // judge gathers the evidence about doc and judges it. A verdict without an error
 // allows. The report is what was checked of the packages, whatever came of it.
-func (s *server) judge(ctx context.Context, doc *serverjson.Document, rec Record) (policy.Verdict, evidence.Report, error) {
+func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Document, rec Record) (policy.Verdict, evidence.Report, error) {
 	// The document itself is admitted with what it claims. Nobody claims its digest.
 	document := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
 		evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))})
-	if s.Validation == Off {
+	if rules.Validation == Off {
 		return policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document}), nil, nil
 	}
+	done, err := s.turn(ctx)
+	if err != nil {
+		return policy.Verdict{}, nil, err
+	}
 	checking, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
+	began := time.Now()
 	report, err := s.Check(checking, doc)
+	s.metrics.checked(time.Since(began))
+	expired := checking.Err() != nil
+	cancel()
+	done()
 	switch {
 	case ctx.Err() != nil:
 		return policy.Verdict{}, nil, ctx.Err()
-	case err != nil && checking.Err() != nil:
+	case err != nil && expired:
 		p := problem(http.StatusServiceUnavailable, "checking took longer than %s", s.Timeout)
 		p.RetryAfter = retryAfter
 		return policy.Verdict{}, nil, p
 	case err != nil:
 		return policy.Verdict{}, nil, err
 	}
-	settings := policy.Settings{RequireHashes: s.RequireHashes}
+	settings := policy.Settings{RequireHashes: rules.RequireHashes}
 	verdict := policy.Judge(policy.Accept, settings, append(evidence.Report{document}, report...))
 	failed := failures(verdict)
 	for _, id := range sortedKeys(failed) {
 		s.Counters.fail(failed[id].Status)
 		logger(ctx).Warn("hash failed", "name", rec.Name, "version", rec.Version, "identifier", id,
-			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation", s.Validation)
+			"status", failed[id].Status, "expected", failed[id].Expected, "actual", failed[id].Actual, "validation", rules.Validation)
 	}
-	if s.Validation == Observe && len(failed) > 0 {
+	if rules.Validation == Observe && len(failed) > 0 {
 		tolerated := evidence.Report{document}
 		for _, f := range verdict.Findings[1:] {
 			if !isHashFailure(f) {

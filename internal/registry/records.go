@@ -63,11 +63,12 @@ type Record struct {
 // Subject is the record's name in evidence and in what is admitted.
 func (r Record) Subject() string { return r.Name + "@" + r.Version }
 
-// Query selects the records of a list. Its zero value selects all.
+// Query selects the records of a list. Its zero value selects all that are not deleted.
 type Query struct {
 	Search       string    // part of the name, in which ASCII letters match either case
 	Version      string    // exact, or Latest
 	UpdatedSince time.Time // inclusive
+	Deleted      bool      // records with the status deleted too
 	Limit        int       // records in a page; 0 is DefaultLimit, more than MaxLimit is MaxLimit
 	Cursor       string    // where the page before ended
 }

@@ -5,12 +5,19 @@
 //
 // The paths are those of the official registry, the same under /v0 and /v0.1:
 //
-//	GET  /servers                                  a page of records
-//	GET  /servers/{name}/versions                  the versions of one name, newest first
-//	GET  /servers/{name}/versions/{version}        one record; "latest" works
-//	POST /publish                                  server.json as it is, Content-Type application/json
-//	POST /validate                                 the same, without publishing
-//	GET  /ping /version /health
+//	GET   /servers                                  a page of records
+//	GET   /servers/{name}/versions                  the versions of one name, newest first
+//	GET   /servers/{name}/versions/{version}        one record; "latest" works
+//	POST  /publish                                  server.json as it is, Content-Type application/json
+//	POST  /validate                                 the same, without publishing
+//	PATCH /servers/{name}/versions/{version}/status the status of one version
+//	PATCH /servers/{name}/status                    of all versions
+//	POST  /auth/{method}                            a token, see package auth
+//	GET   /ping /version /health
+//
+// and without a prefix /openapi.yaml, which describes them, /docs, the same for people,
+// and /metrics. Records with the status deleted are answered with include_deleted=true
+// only, or with updated_since, as who keeps a copy has to learn of them.
 //
 // Names and versions in paths are URL-encoded (io.github.o%2Fname). A record is
 // answered as an [Envelope], an error as a [Problem]. A page is ordered by the bytes
@@ -30,6 +37,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +47,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -73,37 +83,52 @@ type Config struct {
 	// concurrently.
 	Check func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error)
 
+	// The policy, unless CurrentPolicy gives another one for each request.
 	Validation     Validation       // "" is Enforce
 	AllowAnonymous bool             // publishes without a token are taken
 	RequireHashes  bool             // a package without a claim is refused
+	CurrentPolicy  func() Policy    // may be nil
+	Statuses       Statuses         // nil: the status of records stays
+	Tokens         Tokens           // nil: there are no API tokens
+	Issuer         *auth.Issuer     // nil: nobody logs in
+	Logins         []auth.Method    // that are offered, as far as Outside has what they need
+	Outside        auth.Outside     // for logins
+	GitHubClient   string           // id of the OAuth application that clients log in to GitHub with
+	Limits         Limits           //
 	Logger         *slog.Logger     // nil discards
 	Version        string           // of the program, as records and /version tell it
 	Now            func() time.Time // nil is time.Now
 	Timeout        time.Duration    // of a whole publish; 0 is DefaultTimeout
 	Counters       *Counters        // nil counts for nobody
+	Commit, Built  string           // of the program, as /version tells them; may be empty
 }
 
-type server struct{ Config }
+type server struct {
+	Config
+	requests, logins, writes *limiter
+	bodies                   *semaphore.Weighted // nil: no limit
+	checks                   chan struct{}       // a slot for each; nil: no limit
+	metrics                  *metrics
+}
 
 // New returns the handler of a registry.
 func New(c Config) (http.Handler, error) {
-	if c.Validation == "" {
-		c.Validation = Enforce
+	if c.CurrentPolicy == nil {
+		p := Policy{Validation: c.Validation, RequireHashes: c.RequireHashes, AllowAnonymous: c.AllowAnonymous}
+		c.CurrentPolicy = func() Policy { return p }
 	}
-	switch c.Validation {
-	case Off:
-		if c.RequireHashes {
-			return nil, errors.New("registry: hashes cannot be required while validation is off")
-		}
-	case Observe, Enforce:
-		if c.Check == nil {
-			return nil, fmt.Errorf("registry: validation %q needs a check", c.Validation)
-		}
-	default:
-		return nil, fmt.Errorf("registry: validation %+q is none of off, observe and enforce", string(c.Validation))
+	p := c.CurrentPolicy()
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	if c.Check == nil && p.Validation != Off {
+		return nil, fmt.Errorf("registry: validation %q needs a check", cmp.Or(p.Validation, Enforce))
 	}
 	if c.Records == nil {
 		return nil, errors.New("registry: no records")
+	}
+	if len(c.Logins) > 0 && (c.Issuer == nil || c.Outside.HTTP == nil || c.Outside.LookupTXT == nil) {
+		return nil, errors.New("registry: logins need an issuer of tokens, HTTP and DNS")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -117,19 +142,46 @@ func New(c Config) (http.Handler, error) {
 	if c.Counters == nil {
 		c.Counters = new(Counters)
 	}
-	s := &server{c}
+	s := &server{
+		Config:   c,
+		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins), writes: newLimiter(c.Limits.Writes),
+	}
+	if c.Limits.Bytes > 0 {
+		s.bodies = semaphore.NewWeighted(c.Limits.Bytes)
+	}
+	if c.Limits.Checks > 0 {
+		s.checks = make(chan struct{}, c.Limits.Checks)
+	}
+	s.metrics = newMetrics(s)
 	mux := http.NewServeMux()
-	s.routes(mux)
+	description, err := s.routes(mux)
+	if err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	mux.Handle("GET /openapi.yaml", description.yaml)
+	mux.Handle("GET /docs", description.page)
+	mux.Handle("GET /metrics", s.metrics.handler)
 	mux.HandleFunc("/", unrouted(mux))
 	return s.frame(mux), nil
 }
 
-// routes registers every operation under both prefixes.
-func (s *server) routes(mux *http.ServeMux) {
+// policy is the one of now.
+func (s *server) policy() Policy {
+	p := s.CurrentPolicy()
+	p.Validation = cmp.Or(p.Validation, Enforce)
+	if s.Check == nil {
+		p.Validation = Off // New saw to it that this was the operator's will
+	}
+	return p
+}
+
+// routes registers every operation under both prefixes, and describes them.
+func (s *server) routes(mux *http.ServeMux) (*description, error) {
 	config := huma.DefaultConfig("Hallmark registry", s.Version)
 	config.CreateHooks = nil // no $schema members and Link headers in answers
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
-	api := huma.NewGroup(humago.New(mux, config), "/v0", "/v0.1")
+	root := humago.New(mux, config)
+	api := huma.NewGroup(root, "/v0", "/v0.1")
 
 	get := func(id, path, summary string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: http.MethodGet, Path: path, Summary: summary}
@@ -140,10 +192,16 @@ func (s *server) routes(mux *http.ServeMux) {
 			BodyReadTimeout: bodyTimeout,
 			// Package serverjson reads documents; the library would parse them loosely,
 			// and compare them with the schema of a string.
-			SkipValidateBody: true}
+			SkipValidateBody: true,
+			Middlewares:      huma.Middlewares{s.weigh}}
+	}
+	patch := func(id, path, summary string) huma.Operation {
+		o := post(id, path, summary)
+		o.Method, o.MaxBodyBytes, o.SkipValidateBody = http.MethodPatch, maxLoginBody, false
+		return o
 	}
 	publish := post("publish", "/publish", "Publish a server.json")
-	publish.Middlewares = huma.Middlewares{s.patient}
+	publish.Middlewares = huma.Middlewares{s.patient, s.weigh}
 
 	route(s, api, get("list-servers", "/servers", "List servers"), s.list)
 	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
@@ -154,9 +212,16 @@ func (s *server) routes(mux *http.ServeMux) {
 	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
 	route(s, api, get("health", "/health", "Whether records can be read"), s.health)
 
+	if s.Statuses != nil {
+		route(s, api, patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"), s.setStatus)
+		route(s, api, patch("set-all-statuses", "/servers/{name}/status", "Change the status of all versions"), s.setAllStatuses)
+	}
+	s.loginRoutes(api, post)
+
 	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut, Path: "/servers/{name}/versions/{version}",
 		Summary: "Refused: records do not change"}
 	route(s, api, edit, s.edit)
+	return describe(root.OpenAPI())
 }
 
 // route registers one operation, whose errors pass through failure.

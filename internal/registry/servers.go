@@ -4,18 +4,40 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 type listInput struct {
-	Cursor       string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
-	Limit        int    `query:"limit" minimum:"1" maximum:"100" default:"30" doc:"Records in a page, at most"`
-	Search       string `query:"search" doc:"Part of the name, at least 3 characters"`
-	UpdatedSince string `query:"updated_since" doc:"RFC 3339 time; only records updated then or later"`
-	Version      string `query:"version" doc:"latest, or an exact version"`
+	Cursor       string       `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
+	Limit        int          `query:"limit" minimum:"1" maximum:"100" default:"30" doc:"Records in a page, at most"`
+	Search       string       `query:"search" doc:"Part of the name, at least 3 characters"`
+	UpdatedSince string       `query:"updated_since" doc:"RFC 3339 time; only records updated then or later"`
+	Version      string       `query:"version" doc:"latest, or an exact version"`
+	Deleted      optionalBool `query:"include_deleted" doc:"Records with the status deleted too; always with updated_since"`
 }
+
+// optionalBool is a parameter of which it matters whether it was given.
+type optionalBool struct {
+	Value bool
+	set   bool
+}
+
+// Schema is that of a boolean.
+func (optionalBool) Schema(r huma.Registry) *huma.Schema {
+	return huma.SchemaFromType(r, reflect.TypeFor[bool]())
+}
+
+// Receiver lets the HTTP library set the value.
+func (o *optionalBool) Receiver() reflect.Value { return reflect.ValueOf(o).Elem().Field(0) }
+
+// OnParamSet lets the HTTP library tell whether it did.
+func (o *optionalBool) OnParamSet(set bool, _ any) { o.set = set }
 
 type pageOutput struct{ Body Page }
 
@@ -40,7 +62,11 @@ func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 		if q.UpdatedSince, err = time.Parse(time.RFC3339, in.UpdatedSince); err != nil {
 			return nil, problem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
+		if in.Deleted.set && !in.Deleted.Value {
+			return nil, problem(http.StatusBadRequest, "updated_since gives deleted records too: who keeps a copy has to learn of them")
+		}
 	}
+	q.Deleted = in.Deleted.Value || !q.UpdatedSince.IsZero()
 	records, next, err := s.Records.List(ctx, q)
 	if err != nil {
 		return nil, err
@@ -49,12 +75,23 @@ func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 }
 
 type versionsInput struct {
-	Name   string `path:"name" doc:"URL-encoded name"`
-	Cursor string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
+	Name    string `path:"name" doc:"URL-encoded name"`
+	Cursor  string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
+	Deleted bool   `query:"include_deleted" doc:"Versions with the status deleted too"`
 }
 
 func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, error) {
 	records, next, err := s.Records.Versions(ctx, in.Name, in.Cursor)
+	for !in.Deleted && err == nil {
+		records = slices.DeleteFunc(records, func(r Record) bool { return r.Status == Deleted })
+		if len(records) > 0 || next == "" {
+			break
+		}
+		records, next, err = s.Records.Versions(ctx, in.Name, next) // a page of deleted ones alone
+	}
+	if err == nil && len(records) == 0 && in.Cursor == "" {
+		err = ErrNotFound
+	}
 	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "server %+.200q not found", in.Name)
 	}
@@ -67,11 +104,12 @@ func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, 
 type versionInput struct {
 	Name    string `path:"name" doc:"URL-encoded name"`
 	Version string `path:"version" doc:"URL-encoded version, or latest"`
+	Deleted bool   `query:"include_deleted" doc:"Even if its status is deleted"`
 }
 
 func (s *server) get(ctx context.Context, in *versionInput) (*envelopeOutput, error) {
 	rec, err := s.Records.Get(ctx, in.Name, in.Version)
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrNotFound) || err == nil && rec.Status == Deleted && !in.Deleted {
 		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
 	}
 	if err != nil {

@@ -198,7 +198,7 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 	case err != nil:
 		return Record{}, err
 	default:
-		rec.IsLatest = newer(rec, latest) > 0
+		rec.IsLatest = supersedes(rec, latest)
 	}
 	if rec.IsLatest {
 		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = ? AND is_latest = 1", rec.Name); err != nil {

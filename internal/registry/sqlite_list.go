@@ -35,6 +35,9 @@ func (s *SQLite) List(ctx context.Context, q Query) ([]Record, string, error) {
 	default:
 		add("version = ?", q.Version)
 	}
+	if !q.Deleted {
+		add("status <> 'deleted'")
+	}
 	if q.Search != "" {
 		add(`name LIKE ? ESCAPE '\'`, "%"+likeEscaper.Replace(q.Search)+"%")
 		// A quoted string matches the names that hold it. An index of three characters

@@ -67,7 +67,7 @@ func TestSQLiteReopen(t *testing.T) {
 
 func TestSQLiteSettings(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "application_id": fmt.Sprint(applicationID), "user_version": "1"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "application_id": fmt.Sprint(applicationID), "user_version": "2"} {
 		var got string
 		if err := db.write.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)

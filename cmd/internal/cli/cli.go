@@ -40,6 +40,24 @@ func version() string {
 	return "devel"
 }
 
+// revision is the commit that the program was built from and its time, as far as the
+// build noted them.
+func revision() (commit, at string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			at = s.Value
+		}
+	}
+	return commit, at
+}
+
 // Program chooses the commands of a binary.
 type Program func(*app) *cobra.Command
 

@@ -174,12 +174,12 @@ func (a *app) publish() *cobra.Command {
 		Short: "Hash the packages of a server.json and send it to a registry",
 		Long: `Fetch and hash every file that the packages of a server.json name, add file_hashes to
 what is sent, and publish it. The file itself is not edited. Hashes that it holds
-already must match. With --no-hash nothing is fetched and the document is sent as it is.`,
+already must match. With --no-hash nothing is fetched and the document is sent as it is.
+
+The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
+A registry that knows no file_hashes gets them in the publisher's _meta.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			if base == "" {
-				return usage(c, errors.New("name the registry with --registry URL"))
-			}
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -192,7 +192,9 @@ already must match. With --no-hash nothing is fetched and the document is sent a
 			if err != nil {
 				return err
 			}
-			o.Registry = &registry.Client{Base: base}
+			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+				return err
+			}
 			p, err := hallmark.Publish(c.Context(), h, doc, name, o)
 			a.bars.stop()
 			if p == nil {
@@ -202,7 +204,11 @@ already must match. With --no-hash nothing is fetched and the document is sent a
 				return a.json(struct {
 					outcome
 					Record *registry.Envelope `json:"record,omitempty"`
-				}{outcomeOf(p.Verdict, err), p.Record}, err)
+					Moved  bool               `json:"hashes_moved,omitempty"`
+				}{outcomeOf(p.Verdict, err), p.Record, p.Moved}, err)
+			}
+			if p.Moved {
+				fmt.Fprintf(a.stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.name)
 			}
 			if err != nil {
 				return err
@@ -211,7 +217,7 @@ already must match. With --no-hash nothing is fetched and the document is sent a
 			return registryEvidence(a.stdout, p.Record)
 		}),
 	}
-	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY)")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

@@ -24,7 +24,7 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
-	add("author", a.hashGen(), a.verify(), a.validate(), a.publish())
+	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.publish(), a.status())
 	add("user", a.pin(), a.run(), a.review(), a.check())
 	add("operator", a.registry())
 	return root
@@ -37,6 +37,6 @@ func Publisher(a *app) *cobra.Command {
 		Short: "Hash the packages of an MCP server and publish it",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(a.publish(), a.verify(), a.hashGen(), a.validate())
+	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate())
 	return root
 }

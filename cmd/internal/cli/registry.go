@@ -1,16 +1,22 @@
 package cli
 
 import (
+	"context"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
@@ -22,28 +28,52 @@ func (a *app) registry() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.serve())
+	c.AddCommand(a.serve(), a.tokens())
 	return c
 }
 
 func (a *app) serve() *cobra.Command {
 	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
-	var validation, npm string
+	var validation, npm, dns, authorities string
+	login := loginFlags{}
+	limits := limitFlags{}
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a registry",
 		Long: `Serve an MCP registry that fetches the files of every published server itself and
-recomputes their hashes. Without login methods a publish needs --allow-anonymous; a
-package must still name the server that it is published as.`,
+recomputes their hashes. A publish needs a token that permits its name: of a login, or
+one made with 'registry token create'. With --allow-anonymous it needs none. Either way
+a package must name the server that it is published as.
+
+SIGHUP reads the file of --policy again.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Data == "" {
-				data, err := dataDir()
-				if err != nil {
+			var err error
+			if o.Data, err = registryData(o.Data); err != nil {
+				return err
+			}
+			if o.Login, err = login.methods(); err != nil {
+				return usage(c, err)
+			}
+			if o.Limits, err = limits.limits(); err != nil {
+				return usage(c, err)
+			}
+			if authorities != "" {
+				if o.Fetch.RootCAs, err = roots(authorities); err != nil {
 					return err
 				}
-				o.Data = filepath.Join(data, "registry")
 			}
+			if dns != "" {
+				// For all that this process looks up, packages included.
+				net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+					return new(net.Dialer).DialContext(ctx, network, dns)
+				}}
+			}
+			reload := make(chan os.Signal, 1)
+			signal.Notify(reload, syscall.SIGHUP)
+			defer signal.Stop(reload)
+			o.Reload = reload
+			o.Commit, o.Built = revision()
 			o.Validation = registry.Validation(validation)
 			if npm != "" {
 				o.Fetch.NPM.Setting = func(key string) string {
@@ -70,7 +100,39 @@ package must still name the server that it is published as.`,
 	f.StringVar(&npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
+	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
+	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
+	f.StringVar(&dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
+	f.StringVar(&authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
+	login.register(f)
+	limits.register(f)
 	return c
+}
+
+// registryData is the directory of a registry: the one that is named, or that below the
+// user's data directory.
+func registryData(named string) (string, error) {
+	if named != "" {
+		return named, nil
+	}
+	data, err := dataDir()
+	return filepath.Join(data, "registry"), err
+}
+
+// roots are the system's authorities and those of a file.
+func roots(file string) (*x509.CertPool, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, "", "", err)
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, evidence.Errorf(evidence.Validation, file, "", errors.New("no certificate in PEM"))
+	}
+	return pool, nil
 }
 
 // dataDir is the user's data directory, by the platform's convention.

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+)
+
+func (a *app) init() *cobra.Command {
+	var offline bool
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Begin a server.json for the project in this directory",
+		Long: `Write server.json with what package.json, pyproject.toml, a Dockerfile and git say, and
+examples to replace for what they do not. A repository at GitHub is asked for its
+number, by which it is found after it was renamed; that may fail.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: hallmark.GitHubAPI()}
+			id := func(ctx context.Context, owner, name string) (string, error) {
+				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
+				if err != nil {
+					fmt.Fprintf(a.stderr, "%s: repository.id is left out: %v\n", a.name, err)
+				}
+				return number, err
+			}
+			if offline {
+				id = nil
+			}
+			file, err := hallmark.Init(c.Context(), ".", id)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.name, file, a.name, a.name)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&offline, "offline", false, "do not ask GitHub for the repository's number")
+	return c
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) login() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "login METHOD",
+		Short: "Get a token of a registry",
+		Long: `Get a token of a registry, with which publish and status work for five minutes.
+It is kept in a file that only this user can read.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usage(c, errors.New("name a method: github, github-oidc, dns, http or none"))
+		},
+	}
+	github := a.loginMethod("github", "As a person, through GitHub",
+		`Gives io.github.USER/*, and io.github.ORGANISATION/* for those that the user owns if the
+token may read organisations. Without a token a person is asked to let the program in.
+
+A token on the command line is visible to other users of this machine; prefer
+MCP_GITHUB_TOKEN.`)
+	github.command.Flags().StringVar(&github.token, "token", "", "access `TOKEN` of GitHub (default $MCP_GITHUB_TOKEN)")
+	github.command.Flags().StringVar(&github.github, "github", "", "base `URL` of GitHub (default: the public one)")
+	c.AddCommand(github.command,
+		a.loginMethod("github-oidc", "As a workflow of GitHub Actions",
+			`Gives io.github.OWNER/* for the owner of the workflow's repository. The job needs the
+permission id-token: write.`).command,
+		a.loginMethod("none", "As nobody, where the registry allows it",
+			`Gives io.modelcontextprotocol.anonymous/*, for trying things out.`).command)
+	for method, place := range map[string]string{
+		"dns":  "a TXT record of the domain. Gives com.example/* and com.example.* for example.com",
+		"http": "https://DOMAIN/.well-known/mcp-registry-auth. Gives com.example/* for example.com",
+	} {
+		m := a.loginMethod(method, "As the owner of a domain, by "+method,
+			`The registry looks for the public key in `+place+`.
+What to put there is printed.
+
+A private key on the command line is visible to other users of this machine, and
+stays in the shell's history; prefer --private-key-file, which takes "-" for standard input.`)
+		m.proof = true
+		f := m.command.Flags()
+		f.StringVar(&m.domain, "domain", "", "the `DOMAIN`")
+		f.StringVar(&m.key, "private-key", "", "private key in `HEX`; other users can see it")
+		f.StringVar(&m.keyFile, "private-key-file", "", "`FILE` with the private key in hexadecimal")
+		f.StringVar(&m.algorithm, "algorithm", string(auth.Ed25519), "of the key: ed25519 or ecdsap384")
+		c.AddCommand(m.command)
+	}
+	return c
+}
+
+// loginMethod is one of the commands below login.
+type loginMethod struct {
+	command *cobra.Command
+
+	base, token, github             string
+	proof                           bool
+	domain, key, keyFile, algorithm string
+	asJSON                          bool
+}
+
+func (a *app) loginMethod(method, short, long string) *loginMethod {
+	m := new(loginMethod)
+	m.command = &cobra.Command{
+		Use: method, Short: short, Long: long, Args: args(cobra.NoArgs),
+		RunE: a.reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			o := hallmark.LoginOptions{
+				Registry: &registry.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
+				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
+				Tell:        func(line string) { fmt.Fprintln(a.stderr, line) },
+			}
+			if m.proof {
+				if m.domain == "" {
+					return usage(c, errors.New("name the domain with --domain"))
+				}
+				if o.Key, err = m.proofKey(a, c); err != nil {
+					return err
+				}
+			}
+			s, err := hallmark.Login(c.Context(), h, o)
+			if m.asJSON {
+				answer := struct {
+					outcome
+					Registry  string `json:"registry,omitempty"`
+					Method    string `json:"method"`
+					ExpiresAt string `json:"expires_at,omitempty"`
+				}{outcome: outcomeOf(verdictless, err), Method: method}
+				if err == nil {
+					answer.Registry, answer.ExpiresAt = s.Registry, time.Unix(s.Expires, 0).UTC().Format(time.RFC3339)
+				}
+				return a.json(answer, err)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: logged in to %s until %s\n", a.name, surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
+			return nil
+		}),
+	}
+	f := m.command.Flags()
+	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), hallmark.OfficialRegistry), "base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")
+	f.Lookup("registry").DefValue = "" // said in the text
+	f.BoolVar(&m.asJSON, "json", false, "print the result as one JSON document")
+	return m
+}
+
+// proofKey reads the private key from where the flags say.
+func (m *loginMethod) proofKey(a *app, c *cobra.Command) (*auth.ProofKey, error) {
+	if (m.key == "") == (m.keyFile == "") {
+		return nil, usage(c, errors.New("give the private key with --private-key-file or --private-key"))
+	}
+	text := m.key
+	if m.keyFile != "" {
+		in := io.Reader(a.stdin)
+		if m.keyFile != "-" {
+			f, err := os.Open(m.keyFile)
+			if err != nil {
+				return nil, evidence.Errorf(evidence.Validation, m.keyFile, "", errors.Unwrap(err))
+			}
+			defer f.Close()
+			in = f
+		}
+		data, err := io.ReadAll(io.LimitReader(in, maxKeyFile))
+		if err != nil {
+			return nil, err
+		}
+		text = string(data)
+	}
+	key, err := auth.ParseProofKey(auth.Algorithm(m.algorithm), text)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, "login", "", err)
+	}
+	return key, nil
+}
+
+// maxKeyFile is how much of a private key's file is read, in bytes.
+const maxKeyFile = 4 << 10
+
+func (a *app) logout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout",
+		Short: "Forget the token of the last login",
+		Long: `Remove the kept token, and that of the official client, which would be used in its
+place.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			removed, err := hallmark.Logout(h)
+			for _, path := range removed {
+				fmt.Fprintf(a.stderr, "%s: removed %s\n", a.name, path)
+			}
+			if err == nil && len(removed) == 0 {
+				fmt.Fprintf(a.stderr, "%s: not logged in\n", a.name)
+			}
+			return err
+		},
+	}
+}
+
+// target is the registry of a command and the token for it: the one that is named, or
+// that of the last login.
+func target(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, string, error) {
+	s, err := hallmark.CurrentSession(h)
+	if err != nil {
+		return nil, "", err
+	}
+	if base == "" && s != nil {
+		base = s.Registry
+	}
+	if base == "" {
+		return nil, "", usage(c, errors.New("name the registry with --registry URL, or log in"))
+	}
+	client := &registry.Client{Base: base}
+	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {
+		return client, token, nil
+	}
+	token, err := hallmark.TokenFor(h, s, base)
+	return client, token, err
+}

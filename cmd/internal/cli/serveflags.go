@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+)
+
+// loginFlags are how a registry's operator says who may log in.
+type loginFlags struct {
+	hallmark.LoginMethods
+	offered                        []string
+	issuer, client                 string
+	oidcPublish, oidcEdit, oidcHas []string
+}
+
+func (l *loginFlags) register(f *pflag.FlagSet) {
+	f.StringSliceVar(&l.offered, "login", []string{"dns", "http", "github-at"}, "`methods` of login: dns, http, github-at, none, or \"\" for no login; github-oidc and oidc come with their own flags")
+	f.StringVar(&l.GitHubAPI, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
+	f.StringVar(&l.GitHubClient, "github-client-id", "", "`id` of the OAuth application that people log in to GitHub with")
+	f.StringVar(&l.GitHubAudience, "github-oidc-audience", "", "`audience` of the tokens of GitHub workflows: this registry's URL as clients write it")
+	f.StringVar(&l.GitHubIssuer, "github-oidc-issuer", "", "`URL` of who issues the tokens of GitHub workflows (default: the public one)")
+	f.StringVar(&l.issuer, "oidc-issuer", "", "`URL` of an OpenID Connect issuer whose ID tokens are taken")
+	f.StringVar(&l.client, "oidc-client-id", "", "the `audience` that they must have")
+	f.StringSliceVar(&l.oidcPublish, "oidc-publish", nil, "`names` that they permit to publish")
+	f.StringSliceVar(&l.oidcEdit, "oidc-edit", nil, "`names` whose status they permit to change")
+	f.StringSliceVar(&l.oidcHas, "oidc-claim", nil, "`claim=value` that they must have; of several values of one claim, one")
+	f.StringVar(&l.ProofPort, "proof-port", "", "port of the https servers that hold proofs")
+	f.Lookup("proof-port").Hidden = true // only 443 proves anything about a domain; another is for tests
+}
+
+func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
+	for _, name := range l.offered {
+		if name == "" {
+			continue
+		}
+		m := auth.Method(name)
+		if !slices.Contains([]auth.Method{auth.DNS, auth.HTTP, auth.GitHubAT, auth.None}, m) {
+			return hallmark.LoginMethods{}, fmt.Errorf("there is no login %q", name)
+		}
+		l.Offered = append(l.Offered, m)
+	}
+	if l.GitHubAudience != "" {
+		l.Offered = append(l.Offered, auth.GitHubOIDC)
+	}
+	if l.issuer == "" {
+		if l.client != "" || len(l.oidcPublish)+len(l.oidcEdit)+len(l.oidcHas) > 0 {
+			return hallmark.LoginMethods{}, errors.New("--oidc-issuer is missing")
+		}
+		return l.LoginMethods, nil
+	}
+	if l.client == "" || len(l.oidcPublish)+len(l.oidcEdit) == 0 {
+		// Else every token of the issuer would do, or none would be of use.
+		return hallmark.LoginMethods{}, errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
+	}
+	p := &auth.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
+	for _, claim := range l.oidcHas {
+		name, value, ok := strings.Cut(claim, "=")
+		if !ok || name == "" {
+			return hallmark.LoginMethods{}, fmt.Errorf("--oidc-claim %q is not claim=value", claim)
+		}
+		p.Claims[name] = append(p.Claims[name], value)
+	}
+	for action, names := range map[auth.Action][]string{auth.Publish: l.oidcPublish, auth.Edit: l.oidcEdit} {
+		for _, r := range names {
+			if err := auth.CheckResource(r); err != nil {
+				return hallmark.LoginMethods{}, err
+			}
+			p.Permissions = append(p.Permissions, auth.Permission{Action: action, Resource: r})
+		}
+	}
+	l.OIDC = p
+	l.Offered = append(l.Offered, auth.OIDC)
+	return l.LoginMethods, nil
+}
+
+// limitFlags bound what a registry's clients may cost.
+type limitFlags struct {
+	requests, logins, writes float64 // a second
+	checks                   int
+	bytes                    int64 // MiB
+	proxies                  []string
+}
+
+func (l *limitFlags) register(f *pflag.FlagSet) {
+	f.Float64Var(&l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
+	f.Float64Var(&l.logins, "rate-logins", 1, "logins a second from one address")
+	f.Float64Var(&l.writes, "rate-writes", 5, "publishes and changes of status a second with one token")
+	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once")
+	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once")
+	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
+}
+
+// bursts: how many seconds' worth may come at once.
+const bursts = 10
+
+func (l *limitFlags) limits() (registry.Limits, error) {
+	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
+	out := registry.Limits{
+		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
+		Checks: l.checks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20,
+	}
+	for _, text := range l.proxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			a, err := netip.ParseAddr(text)
+			if err != nil {
+				return registry.Limits{}, fmt.Errorf("--trusted-proxy %q is neither an address nor a network", text)
+			}
+			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		out.Proxies = append(out.Proxies, p.Masked())
+	}
+	return out, nil
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// verdictless is for commands that judge nothing.
+var verdictless = policy.Verdict{}
+
+func (a *app) status() *cobra.Command {
+	var base, status string
+	var all, yes, asJSON bool
+	var o hallmark.StatusOptions
+	c := &cobra.Command{
+		Use:   "status --status active|deprecated|deleted NAME [VERSION]",
+		Short: "Deprecate, delete or restore what was published",
+		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
+version is no longer listed; it can be restored, and nobody can publish it again.`,
+		Args: args(cobra.RangeArgs(1, 2)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			o.Name, o.Status = names[0], registry.Status(status)
+			switch {
+			case status == "":
+				return usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
+			case all && len(names) == 2:
+				return usage(c, errors.New("either a version or --all-versions"))
+			case !all && len(names) == 1:
+				return usage(c, errors.New("name the version, or say --all-versions"))
+			case !all:
+				o.Version = names[1]
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+				return err
+			}
+			var before []hallmark.VersionStatus
+			o.Confirm = func(states []hallmark.VersionStatus) error {
+				before = states
+				for _, s := range states {
+					fmt.Fprintf(a.stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version), surface.Escape(string(s.Status)), o.Status)
+				}
+				if !all || yes {
+					return nil
+				}
+				return a.confirm(fmt.Sprintf("change %d versions of %s?", len(states), surface.Escape(o.Name)))
+			}
+			n, err := hallmark.SetStatus(c.Context(), o)
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Updated int                      `json:"updated"`
+					Before  []hallmark.VersionStatus `json:"before,omitempty"`
+				}{outcomeOf(verdictless, err), n, before}, err)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: %d updated\n", a.name, n)
+			return nil
+		}),
+	}
+	f := c.Flags()
+	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	f.StringVar(&status, "status", "", "active, deprecated or deleted")
+	f.StringVar(&o.Message, "message", "", "why, in at most 500 characters; not with active")
+	f.BoolVar(&all, "all-versions", false, "change all versions")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask before all versions are changed")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// confirm asks a person. Where there is none it is a refusal.
+func (a *app) confirm(question string) error {
+	refused := func(why string) error {
+		return evidence.Errorf(evidence.Refused, "", "say --yes", errors.New(why))
+	}
+	if !term.IsTerminal(int(a.stdin.Fd())) {
+		return refused("not confirmed: there is nobody to ask")
+	}
+	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
+	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
+		return refused("not confirmed")
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// tokens are the commands for API tokens, beside a registry that may be running.
+func (a *app) tokens() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "token",
+		Short: "API tokens: long-lived, limited to names, revocable",
+		Args:  args(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.PersistentFlags().StringVar(&data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
+	// with runs f on the tokens.
+	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
+		dir, err := registryData(data)
+		if err != nil {
+			return err
+		}
+		s, err := hallmark.OpenTokens(c.Context(), dir, time.Now)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(s), s.Close())
+	}
+	c.AddCommand(a.tokenCreate(with), a.tokenList(with), a.tokenRevoke(with))
+	return c
+}
+
+type withTokens func(*cobra.Command, func(*hallmark.TokenStore) error) error
+
+func (a *app) tokenCreate(with withTokens) *cobra.Command {
+	var note, lifetime string
+	var publish, edit []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "create --publish NAMES",
+		Short: "Make a token and print it, once",
+		Long: `Make a token that may publish under the given names and change their status: a name, or
+the beginning of names and a star, as in com.example/*. The text is printed this once;
+the registry keeps its hash.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			life, err := duration(lifetime)
+			if err != nil {
+				return usage(c, err)
+			}
+			var permissions []auth.Permission
+			for _, r := range publish {
+				permissions = append(permissions, auth.Permission{Action: auth.Publish, Resource: r})
+			}
+			for _, r := range edit {
+				permissions = append(permissions, auth.Permission{Action: auth.Edit, Resource: r})
+			}
+			if len(permissions) == 0 {
+				return usage(c, errors.New("say with --publish or --edit for which names"))
+			}
+			return with(c, func(s *hallmark.TokenStore) error {
+				t, text, err := s.Create(c.Context(), note, permissions, life)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return a.json(struct {
+						registry.Token
+						Text string `json:"token"`
+					}{t, text}, nil)
+				}
+				fmt.Fprintf(a.stderr, "%s: token %s, shown this once\n", a.name, t.ID)
+				_, err = fmt.Fprintln(a.stdout, text)
+				return err
+			})
+		}),
+	}
+	f := c.Flags()
+	f.StringSliceVar(&publish, "publish", nil, "`NAMES` to publish under")
+	f.StringSliceVar(&edit, "edit", nil, "`NAMES` whose status may be changed, without publishing")
+	f.StringVar(&note, "note", "", "what the token is for")
+	f.StringVar(&lifetime, "expires", "", "`TIME` after which it is refused: 12h, 90d (default: never)")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// duration reads a time in days too.
+func duration(s string) (time.Duration, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil && n > 0 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	} else if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, fmt.Errorf("%q is no time such as 12h or 90d", s)
+}
+
+func (a *app) tokenList(with withTokens) *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List tokens, without their text",
+		Args:  args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			return with(c, func(s *hallmark.TokenStore) error {
+				all, err := s.List(c.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					if all == nil {
+						all = []registry.Token{}
+					}
+					return a.json(struct {
+						Tokens []registry.Token `json:"tokens"`
+					}{all}, nil)
+				}
+				w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+				for _, t := range all {
+					var grants []string
+					for _, p := range t.Permissions {
+						grants = append(grants, string(p.Action)+" "+p.Resource)
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", t.ID, state(t), t.CreatedAt.Format(time.DateOnly), strings.Join(grants, ", "), surface.Escape(t.Note))
+				}
+				return w.Flush()
+			})
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the tokens as one JSON document")
+	return c
+}
+
+func state(t registry.Token) string {
+	switch {
+	case !t.RevokedAt.IsZero():
+		return "revoked"
+	case !t.Valid(time.Now()):
+		return "expired"
+	case !t.ExpiresAt.IsZero():
+		return "until " + t.ExpiresAt.Format(time.DateOnly)
+	}
+	return "valid"
+}
+
+func (a *app) tokenRevoke(with withTokens) *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID",
+		Short: "Have a token refused from now on",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, ids []string) error {
+			return with(c, func(s *hallmark.TokenStore) error {
+				t, err := s.Revoke(c.Context(), ids[0])
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.stderr, "%s: token %s is revoked\n", a.name, t.ID)
+				return nil
+			})
+		},
+	}
+}

@@ -1,0 +1,247 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+var epoch = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+
+func newIssuer(t *testing.T, fill byte) *Issuer {
+	t.Helper()
+	i, err := NewIssuer([]byte(strings.Repeat(string(fill), 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// The text of a token is what clients of the official registry read.
+func TestTokenForm(t *testing.T) {
+	g := Grant{DNS, "example.com", []Permission{{Publish, "com.example/*"}}}
+	text, expires, err := newIssuer(t, 'k').Issue(g, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !expires.Equal(epoch.Add(5 * time.Minute)) {
+		t.Errorf("expires %v", expires)
+	}
+	parts := strings.Split(text, ".")
+	var got [2]map[string]any
+	for i := range got {
+		raw, err := base64.RawURLEncoding.DecodeString(parts[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &got[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := float64(epoch.Unix())
+	want := [2]map[string]any{
+		{"alg": "EdDSA", "typ": "JWT"},
+		{"iss": "mcp-registry", "iat": now, "nbf": now, "exp": now + 300, "auth_method": "dns", "auth_method_sub": "example.com",
+			"permissions": []any{map[string]any{"action": "publish", "resource": "com.example/*"}}},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("token %v, want %v", got, want)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	issuer := newIssuer(t, 'k')
+	g := Grant{GitHubAT, "someone", []Permission{{Publish, "io.github.someone/*"}, {Edit, "x"}}}
+	text, _, err := issuer.Issue(g, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []time.Duration{0, 4 * time.Minute, 5*time.Minute - time.Second, -29 * time.Second} {
+		if got, err := newIssuer(t, 'k').Verify(text, epoch.Add(at)); err != nil || !reflect.DeepEqual(got, g) {
+			t.Errorf("after %s: %+v, %v", at, got, err)
+		}
+	}
+	for _, at := range []time.Duration{5 * time.Minute, time.Hour, -31 * time.Second} {
+		if _, err := issuer.Verify(text, epoch.Add(at)); !errors.Is(err, ErrToken) {
+			t.Errorf("after %s: %v", at, err)
+		}
+	}
+	key := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", 32)))
+	sign := func(alg jose.SignatureAlgorithm, key any, claims any) string {
+		s, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := jwt.Signed(s).Claims(claims).Serialize()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	head, rest, _ := strings.Cut(text, ".")
+	body, signature, _ := strings.Cut(rest, ".")
+	exp := epoch.Add(time.Minute).Unix()
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
+	for name, forged := range map[string]string{
+		"empty":           "",
+		"not a token":     "x",
+		"long":            strings.Repeat("x", maxToken+1),
+		"other key":       func() string { s, _, _ := newIssuer(t, 'l').Issue(g, epoch); return s }(),
+		"no algorithm":    none + "." + body + ".",
+		"no signature":    head + "." + body + ".",
+		"other claims":    head + "." + body[:len(body)-4] + "AAAA." + signature,
+		"secret key":      sign(jose.HS256, []byte(key.Public().(ed25519.PublicKey)), map[string]any{"iss": issuerName, "exp": exp}),
+		"another issuer":  sign(jose.EdDSA, key, map[string]any{"iss": "other", "exp": exp}),
+		"without expiry":  sign(jose.EdDSA, key, map[string]any{"iss": issuerName}),
+		"nested as parts": text + "." + text,
+	} {
+		if got, err := issuer.Verify(forged, epoch); !errors.Is(err, ErrToken) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for _, n := range []int{0, 31, 33, 64} {
+		if _, err := NewIssuer(make([]byte, n)); err == nil {
+			t.Errorf("a key of %d bytes", n)
+		}
+	}
+}
+
+func TestAllows(t *testing.T) {
+	for _, c := range []struct {
+		resource, name string
+		want           bool
+	}{
+		{"com.example/*", "com.example/notes", true},
+		{"com.example/*", "com.example", false},
+		{"com.example/*", "com.examples/notes", false},
+		{"com.example/*", "com.example.sub/notes", false},
+		{"com.example.*", "com.example.sub/notes", true},
+		{"com.example.*", "com.example/notes", false},
+		{"com.example/notes", "com.example/notes", true},
+		{"com.example/notes", "com.example/notes2", false},
+		{"com.example/*", "Com.example/notes", false},
+		{"*", "com.example/notes", true},
+		{"", "com.example/notes", false},
+	} {
+		g := Grant{Permissions: []Permission{{Edit, "*"}, {Publish, c.resource}}}
+		if got := g.Allows(Publish, c.name); got != c.want {
+			t.Errorf("%q allows %q: %v", c.resource, c.name, got)
+		}
+		g.Permissions = g.Permissions[1:]
+		if g.Allows(Edit, c.name) {
+			t.Errorf("%q to publish allows to edit", c.resource)
+		}
+	}
+}
+
+func TestCheckResource(t *testing.T) {
+	for resource, ok := range map[string]bool{
+		"*": true, "com.example/*": true, "com.example.*": true, "com.example/notes": true, "com.example/no*": true,
+		"": false, "**": false, "com.example": false, "com.example*": false, "com.*.example/x": false, "a b/c": false,
+		"a/b/c": false, "é/x": false, "/*" + strings.Repeat("x", 300): false,
+	} {
+		if err := CheckResource(resource); (err == nil) != ok {
+			t.Errorf("%q: %v", resource, err)
+		}
+	}
+}
+
+func TestKeyFile(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "token.key")
+	if _, err := ReadKey(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	var mu sync.Mutex
+	seeds, creators := map[string]bool{}, 0
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			seed, created, err := OpenKey(ctx, path)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seeds[string(seed)] = true
+			if created {
+				creators++
+			}
+		})
+	}
+	all.Wait()
+	if len(seeds) != 1 || creators != 1 {
+		t.Errorf("%d keys by %d creators", len(seeds), creators)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	for text, ok := range map[string]bool{
+		strings.Repeat("ab", 32): true, strings.Repeat("AB", 32) + "\r\n": true, strings.Repeat("\xff", 32): true,
+		"": false, strings.Repeat("ab", 31): false, strings.Repeat("ab", 33): false, strings.Repeat("xy", 32): false,
+	} {
+		other := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		seed, created, err := OpenKey(ctx, other)
+		if (err == nil) != ok || created || ok && len(seed) != 32 {
+			t.Errorf("%q: %d bytes, %v", text, len(seed), err)
+		}
+		if !ok && text != "" && strings.Contains(err.Error(), text[:8]) {
+			t.Errorf("the error shows the key: %v", err)
+		}
+	}
+}
+
+// keyPairs are proof keys of both algorithms, beside the private keys as text.
+func keyPairs(t *testing.T) map[Algorithm]string {
+	t.Helper()
+	p384, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := p384.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[Algorithm]string{Ed25519: strings.Repeat("07", 32), ECDSAP384: hex.EncodeToString(raw)}
+}
+
+func TestParseProofKey(t *testing.T) {
+	pairs := keyPairs(t)
+	for algorithm, text := range pairs {
+		if _, err := ParseProofKey(algorithm, text+"\n"); err != nil {
+			t.Errorf("%s: %v", algorithm, err)
+		}
+		for _, other := range []string{"", text[:len(text)-2], text + "00", "zz" + text[2:]} {
+			if _, err := ParseProofKey(algorithm, other); err == nil || other != "" && strings.Contains(err.Error(), other[2:10]) {
+				t.Errorf("%s %q: %v", algorithm, other, err)
+			}
+		}
+	}
+	if _, err := ParseProofKey("rsa", pairs[Ed25519]); err == nil {
+		t.Error("a key of another algorithm")
+	}
+	if _, err := ParseProofKey(ECDSAP384, strings.Repeat("ff", 48)); err == nil {
+		t.Error("a scalar beyond the order")
+	}
+}

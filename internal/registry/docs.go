@@ -1,0 +1,60 @@
+package registry
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// docsPage is the API for people: no script, and nothing that is not in the page.
+func docsPage(api *huma.OpenAPI) ([]byte, error) {
+	type operation struct {
+		*huma.Operation
+		Answers []string
+		Needs   bool // a token
+	}
+	var shown []operation
+	for _, op := range operations(api) {
+		path, ok := strings.CutPrefix(op.Path, "/v0.1")
+		if !ok {
+			continue // the same under /v0
+		}
+		o := operation{Operation: op, Needs: len(op.Security) > 0}
+		copied := *op
+		copied.Path = path
+		o.Operation = &copied
+		o.Answers = sortedKeys(op.Responses)
+		shown = append(shown, o)
+	}
+	slices.SortStableFunc(shown, func(a, b operation) int { return strings.Compare(a.Path, b.Path) })
+	page, err := template.New("docs").Parse(docsTemplate)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = page.Execute(&b, map[string]any{
+		"Title": api.Info.Title, "Version": api.Info.Version, "Description": api.Info.Description,
+		"Operations": shown, "Style": template.CSS(docsStyle),
+	})
+	return b.Bytes(), err
+}
+
+//go:embed docs.html
+var docsTemplate string
+
+//go:embed docs.css
+var docsStyle string
+
+// docsSecurity lets a browser load nothing and use this one style sheet.
+var docsSecurity = "default-src 'none'; style-src '" + styleHash(docsStyle) + "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+func styleHash(style string) string {
+	sum := sha256.Sum256([]byte(style))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}

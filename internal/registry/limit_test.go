@@ -1,0 +1,234 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+func TestLimiter(t *testing.T) {
+	l := newLimiter(Rate{PerSecond: 2, Burst: 3})
+	now := epoch
+	for i := range 3 {
+		if wait := l.take("a", now); wait != 0 {
+			t.Errorf("request %d waits %s", i, wait)
+		}
+	}
+	if wait := l.take("a", now); wait != 500*time.Millisecond {
+		t.Errorf("the fourth waits %s", wait)
+	}
+	if wait := l.take("a", now); wait != 500*time.Millisecond {
+		t.Errorf("to be refused costs: %s", wait)
+	}
+	if wait := l.take("b", now); wait != 0 {
+		t.Errorf("another client waits %s", wait)
+	}
+	if wait := l.take("a", now.Add(500*time.Millisecond)); wait != 0 {
+		t.Errorf("half a second later: %s", wait)
+	}
+	if wait := l.take("", now); wait != 0 {
+		t.Error("nobody is limited")
+	}
+	if wait := newLimiter(Rate{}).take("a", now); wait != 0 {
+		t.Error("no rate is limited")
+	}
+}
+
+// However many clients there are, few are remembered, and those that keep coming are.
+func TestLimiterMemory(t *testing.T) {
+	l := newLimiter(Rate{PerSecond: 0.001, Burst: 1})
+	l.most = 100
+	l.take("a", epoch)
+	for i := range 10_000 {
+		l.take(fmt.Sprint(i), epoch)
+		if i%50 == 0 {
+			if wait := l.take("a", epoch); wait == 0 {
+				t.Fatalf("forgotten after %d others", i)
+			}
+		}
+	}
+	if n := len(l.newer) + len(l.previous); n > 200 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+func TestClientAddress(t *testing.T) {
+	l := Limits{Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8")}}
+	for _, c := range []struct{ remote, forwarded, want string }{
+		{"192.0.2.1:5", "", "192.0.2.1"},
+		{"192.0.2.1:5", "198.51.100.7", "192.0.2.1"}, // no proxy of ours
+		{"10.1.1.1:5", "198.51.100.7", "198.51.100.7"},
+		{"10.1.1.1:5", "203.0.113.9, 198.51.100.7", "198.51.100.7"}, // the first may be made up
+		{"10.1.1.1:5", "203.0.113.9, 198.51.100.7, 10.2.2.2", "198.51.100.7"},
+		{"10.1.1.1:5", "203.0.113.9, nonsense, 10.2.2.2", "10.2.2.2"},
+		{"10.1.1.1:5", "", "10.1.1.1"},
+		{"127.0.0.1:5", "", ""},
+		{"127.0.0.1:5", "198.51.100.7", "198.51.100.7"},
+		{"[::1]:5", "198.51.100.7", ""},
+		{"[2001:db8:1:2:3:4:5:6]:5", "", "2001:db8:1:2::/64"},
+		{"[2001:db8:1:2:ffff::1]:5", "", "2001:db8:1:2::/64"},
+		{"[::ffff:192.0.2.1]:5", "", "192.0.2.1"},
+		{"@", "", ""},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = c.remote
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		if got := l.client(r); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+func TestRequestRate(t *testing.T) {
+	f := serve(t, nil, func(c *Config) {
+		c.Limits.Requests = Rate{PerSecond: 0.01, Burst: 2}
+		c.Limits.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	ask := func(from string) *http.Response {
+		res, _ := send(t, "GET", f.URL+"/v0/ping", "", "X-Forwarded-For", from)
+		return res
+	}
+	for range 2 {
+		if res := ask("192.0.2.1"); res.StatusCode != 200 {
+			t.Errorf("%d", res.StatusCode)
+		}
+	}
+	res := ask("192.0.2.1")
+	if res.StatusCode != 429 || res.Header.Get("Retry-After") != "100" || res.Header.Get("Content-Type") != problemType {
+		t.Errorf("%d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
+	}
+	if res := ask("192.0.2.2"); res.StatusCode != 200 {
+		t.Errorf("another address: %d", res.StatusCode)
+	}
+	if f.Counters.Limited.Load() != 1 {
+		t.Error("not counted")
+	}
+}
+
+// A new login does not fill the bucket of who logs in.
+func TestWriteRate(t *testing.T) {
+	f := serve(t, nil, func(c *Config) {
+		c.Limits.Writes = Rate{PerSecond: 0.001, Burst: 2}
+		loginWithNone(t, c)
+	})
+	ctx := context.Background()
+	doc := document("io.github.o/notes", "1.0.0")
+	for i := range 3 {
+		s, err := f.Login(ctx, auth.None, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Publish(ctx, doc, s.Token)
+		if i < 2 {
+			wantProblem(t, err, 403)
+		} else if p := wantProblem(t, err, 429, "of this token"); p.RetryAfter == 0 {
+			t.Error("no Retry-After")
+		}
+	}
+	_, err := f.Publish(ctx, doc, apiToken(t, f, "a.b/*"))
+	wantProblem(t, err, 403) // another bearer
+}
+
+// loginWithNone lets everybody log in without a proof.
+func loginWithNone(t *testing.T, c *Config) {
+	t.Helper()
+	var err error
+	if c.Issuer, err = auth.NewIssuer([]byte(strings.Repeat("k", 32))); err != nil {
+		t.Fatal(err)
+	}
+	c.Logins = append(c.Logins, auth.None)
+	if c.Outside.HTTP == nil {
+		c.Outside.HTTP = http.DefaultClient
+		c.Outside.LookupTXT = func(context.Context, string) ([]string, error) { return nil, nil }
+	}
+}
+
+// blocked is a check that waits, and says when it has begun.
+func blocked(t *testing.T) (check func(context.Context, *serverjson.Document) (evidence.Report, error), begun chan struct{}, end func()) {
+	begun = make(chan struct{}, 100)
+	release := make(chan struct{})
+	end = sync.OnceFunc(func() { close(release) })
+	t.Cleanup(end)
+	return func(ctx context.Context, _ *serverjson.Document) (evidence.Report, error) {
+		begun <- struct{}{}
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+		return evidence.Report{matching(npmID)}, ctx.Err()
+	}, begun, end
+}
+
+func TestChecksAtOnce(t *testing.T) {
+	check, begun, end := blocked(t)
+	f := serve(t, nil, func(c *Config) {
+		c.Check = check
+		c.Limits.Checks, c.Limits.CheckWait = 2, 50*time.Millisecond
+	})
+	ctx := context.Background()
+	var wait sync.WaitGroup
+	for i := range 2 {
+		wait.Go(func() {
+			if _, err := f.Publish(ctx, document("io.github.o/notes", fmt.Sprintf("1.0.%d", i)), ""); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	<-begun
+	_, err := f.Publish(ctx, document("io.github.o/notes", "1.0.2"), "")
+	if p := wantProblem(t, err, 503, "being checked"); p.RetryAfter == 0 {
+		t.Error("no Retry-After")
+	}
+	// Nobody else waits for them.
+	if _, err := f.List(ctx, Query{}); err != nil {
+		t.Error(err)
+	}
+	end()
+	wait.Wait()
+	if _, err := f.Publish(ctx, document("io.github.o/notes", "1.0.2"), ""); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBytesInFlight(t *testing.T) {
+	check, begun, end := blocked(t)
+	doc := document("io.github.o/notes", "1.0.0")
+	f := serve(t, nil, func(c *Config) {
+		c.Check = check
+		c.Limits.Bytes = int64(len(doc)) + 10
+	})
+	ctx := context.Background()
+	done := make(chan error)
+	go func() {
+		_, err := f.Publish(ctx, doc, "")
+		done <- err
+	}()
+	<-begun
+	_, err := f.Publish(ctx, document("io.github.o/notes", "1.0.1"), "")
+	if p := wantProblem(t, err, 503, "at once"); p.RetryAfter == 0 {
+		t.Error("no Retry-After")
+	}
+	if _, err := f.List(ctx, Query{}); err != nil {
+		t.Error(err)
+	}
+	end()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Publish(ctx, document("io.github.o/notes", "1.0.1"), ""); err != nil {
+		t.Errorf("after it: %v", err)
+	}
+}

@@ -1,0 +1,117 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+)
+
+// Change is a new status for one or for all versions of a name.
+type Change struct {
+	Status  Status
+	Message string    // at most MaxStatusMessage; empty with Active
+	At      time.Time // when it is made
+}
+
+// alters reports whether c makes a difference to rec.
+func (c Change) alters(rec Record) bool {
+	return rec.Status != c.Status || rec.StatusMessage != c.Message
+}
+
+// Statuses changes the status of records, which is all of them that ever changes.
+type Statuses interface {
+	// SetStatus changes the status of one version, or with version "" of all versions
+	// of a name, in one transaction in which it also decides which version is the
+	// latest. It returns the number of records that were changed and those records as
+	// they are now, newest first, as many as a page may hold. A name or version that
+	// is not there is ErrNotFound, and if nothing would change it is ErrUnchanged.
+	SetStatus(ctx context.Context, name, version string, c Change) (changed int, records []Record, err error)
+}
+
+// ErrUnchanged says that every record has the wanted status and message already.
+var ErrUnchanged = errors.New("status and message are already so")
+
+// MaxStatusMessage is the length of a message, in characters. A tag below says it too.
+const MaxStatusMessage = 500
+
+// StatusBody is what a request for a change holds.
+type StatusBody struct {
+	Status  Status  `json:"status" enum:"active,deprecated,deleted"`
+	Message *string `json:"statusMessage,omitempty" maxLength:"500" doc:"Why; not with active"`
+}
+
+type statusInput struct {
+	Authorization string `header:"Authorization" doc:"Bearer TOKEN"`
+	Name          string `path:"name" doc:"URL-encoded name"`
+	Version       string `path:"version" doc:"URL-encoded version"`
+	Body          StatusBody
+}
+
+type allStatusInput struct {
+	Authorization string `header:"Authorization" doc:"Bearer TOKEN"`
+	Name          string `path:"name" doc:"URL-encoded name"`
+	Body          StatusBody
+}
+
+// Updated is the answer to a change of all versions. Servers ends early when it is
+// large, as a page does; UpdatedCount counts all.
+type Updated struct {
+	UpdatedCount int        `json:"updatedCount"`
+	Servers      []Envelope `json:"servers"`
+}
+
+type updatedOutput struct{ Body Updated }
+
+func (s *server) setStatus(ctx context.Context, in *statusInput) (*envelopeOutput, error) {
+	if in.Version == Latest {
+		return nil, problem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+	}
+	_, records, err := s.change(ctx, in.Authorization, in.Name, in.Version, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &envelopeOutput{envelope(records[0])}, nil
+}
+
+func (s *server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updatedOutput, error) {
+	n, records, err := s.change(ctx, in.Authorization, in.Name, "", in.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &updatedOutput{Updated{UpdatedCount: n, Servers: page(records, "").Servers}}, nil
+}
+
+func (s *server) change(ctx context.Context, authorization, name, version string, body StatusBody) (int, []Record, error) {
+	grant, err := s.bearer(ctx, authorization)
+	if err != nil {
+		s.Counters.Unauthorized.Add(1)
+		return 0, nil, err
+	}
+	if !grant.Allows(auth.Publish, name) && !grant.Allows(auth.Edit, name) {
+		s.Counters.Unauthorized.Add(1)
+		return 0, nil, forbidden(grant, name)
+	}
+	c := Change{Status: body.Status, At: s.Now()}
+	if body.Message != nil {
+		if c.Message = *body.Message; body.Status == Active {
+			return 0, nil, problem(http.StatusBadRequest, "a message does not go with the status active")
+		}
+	}
+	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
+	switch {
+	case errors.Is(err, ErrNotFound) && version == "":
+		return 0, nil, problem(http.StatusNotFound, "server %+.200q not found", name)
+	case errors.Is(err, ErrNotFound):
+		return 0, nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", version, name)
+	case errors.Is(err, ErrUnchanged):
+		return 0, nil, problem(http.StatusBadRequest, "nothing to change: %s", err)
+	case err != nil:
+		return 0, nil, err
+	}
+	s.Counters.StatusChanges.Add(int64(n))
+	logger(ctx).Info("status", "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
+	return n, records, nil
+}

@@ -1,0 +1,146 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+)
+
+// outside is how a registry asks others about who logs in: with the same rules about
+// addresses, and the same authorities, as it fetches packages.
+func outside(o ServeOptions) auth.Outside {
+	client := &http.Client{Transport: &http.Transport{
+		DialContext:            allowedDialer(o.Fetch.AllowAddr),
+		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		ResponseHeaderTimeout:  10 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		IdleConnTimeout:        30 * time.Second,
+		MaxIdleConns:           16,
+	}}
+	if o.Login.OIDC != nil {
+		o.Login.OIDC.HTTP = client
+	}
+	return auth.Outside{
+		HTTP:               client,
+		LookupTXT:          net.DefaultResolver.LookupTXT,
+		ProofPort:          o.Login.ProofPort,
+		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, GitHubAPI()), "/"),
+		GitHubOIDC:         o.Login.GitHubIssuer,
+		GitHubOIDCAudience: o.Login.GitHubAudience,
+		OIDC:               o.Login.OIDC,
+	}
+}
+
+// GitHubAPI is the base URL of the public API of GitHub.
+func GitHubAPI() string {
+	u, err := url.Parse(model.RegistryURLGitHub)
+	if err != nil {
+		return ""
+	}
+	u.Host = "api." + u.Host
+	return u.String()
+}
+
+// allowedDialer asks allow about each address at the moment of connecting, so that no
+// second resolution can put another in its place.
+func allowedDialer(allow func(string, netip.Addr) error) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		d := net.Dialer{Timeout: 10 * time.Second}
+		d.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(resolved)
+			if err == nil {
+				err = allow(host, to.Addr())
+			}
+			return err
+		}
+		return d.DialContext(ctx, network, address)
+	}
+}
+
+// tokenIssuer opens the key that signs tokens.
+func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
+	var seed []byte
+	var err error
+	if o.TokenKeyFile != "" {
+		seed, err = auth.ReadKey(o.TokenKeyFile)
+	} else {
+		var created bool
+		path := filepath.Join(o.Data, "token.key")
+		if seed, created, err = auth.OpenKey(ctx, path); created && err == nil {
+			o.Logger.Info("token key created", "file", path)
+		}
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	return auth.NewIssuer(seed)
+}
+
+// currentPolicy is the policy of a registry that may change while it runs.
+type currentPolicy struct {
+	now atomic.Pointer[registry.Policy]
+}
+
+func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
+	p, err := readPolicy(o)
+	if err != nil {
+		return nil, err
+	}
+	c := new(currentPolicy)
+	c.now.Store(&p)
+	return c, nil
+}
+
+func (c *currentPolicy) get() registry.Policy { return *c.now.Load() }
+
+// reload reads the policy's file again. One that cannot be read changes nothing.
+func (c *currentPolicy) reload(o ServeOptions) {
+	p, err := readPolicy(o)
+	if err != nil {
+		o.Logger.Error("policy stays as it was", "error", err)
+		return
+	}
+	c.now.Store(&p)
+	o.Logger.Info("policy read again", "validation", p.Validation, "require_hashes", p.RequireHashes,
+		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
+}
+
+// readPolicy is what the options say, save where the file says otherwise.
+func readPolicy(o ServeOptions) (registry.Policy, error) {
+	p := registry.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
+	if o.PolicyFile == "" {
+		return p, nil
+	}
+	data, err := readFile(o.PolicyFile, registry.MaxPolicy)
+	if err == nil && data == nil {
+		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "", os.ErrNotExist)
+	}
+	if err != nil {
+		return registry.Policy{}, err
+	}
+	if p, err = registry.ParsePolicy(data, p); err != nil {
+		return registry.Policy{}, evidence.Errorf(evidence.Validation, o.PolicyFile, "", err)
+	}
+	return p, nil
+}

@@ -1,0 +1,98 @@
+package hallmark
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// VersionStatus is the status of one version before it changes.
+type VersionStatus struct {
+	Version string          `json:"version"`
+	Status  registry.Status `json:"status"`
+}
+
+// StatusOptions are for [SetStatus].
+type StatusOptions struct {
+	Registry *registry.Client
+	Token    string
+	Name     string
+	Version  string // "" is all versions
+	Status   registry.Status
+	Message  string
+
+	// Confirm is asked before anything changes, with what is there now; an error ends
+	// it. It may be nil.
+	Confirm func([]VersionStatus) error
+}
+
+// SetStatus changes the status of one version or of all, and returns how many changed.
+func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
+	subject := o.Name
+	if o.Version != "" {
+		subject += "@" + o.Version
+	}
+	switch {
+	case o.Status != registry.Active && o.Status != registry.Deprecated && o.Status != registry.Deleted:
+		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the status %+q is none of active, deprecated and deleted", string(o.Status)))
+	case o.Status == registry.Active && o.Message != "":
+		return 0, evidence.Errorf(evidence.Validation, subject, "", errors.New("a message does not go with the status active"))
+	case utf8.RuneCountInString(o.Message) > registry.MaxStatusMessage:
+		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
+	}
+	var before []registry.Envelope
+	var err error
+	if o.Version == "" {
+		before, err = o.Registry.VersionsDeleted(ctx, o.Name)
+	} else {
+		var one *registry.Envelope
+		if one, err = o.Registry.GetDeleted(ctx, o.Name, o.Version); err == nil {
+			before = []registry.Envelope{*one}
+		}
+	}
+	if err != nil {
+		return 0, refusedStatus(subject, err)
+	}
+	if o.Confirm != nil {
+		var states []VersionStatus
+		for _, env := range before {
+			var doc struct{ Version string }
+			if err := json.Unmarshal(env.Server, &doc); err != nil {
+				return 0, evidence.Errorf(evidence.Operation, subject, "", err)
+			}
+			s := VersionStatus{Version: doc.Version}
+			if env.Meta.Official != nil {
+				s.Status = env.Meta.Official.Status
+			}
+			states = append(states, s)
+		}
+		if err := o.Confirm(states); err != nil {
+			return 0, err
+		}
+	}
+	if o.Version == "" {
+		n, err := o.Registry.SetAllStatuses(ctx, o.Name, o.Status, o.Message, o.Token)
+		return n, refusedStatus(subject, err)
+	}
+	if _, err := o.Registry.SetStatus(ctx, o.Name, o.Version, o.Status, o.Message, o.Token); err != nil {
+		return 0, refusedStatus(subject, err)
+	}
+	return 1, nil
+}
+
+func refusedStatus(subject string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var p *registry.Problem
+	if errors.As(err, &p) && p.Status == http.StatusNotFound {
+		return evidence.Errorf(evidence.Validation, subject, "", p)
+	}
+	return refusedByRegistry(subject, err)
+}
