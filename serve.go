@@ -3,6 +3,7 @@ package hallmark
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,7 +28,8 @@ const ShutdownTime = 30 * time.Second
 // ServeOptions describe a registry.
 type ServeOptions struct {
 	Addr           string // host:port
-	Data           string // directory of the database; created if it is missing
+	Data           string // directory of what is not kept elsewhere; created if it is missing
+	Database       string // postgres://…; "" is a file below Data
 	AllowAnonymous bool
 	RequireHashes  bool
 	Validation     registry.Validation
@@ -41,10 +43,7 @@ type ServeOptions struct {
 
 // Serve runs a registry until ctx ends, then lets requests finish.
 func Serve(ctx context.Context, o ServeOptions) error {
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "", err)
-	}
-	records, err := registry.OpenSQLite(ctx, filepath.Join(o.Data, "registry.db"))
+	records, err := openRecords(ctx, o)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -84,6 +83,23 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return nil
 	}
 	return err
+}
+
+// records is what a registry keeps records in, and closes when it ends.
+type records interface {
+	registry.Records
+	io.Closer
+}
+
+// openRecords opens the database that o names.
+func openRecords(ctx context.Context, o ServeOptions) (records, error) {
+	if o.Database != "" {
+		return registry.OpenPostgres(ctx, o.Database)
+	}
+	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+		return nil, err
+	}
+	return registry.OpenSQLite(ctx, filepath.Join(o.Data, "registry.db"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

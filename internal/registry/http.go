@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// databaseRetry is when a request may try again whose answer the database was away for.
+const databaseRetry = 5 * time.Second
+
 // Limits of a connection.
 const (
 	headerTimeout = 10 * time.Second
@@ -143,6 +146,11 @@ func (s *server) failure(ctx context.Context, err error) error {
 		return p
 	case errors.Is(err, ErrCursor):
 		return problem(http.StatusBadRequest, "%s", err)
+	case errors.Is(err, ErrUnavailable):
+		logger(ctx).Error("unavailable", "error", err)
+		p := problem(http.StatusServiceUnavailable, "the registry's database is away; try again")
+		p.RetryAfter = databaseRetry
+		return p
 	case ctx.Err() != nil:
 		return problem(statusClientGone, "the request was cancelled")
 	}

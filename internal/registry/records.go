@@ -107,6 +107,13 @@ type Records interface {
 	// hold fewer records than its limit when they are large. Reads never wait for
 	// inserts.
 	List(context.Context, Query) (page []Record, next string, err error)
+
+	// AppendRecord is Get, and AppendPage is List, of which the records come as the
+	// API answers them: the JSON of an Envelope each, with commas between, appended
+	// to dst. Where nothing but the answer is wanted this does no work on JSON that
+	// could be done once, at the insert. On an error dst is returned as it was.
+	AppendRecord(ctx context.Context, dst []byte, name, version string) ([]byte, error)
+	AppendPage(ctx context.Context, dst []byte, q Query) (answer []byte, count int, next string, err error)
 }
 
 // Errors of [Records].
@@ -115,6 +122,9 @@ var (
 	ErrNotFound = errors.New("not found")
 	ErrCursor   = errors.New("malformed cursor")
 	ErrTooMany  = fmt.Errorf("a name has at most %d versions", MaxVersions)
+	// ErrUnavailable is wrapped by errors that pass: a database that is restarting,
+	// out of connections or out of reach.
+	ErrUnavailable = errors.New("database unavailable")
 )
 
 // admit is the first step of every Insert: it demands that a permits to publish rec,

@@ -79,6 +79,7 @@ func all(t testing.TB, r Records, q Query) []string {
 		if len(page) > q.limit() {
 			t.Fatalf("a page of %d records for limit %d", len(page), q.limit())
 		}
+		rendered(t, r, q, page, next)
 		out = append(out, subjects(page)...)
 		if next == "" {
 			return out
@@ -87,6 +88,29 @@ func all(t testing.TB, r Records, q Query) []string {
 			t.Fatal("pages do not end")
 		}
 		q.Cursor = next
+	}
+}
+
+// rendered demands that AppendPage gives the same as List gave, and AppendRecord the
+// same as Get.
+func rendered(t testing.TB, r Records, q Query, want []Record, next string) {
+	t.Helper()
+	answer, count, cursor, err := r.AppendPage(context.Background(), []byte("["), q)
+	if err != nil || count != len(want) || cursor != next {
+		t.Fatalf("answer of %d records, cursor %q, error %v; the list has %d and %q", count, cursor, err, len(want), next)
+	}
+	var got []Envelope
+	if err := json.Unmarshal(append(answer, ']'), &got); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	equal(t, "answer", append([]Envelope{}, got...), page(want, "").Servers)
+	if len(want) == 0 {
+		return
+	}
+	last := want[len(want)-1]
+	one, err := r.AppendRecord(context.Background(), []byte("x"), last.Name, last.Version)
+	if err != nil || !strings.HasPrefix(string(one), `x{"server":{`) || !strings.HasSuffix(string(answer), string(one[1:])) {
+		t.Errorf("one record is answered as %.300s, error %v; the page ends in %.300s", one, err, answer[max(0, len(answer)-len(one)):])
 	}
 }
 
@@ -133,6 +157,9 @@ func testRecords(t *testing.T, open func(*testing.T) Records) {
 		for _, absent := range [][2]string{{"io.github.o/a", "1.0.1"}, {"io.github.o/b", "1.0.0"}, {"io.github.o/b", Latest}, {"IO.github.o/a", "1.0.0"}, {"", ""}} {
 			if _, err := r.Get(ctx, absent[0], absent[1]); !errors.Is(err, ErrNotFound) {
 				t.Errorf("get %q: %v, want ErrNotFound", absent, err)
+			}
+			if got, err := r.AppendRecord(ctx, []byte("x"), absent[0], absent[1]); !errors.Is(err, ErrNotFound) || string(got) != "x" {
+				t.Errorf("answer of %q: %s, %v, want ErrNotFound", absent, got, err)
 			}
 		}
 	})

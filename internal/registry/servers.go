@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -27,7 +28,15 @@ const minSearch = 3
 // maxText is the greatest length of a search, name or version that is looked up.
 const maxText = 1024
 
-func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
+// rawOutput is JSON that is answered as it is.
+type rawOutput struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+func rawJSON(body []byte) *rawOutput { return &rawOutput{"application/json", body} }
+
+func (s *server) list(ctx context.Context, in *listInput) (*rawOutput, error) {
 	q := Query{Search: strings.TrimSpace(in.Search), Version: in.Version, Limit: in.Limit, Cursor: in.Cursor}
 	if in.Search != "" && utf8.RuneCountInString(q.Search) < minSearch {
 		return nil, problem(http.StatusUnprocessableEntity, "search needs at least %d characters", minSearch)
@@ -41,11 +50,16 @@ func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 			return nil, problem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 	}
-	records, next, err := s.Records.List(ctx, q)
+	answer, count, next, err := s.Records.AppendPage(ctx, []byte(`{"servers":[`), q)
 	if err != nil {
 		return nil, err
 	}
-	return &pageOutput{page(records, next)}, nil
+	answer = append(answer, `],"metadata":{"count":`...)
+	answer = strconv.AppendInt(answer, int64(count), 10)
+	if next != "" { // base64url, which JSON has no need to escape
+		answer = append(append(append(answer, `,"nextCursor":"`...), next...), '"')
+	}
+	return rawJSON(append(answer, `}}`...)), nil
 }
 
 type versionsInput struct {
@@ -69,15 +83,15 @@ type versionInput struct {
 	Version string `path:"version" doc:"URL-encoded version, or latest"`
 }
 
-func (s *server) get(ctx context.Context, in *versionInput) (*envelopeOutput, error) {
-	rec, err := s.Records.Get(ctx, in.Name, in.Version)
+func (s *server) get(ctx context.Context, in *versionInput) (*rawOutput, error) {
+	answer, err := s.Records.AppendRecord(ctx, nil, in.Name, in.Version)
 	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &envelopeOutput{envelope(rec)}, nil
+	return rawJSON(answer), nil
 }
 
 // edit refuses what the official registry lets its administrators do.
