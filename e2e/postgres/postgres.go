@@ -229,6 +229,20 @@ func (s *Server) tail() []byte {
 
 // Database creates an empty database and returns its URL.
 func (s *Server) Database(ctx context.Context) (string, error) {
+	// template0 is the one that nobody else can be connected to.
+	name, err := s.make(ctx, "CREATE DATABASE %s TEMPLATE template0")
+	return s.URL(name), err
+}
+
+// Schema creates an empty schema, which takes a tenth of the time, and returns the
+// URL of a database in which nothing but that is seen.
+func (s *Server) Schema(ctx context.Context) (string, error) {
+	name, err := s.make(ctx, "CREATE SCHEMA %s")
+	return s.URL("postgres") + "&search_path=" + name, err
+}
+
+// make runs a statement with a new name in it.
+func (s *Server) make(ctx context.Context, statement string) (string, error) {
 	conn, err := pgx.Connect(ctx, s.URL("postgres"))
 	if err != nil {
 		return "", err
@@ -238,11 +252,8 @@ func (s *Server) Database(ctx context.Context) (string, error) {
 	s.next++
 	name := fmt.Sprintf("test%d", s.next)
 	s.mu.Unlock()
-	// template0 is the one that nobody else can be connected to.
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name+" TEMPLATE template0"); err != nil {
-		return "", err
-	}
-	return s.URL(name), nil
+	_, err = conn.Exec(ctx, fmt.Sprintf(statement, name))
+	return name, err
 }
 
 // ForTest returns a running cluster that ends with the test. Where PostgreSQL is not

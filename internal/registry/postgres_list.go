@@ -120,9 +120,8 @@ func (p *Postgres) list(ctx context.Context, q Query) (query string, args []any,
 		} else {
 			where = append(where, "updated_at >= "+arg(since))
 		}
-		// What a time selects depends on the time: the plan is made for each. The
-		// values come in binary form, as those of prepared statements do.
-		first = []any{pgx.QueryExecModeExec, pgx.QueryResultFormats{pgx.BinaryFormatCode}}
+		// What a time selects depends on the time: the plan is made for each.
+		first = []any{pgx.QueryExecModeCacheDescribe}
 	}
 	query = fmt.Sprintf("%sSELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d",
 		with, columns, from, strings.Join(where, " AND "), order, q.limit()+1)

@@ -36,7 +36,7 @@ func startCluster(t testing.TB) *postgres.Server {
 // openPostgresTest gives empty records in a database of their own.
 func openPostgresTest(t testing.TB) *Postgres {
 	t.Helper()
-	url, err := startCluster(t).Database(context.Background())
+	url, err := startCluster(t).Schema(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
