@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,6 +31,7 @@ type ServeOptions struct {
 	Addr           string // host:port
 	Data           string // directory of what is not kept elsewhere; created if it is missing
 	Database       string // postgres://…; "" is a file below Data
+	DebugAddr      string // host:port of /debug/pprof/, which is for the operator alone; "" is none
 	AllowAnonymous bool
 	RequireHashes  bool
 	Validation     registry.Validation
@@ -67,6 +69,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "is another registry running? choose a port with --addr", err)
 	}
 	server := registry.NewServer(o.Addr, handler)
+	if o.DebugAddr != "" {
+		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
+		if err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		defer debug.Close()
+		go http.Serve(debug, profiles()) // until debug closes
+	}
 	if o.Listening != nil {
 		o.Listening(listener.Addr())
 	}
@@ -83,6 +93,15 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return nil
 	}
 	return err
+}
+
+// profiles serves profiles of the running program.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
 }
 
 // records is what a registry keeps records in, and closes when it ends.
