@@ -43,8 +43,7 @@ func NewServer(addr string, h http.Handler) *http.Server {
 func (s *server) frame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
-		log := s.Logger.With("request", id)
-		ctx := context.WithValue(r.Context(), loggerKey{}, log)
+		ctx := context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id})
 		out := &response{ResponseWriter: w}
 		began := time.Now()
 
@@ -56,13 +55,19 @@ func (s *server) frame(next http.Handler) http.Handler {
 				if p == http.ErrAbortHandler {
 					panic(p)
 				}
-				log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
 					writeProblem(out, problem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
-			log.Info("request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
-				"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
+			level := slog.LevelInfo
+			if out.status < 400 && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+				level = slog.LevelDebug // thousands a second, of which there is nothing to say
+			}
+			if s.Logger.Enabled(ctx, level) {
+				logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
+					"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
+			}
 		}()
 		if !before(out, r) {
 			next.ServeHTTP(out, r.WithContext(ctx))
@@ -160,10 +165,16 @@ func (s *server) failure(ctx context.Context, err error) error {
 
 type loggerKey struct{}
 
+// requestLog is the logger of one request, which is made if there is something to log.
+type requestLog struct {
+	*slog.Logger
+	id string
+}
+
 // logger is the request's, which adds its id.
 func logger(ctx context.Context) *slog.Logger {
-	if l, ok := ctx.Value(loggerKey{}).(*slog.Logger); ok {
-		return l
+	if l, ok := ctx.Value(loggerKey{}).(*requestLog); ok {
+		return l.With("request", l.id)
 	}
 	return slog.New(slog.DiscardHandler)
 }

@@ -79,7 +79,7 @@ func all(t testing.TB, r Records, q Query) []string {
 		if len(page) > q.limit() {
 			t.Fatalf("a page of %d records for limit %d", len(page), q.limit())
 		}
-		rendered(t, r, q, page, next)
+		sameAnswers(t, r, q, page, next)
 		out = append(out, subjects(page)...)
 		if next == "" {
 			return out
@@ -91,9 +91,9 @@ func all(t testing.TB, r Records, q Query) []string {
 	}
 }
 
-// rendered demands that AppendPage gives the same as List gave, save that a page of
+// sameAnswers demands that AppendPage gives the same as List gave, save that a page of
 // large records may end elsewhere, and AppendRecord the same as Get.
-func rendered(t testing.TB, r Records, q Query, want []Record, next string) {
+func sameAnswers(t testing.TB, r Records, q Query, want []Record, next string) {
 	t.Helper()
 	answer, count, cursor, err := r.AppendPage(context.Background(), []byte("["), q)
 	if large := next != "" && len(want) < q.limit(); large {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 type listInput struct {
@@ -28,15 +30,7 @@ const minSearch = 3
 // maxText is the greatest length of a search, name or version that is looked up.
 const maxText = 1024
 
-// rawOutput is JSON that is answered as it is.
-type rawOutput struct {
-	ContentType string `header:"Content-Type"`
-	Body        []byte
-}
-
-func rawJSON(body []byte) *rawOutput { return &rawOutput{"application/json", body} }
-
-func (s *server) list(ctx context.Context, in *listInput) (*rawOutput, error) {
+func (s *server) list(ctx context.Context, in *listInput) (*huma.StreamResponse, error) {
 	q := Query{Search: strings.TrimSpace(in.Search), Version: in.Version, Limit: in.Limit, Cursor: in.Cursor}
 	if in.Search != "" && utf8.RuneCountInString(q.Search) < minSearch {
 		return nil, problem(http.StatusUnprocessableEntity, "search needs at least %d characters", minSearch)
@@ -50,16 +44,17 @@ func (s *server) list(ctx context.Context, in *listInput) (*rawOutput, error) {
 			return nil, problem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 	}
-	answer, count, next, err := s.Records.AppendPage(ctx, []byte(`{"servers":[`), q)
-	if err != nil {
-		return nil, err
-	}
-	answer = append(answer, `],"metadata":{"count":`...)
-	answer = strconv.AppendInt(answer, int64(count), 10)
-	if next != "" { // base64url, which JSON has no need to escape
-		answer = append(append(append(answer, `,"nextCursor":"`...), next...), '"')
-	}
-	return rawJSON(append(answer, `}}`...)), nil
+	return rendered(func(b []byte) ([]byte, error) {
+		b, count, next, err := s.Records.AppendPage(ctx, append(b, `{"servers":[`...), q)
+		if err != nil {
+			return b, err
+		}
+		b = strconv.AppendInt(append(b, `],"metadata":{"count":`...), int64(count), 10)
+		if next != "" { // base64url, which JSON has no need to escape
+			b = append(append(append(b, `,"nextCursor":"`...), next...), '"')
+		}
+		return append(b, `}}`...), nil
+	})
 }
 
 type versionsInput struct {
@@ -83,15 +78,15 @@ type versionInput struct {
 	Version string `path:"version" doc:"URL-encoded version, or latest"`
 }
 
-func (s *server) get(ctx context.Context, in *versionInput) (*rawOutput, error) {
-	answer, err := s.Records.AppendRecord(ctx, nil, in.Name, in.Version)
+func (s *server) get(ctx context.Context, in *versionInput) (*huma.StreamResponse, error) {
+	out, err := rendered(func(b []byte) ([]byte, error) { return s.Records.AppendRecord(ctx, b, in.Name, in.Version) })
 	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return rawJSON(answer), nil
+	return out, nil
 }
 
 // edit refuses what the official registry lets its administrators do.
