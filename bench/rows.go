@@ -83,7 +83,7 @@ func document(r *rand.Rand, name, version string) ([]byte, error) {
 		Description: description[:min(len(description), 100)],
 		Title:       short,
 		Version:     version,
-		Repository:  &model.Repository{URL: "https://git.example.com/" + name, Source: "github", ID: fmt.Sprint(r.IntN(1e9))},
+		Repository:  &model.Repository{URL: model.RegistryURLGitHub + "/example/" + short, Source: "github", ID: fmt.Sprint(r.IntN(1e9))},
 		WebsiteURL:  "https://" + short + ".example.com/docs",
 		Packages: []model.Package{{
 			RegistryType: model.RegistryTypeNPM, Identifier: "@example/" + short, Version: version,
