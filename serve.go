@@ -31,6 +31,7 @@ type ServeOptions struct {
 	Addr           string // host:port
 	Data           string // directory of what is not kept elsewhere; created if it is missing
 	Database       string // postgres://…; "" is a file below Data
+	Blobs          string // s3://…; "" is a directory below Data
 	DebugAddr      string // host:port of /debug/pprof/, which is for the operator alone; "" is none
 	AllowAnonymous bool
 	RequireHashes  bool
@@ -50,11 +51,15 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
+	blobs, err := openBlobs(ctx, o)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
 	client := fetch.New(o.Fetch)
 	handler, err := registry.New(registry.Config{
-		Records: records,
+		Records: records, Blobs: blobs,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
@@ -119,6 +124,14 @@ func openRecords(ctx context.Context, o ServeOptions) (records, error) {
 		return nil, err
 	}
 	return registry.OpenSQLite(ctx, filepath.Join(o.Data, "registry.db"))
+}
+
+// openBlobs opens the blobs that o names.
+func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
+	if o.Blobs != "" {
+		return registry.OpenS3Blobs(ctx, o.Blobs)
+	}
+	return registry.OpenFileBlobs(filepath.Join(o.Data, "blobs"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

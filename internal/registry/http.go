@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -141,6 +142,20 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.Encode(p) // an error here is the client's connection
+}
+
+// writeJSON answers v outside of the routes.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body := new(bytes.Buffer)
+	enc := json.NewEncoder(body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body.Bytes()) // an error here is the client's connection
+	return nil
 }
 
 // failure makes of any error what a client may know of it; the rest is logged.

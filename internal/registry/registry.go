@@ -81,6 +81,9 @@ type Config struct {
 	Now            func() time.Time // nil is time.Now
 	Timeout        time.Duration    // of a whole publish; 0 is DefaultTimeout
 	Counters       *Counters        // nil counts for nobody
+
+	Blobs    Blobs       // what /health looks at besides Records; nil if there are none
+	Archives []*Archives // the kinds of archives that are served
 }
 
 type server struct{ Config }
@@ -120,6 +123,11 @@ func New(c Config) (http.Handler, error) {
 	s := &server{c}
 	mux := http.NewServeMux()
 	s.routes(mux)
+	for _, a := range c.Archives {
+		if err := s.mount(mux, a); err != nil {
+			return nil, err
+		}
+	}
 	mux.HandleFunc("/", unrouted(mux))
 	return s.frame(mux), nil
 }
@@ -152,7 +160,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
 	route(s, api, get("ping", "/ping", "Answer"), s.ping)
 	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
-	route(s, api, get("health", "/health", "Whether records can be read"), s.health)
+	route(s, api, get("health", "/health", "Whether records and blobs can be read"), s.health)
 
 	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut, Path: "/servers/{name}/versions/{version}",
 		Summary: "Refused: records do not change"}

@@ -65,6 +65,7 @@ package must still name the server that it is published as.`,
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
 	f.StringVar(&o.Database, "db", "", "PostgreSQL database, `postgres://…` (default: a file in the data directory)")
+	f.StringVar(&o.Blobs, "blobs", "", "bucket of archives, `s3://bucket/prefix?endpoint=…&region=…&path-style=true` (default: a directory in the data directory)")
 	f.StringVar(&o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
 	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
 	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
