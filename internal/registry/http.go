@@ -62,8 +62,8 @@ func (s *server) frame(next http.Handler) http.Handler {
 				}
 			}
 			level := slog.LevelInfo
-			if out.status < 400 && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
-				level = slog.LevelDebug // thousands a second, of which there is nothing to say
+			if out.status < 400 {
+				level = slog.LevelDebug // thousands a second; a publish has a line of its own
 			}
 			if s.Logger.Enabled(ctx, level) {
 				logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,

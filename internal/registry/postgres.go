@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +34,7 @@ type Postgres struct {
 
 	inserts chan *insertion
 	closed  chan struct{} // closed by Close
-	writer  sync.WaitGroup
+	written chan struct{} // closed when nothing takes inserts any more
 
 	fewNames, fewUpdates int // see list; less in tests
 	common               *hints
@@ -99,8 +98,8 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 		return nil, err
 	}
 	p := &Postgres{pool: pool, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
-		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), common: new(hints)}
-	p.writer.Go(p.write)
+		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{}), common: new(hints)}
+	go p.write()
 	return p, nil
 }
 
@@ -114,7 +113,7 @@ func durableCommits(ctx context.Context, conn *pgx.Conn) error {
 // Close lets queued inserts finish and ends the connections.
 func (p *Postgres) Close() error {
 	close(p.closed)
-	p.writer.Wait()
+	<-p.written
 	p.pool.Close()
 	return nil
 }
@@ -153,7 +152,7 @@ func broken(err error) bool {
 	}
 	var op *net.OpError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &op) || pgconn.SafeToRetry(err) || strings.Contains(err.Error(), "conn closed")
+		errors.As(err, &op) || pgconn.SafeToRetry(err) // a connection that is closed already
 }
 
 // read runs f, once more if the connection that it was given turns out to be one of
@@ -170,11 +169,15 @@ func (p *Postgres) read(ctx context.Context, f func() error) error {
 	return unavailable(err)
 }
 
-// original are the columns of a whole record, of servers s and originals o.
-const original = `s.name, s.version, o.document, o.document_digest, o.evidence, o.verified_at, o.build,
+// original are the columns of a whole record, of servers s and originals o. The
+// document is in the answer after {"server": if it was published without white space.
+const original = `s.name, s.version, coalesce(o.document, substring(s.answer FROM 11 FOR s.document_size)), s.document_digest,
+	s.evidence, s.verified_at, s.build,
 	s.status, s.status_message, s.status_changed_at, s.published_at, s.updated_at, s.is_latest`
 
-const fromBoth = " FROM servers s JOIN originals o ON o.name = s.name AND o.version = s.version "
+const withOriginals = " LEFT JOIN originals o ON o.name = s.name AND o.version = s.version "
+
+const fromBoth = " FROM servers s" + withOriginals
 
 // scanOriginal reads a row of original.
 func scanOriginal(row pgx.Row) (Record, error) {

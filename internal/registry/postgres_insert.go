@@ -1,8 +1,11 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,11 +60,19 @@ func (p *Postgres) Insert(ctx context.Context, a policy.Admitted, rec Record) (R
 		return got.rec, got.err
 	case <-ctx.Done():
 		return Record{}, ctx.Err()
+	case <-p.written:
+	}
+	select {
+	case got := <-i.done: // before it ended
+		return got.rec, got.err
+	default:
+		return Record{}, ErrUnavailable
 	}
 }
 
 // write runs the transactions, one after another, until the records are closed.
 func (p *Postgres) write() {
+	defer close(p.written)
 	for {
 		var batch []*insertion
 		select {
@@ -148,6 +159,9 @@ func (p *Postgres) transact(ctx context.Context, batch []*insertion) (results []
 	if err := now.store(ctx, tx); err != nil {
 		return nil, false, err
 	}
+	for n, rec := range now.added {
+		results[n].rec = *rec // with its answer
+	}
 	return results, true, tx.Commit(ctx)
 }
 
@@ -205,7 +219,7 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 
 // change is what a transaction writes.
 type change struct {
-	added    []*Record
+	added    map[int]*Record   // by its place in the batch
 	changed  map[cursor]Record // records that were there
 	versions map[string]int    // of the names to which something is added
 	fresh    map[string]bool   // names that were not there
@@ -215,10 +229,9 @@ func (c *change) empty() bool { return len(c.added) == 0 }
 
 // decide settles the batch in its order, as if each were alone.
 func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
-	now := &change{changed: map[cursor]Record{}, versions: map[string]int{}, fresh: map[string]bool{}}
+	now := &change{added: map[int]*Record{}, changed: map[cursor]Record{}, versions: map[string]int{}, fresh: map[string]bool{}}
 	ours := map[cursor]*Record{}
 	results := make([]inserted, len(batch))
-	owner := map[cursor]int{} // of results
 	for n, i := range batch {
 		rec := i.rec
 		key := cursor{rec.Name, rec.Version}
@@ -256,11 +269,7 @@ func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
 		was.versions[rec.Name]++
 		now.versions[rec.Name] = was.versions[rec.Name]
 		kept := rec
-		ours[key], owner[key] = &kept, n
-		now.added = append(now.added, &kept)
-	}
-	for key, n := range owner {
-		results[n] = inserted{rec: *ours[key]}
+		ours[key], now.added[n] = &kept, &kept
 	}
 	return results, now, nil
 }
@@ -293,22 +302,28 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 	var (
 		names, versions, statuses, messages, sums, builds []string
 		changed, published, updated                       []int64
+		sizes                                             []int32
 		verified                                          []*int64
 		latest                                            []bool
-		answers, documents, found                         [][]byte
+		answers, found                                    [][]byte
 	)
-	for _, rec := range c.added {
+	for _, n := range slices.Sorted(maps.Keys(c.added)) {
+		rec := c.added[n]
 		answer, err := appendEnvelope(nil, *rec)
 		if err != nil {
 			return err
 		}
-		names, versions = append(names, rec.Name), append(versions, rec.Version)
+		rec.answer = answer
+		size, whole := embedded(answer, rec.Document)
+		if !whole {
+			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version, []byte(rec.Document))
+		}
+		names, versions, sizes = append(names, rec.Name), append(versions, rec.Version), append(sizes, int32(size))
 		statuses, messages = append(statuses, string(rec.Status)), append(messages, rec.StatusMessage)
 		changed = append(changed, rec.StatusChangedAt.UnixMicro())
 		published = append(published, rec.PublishedAt.UnixMicro())
 		updated = append(updated, rec.UpdatedAt.UnixMicro())
-		latest, answers = append(latest, rec.IsLatest), append(answers, answer)
-		documents, found = append(documents, rec.Document), append(found, rec.Evidence)
+		latest, answers, found = append(latest, rec.IsLatest), append(answers, answer), append(found, rec.Evidence)
 		sums, builds = append(sums, rec.Digest.String()), append(builds, rec.Build)
 		var at *int64
 		if !rec.VerifiedAt.IsZero() {
@@ -316,13 +331,23 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 		}
 		verified = append(verified, at)
 	}
-	b.Queue(`INSERT INTO servers (name, version, status, status_message, status_changed_at, published_at, updated_at, is_latest, answer)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[], $8::boolean[], $9::bytea[])`,
-		names, versions, statuses, messages, changed, published, updated, latest, answers)
-	b.Queue(`INSERT INTO originals (name, version, document, document_digest, evidence, verified_at, build)
-		SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::text[], $5::bytea[], $6::bigint[], $7::text[])`,
-		names, versions, documents, sums, found, verified, builds)
+	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
+			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[])`,
+		names, versions, sizes, sums, found, verified, builds,
+		statuses, messages, changed, published, updated, latest, answers)
 	return tx.SendBatch(ctx, &b).Close()
+}
+
+// embedded returns the size of the document in an answer, and whether it is there byte
+// by byte as it was published.
+func embedded(answer []byte, document []byte) (size int, whole bool) {
+	const head = `{"server":`
+	if bytes.HasPrefix(answer[len(head):], document) && bytes.HasPrefix(answer[len(head)+len(document):], []byte(`,"_meta":`)) {
+		return len(document), true
+	}
+	return 0, false
 }
 
 // rewrite stores the state of a record that exists. It is the only statement that

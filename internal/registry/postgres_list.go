@@ -23,7 +23,7 @@ func (p *Postgres) List(ctx context.Context, q Query) ([]Record, string, error) 
 	if err != nil || !ok {
 		return nil, "", err
 	}
-	query := "SELECT " + original + " FROM (" + keys + ") k JOIN servers s USING (name, version) JOIN originals o USING (name, version) ORDER BY s.name, s.version"
+	query := "SELECT " + original + " FROM (" + keys + ") k JOIN servers s ON s.name = k.name AND s.version = k.version" + withOriginals + "ORDER BY s.name, s.version"
 	return p.page(ctx, query, args, q.limit())
 }
 

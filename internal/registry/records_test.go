@@ -169,6 +169,27 @@ func testRecords(t *testing.T, open func(*testing.T) Records) {
 		}
 	})
 
+	t.Run("a document stays as it was published", func(t *testing.T) {
+		r := open(t)
+		for i, doc := range []string{"{}", "{ }", "\n{\"a\" :\t[ 1,2 ]\r\n}\n", `{"a":"<b>&\u003c\u2028é"}`, `{"_meta":{"x":1},"server":{}}`, `{"a":1.0,"b":1e2}`} {
+			rec := record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i)
+			rec.Document, rec.Digest = json.RawMessage(doc), canonicalDigest(t, doc)
+			got := insert(t, r, rec)
+			read, err := r.Get(ctx, rec.Name, rec.Version)
+			if err != nil || string(read.Document) != doc || string(got.Document) != doc {
+				t.Errorf("%q was inserted as %q and read as %q (%v)", doc, got.Document, read.Document, err)
+			}
+			first, err := r.Insert(ctx, admission(rec), rec)
+			if !errors.Is(err, ErrExists) || string(first.Document) != doc {
+				t.Errorf("%q is answered as %q (%v)", doc, first.Document, err)
+			}
+		}
+		page, _, err := r.Versions(ctx, "io.github.o/a", "")
+		if err != nil || len(page) != 6 || string(page[5].Document) != "{}" || string(page[4].Document) != "{ }" {
+			t.Errorf("versions %q (%v)", page, err)
+		}
+	})
+
 	t.Run("nothing checked", func(t *testing.T) {
 		r := open(t)
 		rec := record(t, "io.github.o/a", "1.0.0", 0)

@@ -156,7 +156,7 @@ func (s *server) routes(mux *http.ServeMux) {
 	route(s, api, answers[Page](api, get("list-servers", "/servers", "List servers")), s.list)
 	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
 	route(s, api, answers[Envelope](api, get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
-	route(s, api, publish, s.publish)
+	route(s, api, answers[Envelope](api, publish), s.publish)
 	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
 	route(s, api, get("ping", "/ping", "Answer"), s.ping)
 	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
