@@ -37,7 +37,8 @@ type Postgres struct {
 	written chan struct{} // closed when nothing takes inserts any more
 
 	fewNames, fewUpdates int // see list; less in tests
-	common               *hints
+	common               hints      // texts that many names hold
+	gramCounts           gramCounts // for the others
 }
 
 // postgresConns is how many connections a process uses at most, if the URL does not
@@ -98,7 +99,7 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 		return nil, err
 	}
 	p := &Postgres{pool: pool, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
-		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{}), common: new(hints)}
+		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
 	go p.write()
 	return p, nil
 }

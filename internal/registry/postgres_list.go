@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -99,8 +98,9 @@ func (p *Postgres) list(ctx context.Context, q Query) (query string, args []any,
 		holds := "strpos(lower(name), " + arg(text) + ") > 0"
 		// An index over three bytes knows nothing of less. That many names hold a text
 		// is remembered of the last time.
+		p.gramCounts.refresh(p.pool)
 		if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
-			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " + arg(grams(text)) + " AND " + holds + " AND name >= $1) "
+			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " + arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
 			columns += fmt.Sprintf(", (SELECT (count(*) >= %d)::text FROM n)", p.fewNames)
 			from = "n JOIN servers USING (name)"
 		} else {
@@ -162,28 +162,4 @@ func grams(text string) []int32 {
 		}
 	}
 	return out
-}
-
-// hints is a bounded set of texts. A wrong one costs time and nothing else.
-type hints struct {
-	mu  sync.Mutex
-	set map[string]bool
-}
-
-// maxHints is the most texts kept; at one more all are forgotten.
-const maxHints = 4096
-
-func (h *hints) has(text string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.set[text]
-}
-
-func (h *hints) add(text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.set == nil || len(h.set) >= maxHints {
-		h.set = map[string]bool{}
-	}
-	h.set[text] = true
 }

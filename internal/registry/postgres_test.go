@@ -270,3 +270,24 @@ func TestGrams(t *testing.T) {
 		t.Errorf("%x", got)
 	}
 }
+
+// A search looks up those of its grams that few names have, once there are statistics.
+func TestRarestGrams(t *testing.T) {
+	ctx := context.Background()
+	db := openPostgresTest(t)
+	for i := range 24 {
+		insert(t, db, record(t, fmt.Sprintf("io.github.o/common-server-%c%c%c", 'a'+i%26, 'b'+i%26, 'a'+i%26), "1.0.0", i))
+	}
+	text := "common-server-cdc"
+	if got := db.gramCounts.rarest(grams(text)); len(got) != len(grams(text)) {
+		t.Errorf("without statistics %d grams", len(got))
+	}
+	if _, err := db.pool.Exec(ctx, "ANALYZE names"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.gramCounts.load(ctx, db.pool); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "rarest", db.gramCounts.rarest(grams(text)), grams("r-cdc"))
+	equal(t, "search", all(t, db, Query{Search: text}), []string{"io.github.o/common-server-cdc@1.0.0"})
+}

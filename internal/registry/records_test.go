@@ -186,7 +186,7 @@ func testRecords(t *testing.T, open func(*testing.T) Records) {
 		}
 		page, _, err := r.Versions(ctx, "io.github.o/a", "")
 		if err != nil || len(page) != 6 || string(page[5].Document) != "{}" || string(page[4].Document) != "{ }" {
-			t.Errorf("versions %q (%v)", page, err)
+			t.Errorf("%d versions, error %v", len(page), err)
 		}
 	})
 
