@@ -36,7 +36,7 @@ type Postgres struct {
 	closed  chan struct{} // closed by Close
 	written chan struct{} // closed when nothing takes inserts any more
 
-	fewNames, fewUpdates int // see list; less in tests
+	fewNames, fewUpdates int        // see list; less in tests
 	common               hints      // texts that many names hold
 	gramCounts           gramCounts // for the others
 }
