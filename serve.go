@@ -3,9 +3,11 @@ package hallmark
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,7 +30,10 @@ const ShutdownTime = 30 * time.Second
 // ServeOptions describe a registry.
 type ServeOptions struct {
 	Addr           string // host:port
-	Data           string // directory of the database; created if it is missing
+	Data           string // directory of what is not kept elsewhere; created if it is missing
+	Database       string // postgres://…; "" is a file below Data
+	Blobs          string // s3://…; "" is a directory below Data
+	DebugAddr      string // host:port of /debug/pprof/, which is for the operator alone; "" is none
 	AllowAnonymous bool
 	RequireHashes  bool
 	Validation     registry.Validation
@@ -59,14 +64,20 @@ type LoginMethods struct {
 
 // Serve runs a registry until ctx ends, then lets requests finish.
 func Serve(ctx context.Context, o ServeOptions) error {
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	if o.Database == "" || o.Blobs == "" || o.TokenKeyFile == "" {
+		if err := os.MkdirAll(o.Data, 0o700); err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
 	}
-	records, err := registry.OpenSQLite(ctx, filepath.Join(o.Data, "registry.db"))
+	records, err := openRecords(ctx, o.Data, o.Database)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
+	blobs, err := openBlobs(ctx, o)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
 	client := fetch.New(o.Fetch)
@@ -79,7 +90,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	handler, err := registry.New(registry.Config{
-		Records: records,
+		Records: records, Blobs: blobs,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
@@ -97,6 +108,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "is another registry running? choose a port with --addr", err)
 	}
 	server := registry.NewServer(o.Addr, handler)
+	if o.DebugAddr != "" {
+		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
+		if err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		defer debug.Close()
+		go http.Serve(debug, profiles()) // until debug closes
+	}
 	if o.Listening != nil {
 		o.Listening(listener.Addr())
 	}
@@ -124,6 +143,40 @@ func stop(ctx context.Context, server *http.Server) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
 	defer cancel()
 	return server.Shutdown(wait)
+}
+
+// profiles serves profiles of the running program.
+func profiles() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// records is what a registry keeps records in, and closes when it ends.
+type records interface {
+	registry.Records
+	registry.Statuses
+	Tokens() registry.Tokens
+	io.Closer
+}
+
+// openRecords opens the PostgreSQL database with a URL or, if that is empty, the file in
+// the directory data.
+func openRecords(ctx context.Context, data, database string) (records, error) {
+	if database != "" {
+		return registry.OpenPostgres(ctx, database)
+	}
+	return registry.OpenSQLite(ctx, filepath.Join(data, "registry.db"))
+}
+
+// openBlobs opens the blobs that o names.
+func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
+	if o.Blobs != "" {
+		return registry.OpenS3Blobs(ctx, o.Blobs)
+	}
+	return registry.OpenFileBlobs(filepath.Join(o.Data, "blobs"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

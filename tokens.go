@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -21,12 +20,15 @@ type TokenStore struct {
 	now    func() time.Time
 }
 
-// OpenTokens opens the tokens of the registry in data, which is created if it is missing.
-func OpenTokens(ctx context.Context, data string, now func() time.Time) (*TokenStore, error) {
-	if err := os.MkdirAll(data, 0o700); err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+// OpenTokens opens the tokens of the registry with a PostgreSQL database or, if that is
+// "", in the directory data, which is created if it is missing.
+func OpenTokens(ctx context.Context, data, database string, now func() time.Time) (*TokenStore, error) {
+	if database == "" {
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
 	}
-	db, err := registry.OpenSQLite(ctx, filepath.Join(data, "registry.db"))
+	db, err := openRecords(ctx, data, database)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
 	}

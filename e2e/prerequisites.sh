@@ -7,6 +7,8 @@
 #	C compiler  the race detector needs cgo (the product is built without)
 #	python3     independent checkers of spec/ and hostile peers of the guard
 #	node        the same, should it be missing
+#	postgresql  its programs: tests start clusters of their own
+#	versitygw   an S3 server, built into bin/ with go install
 #
 # Under CI=true whatever cannot be installed is an error; elsewhere the tests
 # that need it are skipped, and named at the end.
@@ -67,6 +69,15 @@ fi
 if ! command -v node >/dev/null 2>&1; then
 	install "checkers of spec/, peers of the guard" nodejs nodejs nodejs nodejs node ||
 		lacking "node is not installed" "tests that need it are skipped"
+fi
+if ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb >/dev/null 2>&1; then
+	install "a database for tests of the registry" postgresql postgresql-server "postgresql postgresql-contrib" postgresql postgresql ||
+		lacking "postgresql is not installed" "tests that need it are skipped"
+fi
+if [ ! -x bin/versitygw ]; then
+	say "building versitygw: an S3 server for tests of the registry (a minute)"
+	GOBIN="$PWD/bin" GOFLAGS= CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 >&2 ||
+		lacking "versitygw cannot be built" "tests that need an S3 server are skipped"
 fi
 if ! race_works; then
 	install "a C compiler for go test -race" "gcc libc6-dev" "gcc glibc-devel" "gcc musl-dev" gcc "" || true

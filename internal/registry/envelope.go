@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -72,6 +74,33 @@ func envelope(rec Record) Envelope {
 			Integrity: i,
 		},
 	}
+}
+
+// appendEnvelope appends the JSON of rec as it is answered, without whitespace that
+// the publisher may have had in the document.
+func appendEnvelope(dst []byte, rec Record) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(envelope(rec)); err != nil {
+		return dst, fmt.Errorf("record %+q: %w", rec.Subject(), err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendEnvelopes appends the records of a page, with commas between.
+func appendEnvelopes(dst []byte, records []Record) ([]byte, error) {
+	out := dst
+	for i, rec := range records {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = appendEnvelope(out, rec); err != nil {
+			return dst, err
+		}
+	}
+	return out, nil
 }
 
 // page is records as they are answered; an empty list is [], not null.

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
 type pingOutput struct {
@@ -39,10 +40,25 @@ type healthOutput struct {
 	}
 }
 
+// healthTimeout is how long what is asked may take to answer.
+const healthTimeout = 5 * time.Second
+
 func (s *server) health(ctx context.Context, _ *struct{}) (*healthOutput, error) {
-	if _, _, err := s.Records.List(ctx, Query{Limit: 1}); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	sick := func(what string, err error) (*healthOutput, error) {
 		logger(ctx).Error("unhealthy", "error", err)
-		return nil, problem(http.StatusServiceUnavailable, "records cannot be read")
+		p := problem(http.StatusServiceUnavailable, "%s cannot be read", what)
+		p.RetryAfter = databaseRetry
+		return nil, p
+	}
+	if _, _, err := s.Records.List(ctx, Query{Limit: 1}); err != nil {
+		return sick("records", err)
+	}
+	if s.Blobs != nil {
+		if err := s.Blobs.Check(ctx); err != nil {
+			return sick("blobs", err)
+		}
 	}
 	out := new(healthOutput)
 	out.Body.Status, out.Body.GitHubClient = "ok", s.GitHubClient

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,9 @@ import (
 	"strings"
 	"time"
 )
+
+// databaseRetry is when a request may try again whose answer the database was away for.
+const databaseRetry = 5 * time.Second
 
 // Limits of a connection.
 const (
@@ -40,9 +44,8 @@ func NewServer(addr string, h http.Handler) *http.Server {
 func (s *server) frame(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := rand.Text()
-		log := s.Logger.With("request", id)
 		from := s.Limits.client(r)
-		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, log), addressKey{}, from)
+		ctx := context.WithValue(context.WithValue(r.Context(), loggerKey{}, &requestLog{s.Logger, id}), addressKey{}, from)
 		routed := r.WithContext(ctx) // the mux notes in it which route it took
 		out := &response{ResponseWriter: w}
 		began := time.Now()
@@ -55,14 +58,20 @@ func (s *server) frame(next http.Handler) http.Handler {
 				if p == http.ErrAbortHandler {
 					panic(p)
 				}
-				log.Error("panic", "value", p, "stack", string(debug.Stack()))
+				logger(ctx).Error("panic", "value", p, "stack", string(debug.Stack()))
 				if out.status == 0 {
 					writeProblem(out, problem(http.StatusInternalServerError, "internal error; request %s", id))
 				}
 			}
 			s.metrics.answered(routed, out.status, time.Since(began))
-			log.Info("request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
-				"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
+			level := slog.LevelInfo
+			if out.status < 400 {
+				level = slog.LevelDebug // thousands a second; a publish has a line of its own
+			}
+			if s.Logger.Enabled(ctx, level) {
+				logger(ctx).Log(ctx, level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "status", out.status,
+					"bytes", out.bytes, "duration", time.Since(began), "remote", r.RemoteAddr)
+			}
 		}()
 		if wait := s.requests.take(from, began); wait > 0 {
 			s.Counters.Limited.Add(1)
@@ -141,6 +150,20 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 	enc.Encode(p) // an error here is the client's connection
 }
 
+// writeJSON answers v outside of the routes.
+func writeJSON(w http.ResponseWriter, status int, v any) error {
+	body := new(bytes.Buffer)
+	enc := json.NewEncoder(body)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(body.Bytes()) // an error here is the client's connection
+	return nil
+}
+
 // failure makes of any error what a client may know of it; the rest is logged.
 func (s *server) failure(ctx context.Context, err error) error {
 	var p *Problem
@@ -149,6 +172,11 @@ func (s *server) failure(ctx context.Context, err error) error {
 		return p
 	case errors.Is(err, ErrCursor):
 		return problem(http.StatusBadRequest, "%s", err)
+	case errors.Is(err, ErrUnavailable):
+		logger(ctx).Error("unavailable", "error", err)
+		p := problem(http.StatusServiceUnavailable, "the registry's database is away; try again")
+		p.RetryAfter = databaseRetry
+		return p
 	case ctx.Err() != nil:
 		return problem(statusClientGone, "the request was cancelled")
 	}
@@ -158,10 +186,16 @@ func (s *server) failure(ctx context.Context, err error) error {
 
 type loggerKey struct{}
 
+// requestLog is the logger of one request, which is made if there is something to log.
+type requestLog struct {
+	*slog.Logger
+	id string
+}
+
 // logger is the request's, which adds its id.
 func logger(ctx context.Context) *slog.Logger {
-	if l, ok := ctx.Value(loggerKey{}).(*slog.Logger); ok {
-		return l
+	if l, ok := ctx.Value(loggerKey{}).(*requestLog); ok {
+		return l.With("request", l.id)
 	}
 	return slog.New(slog.DiscardHandler)
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -24,7 +26,7 @@ type publishInput struct {
 	RawBody       []byte `contentType:"application/json"`
 }
 
-func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput, error) {
+func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamResponse, error) {
 	grant, err := s.authenticate(ctx, in.Authorization, in.Origin)
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
@@ -58,13 +60,15 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput
 		p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
 		return nil, p
 	}
-	rec := Record{Name: doc.Name, Version: doc.Version, Document: raw, Digest: digest.FromBytes(canonical), Build: s.Version}
+	rec := Record{Name: doc.Name, Version: doc.Version, Document: raw, Digest: digest.FromBytes(canonical), Build: s.Version, summed: raw}
 
-	switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
-	case err == nil:
-		return s.again(ctx, first, rec)
-	case !errors.Is(err, ErrNotFound):
-		return nil, err
+	if rules.Validation != Off { // else there is nothing to be spared, and Insert tells
+		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
+		case err == nil:
+			return s.again(ctx, first, rec)
+		case !errors.Is(err, ErrNotFound):
+			return nil, err
+		}
 	}
 	verdict, report, err := s.judge(ctx, rules, doc, rec)
 	if err != nil {
@@ -96,14 +100,24 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*envelopeOutput
 		by, subject = grant.Method, grant.Subject
 	}
 	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
-	return &envelopeOutput{envelope(inserted)}, nil
+	return answered(inserted)
+}
+
+// answered answers a record that was inserted or found.
+func answered(rec Record) (*huma.StreamResponse, error) {
+	return rendered(func(b []byte) ([]byte, error) {
+		if rec.answer != nil {
+			return append(b, rec.answer...), nil
+		}
+		return appendEnvelope(b, rec)
+	})
 }
 
 // again answers a publish of a version that exists.
-func (s *server) again(ctx context.Context, first, rec Record) (*envelopeOutput, error) {
+func (s *server) again(ctx context.Context, first, rec Record) (*huma.StreamResponse, error) {
 	if same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
-		return &envelopeOutput{envelope(first)}, nil
+		return answered(first)
 	}
 	s.Counters.Conflicts.Add(1)
 	logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)

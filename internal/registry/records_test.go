@@ -79,6 +79,7 @@ func all(t testing.TB, r Records, q Query) []string {
 		if len(page) > q.limit() {
 			t.Fatalf("a page of %d records for limit %d", len(page), q.limit())
 		}
+		sameAnswers(t, r, q, page, next)
 		out = append(out, subjects(page)...)
 		if next == "" {
 			return out
@@ -87,6 +88,34 @@ func all(t testing.TB, r Records, q Query) []string {
 			t.Fatal("pages do not end")
 		}
 		q.Cursor = next
+	}
+}
+
+// sameAnswers demands that AppendPage gives the same as List gave, save that a page of
+// large records may end elsewhere, and AppendRecord the same as Get.
+func sameAnswers(t testing.TB, r Records, q Query, want []Record, next string) {
+	t.Helper()
+	answer, count, cursor, err := r.AppendPage(context.Background(), []byte("["), q)
+	if large := next != "" && len(want) < q.limit(); large {
+		want, next = want[:min(count, len(want))], cursor
+		count = len(want)
+	}
+	if err != nil || count != len(want) || cursor != next {
+		t.Fatalf("answer of %d records, cursor %q, error %v; the list has %d and %q", count, cursor, err, len(want), next)
+	}
+	var got []Envelope
+	if err := json.Unmarshal(append(answer, ']'), &got); err != nil {
+		t.Fatalf("%v in %s", err, answer)
+	}
+	got = append([]Envelope{}, got...)[:count]
+	equal(t, "answer", got, page(want, "").Servers)
+	if len(want) == 0 {
+		return
+	}
+	last := want[len(want)-1]
+	one, err := r.AppendRecord(context.Background(), []byte("x"), last.Name, last.Version, true)
+	if err != nil || !strings.HasPrefix(string(one), `x{"server":{`) || !strings.Contains(string(answer), string(one[1:])) {
+		t.Errorf("one record is answered as %.300s, error %v; the page ends in %.300s", one, err, answer[max(0, len(answer)-len(one)):])
 	}
 }
 
@@ -134,6 +163,30 @@ func testRecords(t *testing.T, open func(*testing.T) Records) {
 			if _, err := r.Get(ctx, absent[0], absent[1]); !errors.Is(err, ErrNotFound) {
 				t.Errorf("get %q: %v, want ErrNotFound", absent, err)
 			}
+			if got, err := r.AppendRecord(ctx, []byte("x"), absent[0], absent[1], true); !errors.Is(err, ErrNotFound) || string(got) != "x" {
+				t.Errorf("answer of %q: %s, %v, want ErrNotFound", absent, got, err)
+			}
+		}
+	})
+
+	t.Run("a document stays as it was published", func(t *testing.T) {
+		r := open(t)
+		for i, doc := range []string{"{}", "{ }", "\n{\"a\" :\t[ 1,2 ]\r\n}\n", `{"a":"<b>&\u003c\u2028é"}`, `{"_meta":{"x":1},"server":{}}`, `{"a":1.0,"b":1e2}`} {
+			rec := record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i)
+			rec.Document, rec.Digest = json.RawMessage(doc), canonicalDigest(t, doc)
+			got := insert(t, r, rec)
+			read, err := r.Get(ctx, rec.Name, rec.Version)
+			if err != nil || string(read.Document) != doc || string(got.Document) != doc {
+				t.Errorf("%q was inserted as %q and read as %q (%v)", doc, got.Document, read.Document, err)
+			}
+			first, err := r.Insert(ctx, admission(rec), rec)
+			if !errors.Is(err, ErrExists) || string(first.Document) != doc {
+				t.Errorf("%q is answered as %q (%v)", doc, first.Document, err)
+			}
+		}
+		page, _, err := r.Versions(ctx, "io.github.o/a", "")
+		if err != nil || len(page) != 6 || string(page[5].Document) != "{}" || string(page[4].Document) != "{ }" {
+			t.Errorf("%d versions, error %v", len(page), err)
 		}
 	})
 

@@ -101,6 +101,9 @@ type Config struct {
 	Timeout        time.Duration    // of a whole publish; 0 is DefaultTimeout
 	Counters       *Counters        // nil counts for nobody
 	Commit, Built  string           // of the program, as /version tells them; may be empty
+
+	Blobs    Blobs       // what /health looks at besides Records; nil if there are none
+	Archives []*Archives // the kinds of archives that are served
 }
 
 type server struct {
@@ -161,6 +164,11 @@ func New(c Config) (http.Handler, error) {
 	mux.Handle("GET /openapi.yaml", description.yaml)
 	mux.Handle("GET /docs", description.page)
 	mux.Handle("GET /metrics", s.metrics.handler)
+	for _, a := range c.Archives {
+		if err := s.mount(mux, a); err != nil {
+			return nil, err
+		}
+	}
 	mux.HandleFunc("/", unrouted(mux))
 	return s.frame(mux), nil
 }
@@ -203,14 +211,14 @@ func (s *server) routes(mux *http.ServeMux) (*description, error) {
 	publish := post("publish", "/publish", "Publish a server.json")
 	publish.Middlewares = huma.Middlewares{s.patient, s.weigh}
 
-	route(s, api, get("list-servers", "/servers", "List servers"), s.list)
+	route(s, api, answers[Page](api, get("list-servers", "/servers", "List servers")), s.list)
 	route(s, api, get("list-versions", "/servers/{name}/versions", "List the versions of a server"), s.versions)
-	route(s, api, get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server"), s.get)
-	route(s, api, publish, s.publish)
+	route(s, api, answers[Envelope](api, get("get-version", "/servers/{name}/versions/{version}", "Get one version of a server")), s.get)
+	route(s, api, answers[Envelope](api, publish), s.publish)
 	route(s, api, post("validate", "/validate", "Check a server.json without publishing it"), s.validate)
 	route(s, api, get("ping", "/ping", "Answer"), s.ping)
 	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
-	route(s, api, get("health", "/health", "Whether records can be read"), s.health)
+	route(s, api, get("health", "/health", "Whether records and blobs can be read"), s.health)
 
 	if s.Statuses != nil {
 		route(s, api, patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"), s.setStatus)

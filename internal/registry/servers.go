@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ const minSearch = 3
 // maxText is the greatest length of a search, name or version that is looked up.
 const maxText = 1024
 
-func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
+func (s *server) list(ctx context.Context, in *listInput) (*huma.StreamResponse, error) {
 	q := Query{Search: strings.TrimSpace(in.Search), Version: in.Version, Limit: in.Limit, Cursor: in.Cursor}
 	if in.Search != "" && utf8.RuneCountInString(q.Search) < minSearch {
 		return nil, problem(http.StatusUnprocessableEntity, "search needs at least %d characters", minSearch)
@@ -67,11 +68,17 @@ func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 		}
 	}
 	q.Deleted = in.Deleted.Value || !q.UpdatedSince.IsZero()
-	records, next, err := s.Records.List(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	return &pageOutput{page(records, next)}, nil
+	return rendered(func(b []byte) ([]byte, error) {
+		b, count, next, err := s.Records.AppendPage(ctx, append(b, `{"servers":[`...), q)
+		if err != nil {
+			return b, err
+		}
+		b = strconv.AppendInt(append(b, `],"metadata":{"count":`...), int64(count), 10)
+		if next != "" { // base64url, which JSON has no need to escape
+			b = append(append(append(b, `,"nextCursor":"`...), next...), '"')
+		}
+		return append(b, `}}`...), nil
+	})
 }
 
 type versionsInput struct {
@@ -107,15 +114,17 @@ type versionInput struct {
 	Deleted bool   `query:"include_deleted" doc:"Even if its status is deleted"`
 }
 
-func (s *server) get(ctx context.Context, in *versionInput) (*envelopeOutput, error) {
-	rec, err := s.Records.Get(ctx, in.Name, in.Version)
-	if errors.Is(err, ErrNotFound) || err == nil && rec.Status == Deleted && !in.Deleted {
+func (s *server) get(ctx context.Context, in *versionInput) (*huma.StreamResponse, error) {
+	out, err := rendered(func(b []byte) ([]byte, error) {
+		return s.Records.AppendRecord(ctx, b, in.Name, in.Version, in.Deleted)
+	})
+	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &envelopeOutput{envelope(rec)}, nil
+	return out, nil
 }
 
 // edit refuses what the official registry lets its administrators do.

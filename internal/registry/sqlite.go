@@ -279,3 +279,28 @@ func (s *SQLite) page(ctx context.Context, query string, args []any, limit int) 
 	}
 	return page, "", rows.Err()
 }
+
+// AppendRecord implements [Records].
+func (s *SQLite) AppendRecord(ctx context.Context, dst []byte, name, version string, deleted bool) ([]byte, error) {
+	rec, err := s.Get(ctx, name, version)
+	if err != nil {
+		return dst, err
+	}
+	if rec.Status == Deleted && !deleted {
+		return dst, ErrNotFound
+	}
+	return appendEnvelope(dst, rec)
+}
+
+// AppendPage implements [Records].
+func (s *SQLite) AppendPage(ctx context.Context, dst []byte, q Query) ([]byte, int, string, error) {
+	page, next, err := s.List(ctx, q)
+	if err != nil {
+		return dst, 0, "", err
+	}
+	answer, err := appendEnvelopes(dst, page)
+	if err != nil {
+		return dst, 0, "", err
+	}
+	return answer, len(page), next, nil
+}

@@ -21,6 +21,29 @@ func (c Change) alters(rec Record) bool {
 	return rec.Status != c.Status || rec.StatusMessage != c.Message
 }
 
+// apply sets the status of all those of a name that c alters, of one version or with ""
+// of all, and returns their indexes.
+func (c Change) apply(all []Record, version string) (altered []int, err error) {
+	found := false
+	for i, rec := range all {
+		if version != "" && rec.Version != version {
+			continue
+		}
+		found = true
+		if c.alters(rec) {
+			altered = append(altered, i)
+			all[i].Status = c.Status
+		}
+	}
+	switch {
+	case !found:
+		return nil, ErrNotFound
+	case len(altered) == 0:
+		return nil, ErrUnchanged
+	}
+	return altered, nil
+}
+
 // Statuses changes the status of records, which is all of them that ever changes.
 type Statuses interface {
 	// SetStatus changes the status of one version, or with version "" of all versions

@@ -21,29 +21,15 @@ func (s *SQLite) SetStatus(ctx context.Context, name, version string, c Change) 
 }
 
 // setStatus is SetStatus within a transaction that no other publish or change of the
-// name runs beside. Its statements are those that SQLite and PostgreSQL have in common.
+// name runs beside.
 func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c Change) (int, []Record, error) {
 	all, err := states(ctx, tx, name)
 	if err != nil {
 		return 0, nil, err
 	}
-	var found bool
-	var altered []int
-	for i, rec := range all {
-		if version != "" && rec.Version != version {
-			continue
-		}
-		found = true
-		if c.alters(rec) {
-			altered = append(altered, i)
-			all[i].Status = c.Status
-		}
-	}
-	switch {
-	case !found:
-		return 0, nil, ErrNotFound
-	case len(altered) == 0:
-		return 0, nil, ErrUnchanged
+	altered, err := c.apply(all, version)
+	if err != nil {
+		return 0, nil, err
 	}
 	at := c.At.UnixMicro()
 	for _, i := range altered {

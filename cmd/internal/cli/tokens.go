@@ -18,7 +18,7 @@ import (
 
 // tokens are the commands for API tokens, beside a registry that may be running.
 func (a *app) tokens() *cobra.Command {
-	var data string
+	var data, database string
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
@@ -26,13 +26,14 @@ func (a *app) tokens() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
+	c.PersistentFlags().StringVar(&database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
 	// with runs f on the tokens.
 	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
 		dir, err := registryData(data)
 		if err != nil {
 			return err
 		}
-		s, err := hallmark.OpenTokens(c.Context(), dir, time.Now)
+		s, err := hallmark.OpenTokens(c.Context(), dir, database, time.Now)
 		if err != nil {
 			return err
 		}

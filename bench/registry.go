@@ -1,0 +1,488 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/postgres"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// The official registry, and how it is set up: as its own benchmarks found it to be
+// fastest. Neither side checks packages.
+const officialModule = "github.com/modelcontextprotocol/registry/cmd/registry@v1.8.7"
+
+var officialSettings = []string{
+	"MCP_REGISTRY_PREPARED_LISTING_JSON=true",
+	"MCP_REGISTRY_DATABASE_MAX_CONNECTIONS=8",
+	"MCP_REGISTRY_DATABASE_MIN_CONNECTIONS=4",
+	"MCP_REGISTRY_ENABLE_REGISTRY_VALIDATION=false",
+	"MCP_REGISTRY_ENABLE_ANONYMOUS_AUTH=true",
+	"MCP_REGISTRY_JWT_PRIVATE_KEY=" + strings.Repeat("b0", 32),
+}
+
+// collector gives both sides the same garbage collector.
+const collector = "GOGC=400"
+
+// clusterSettings are those of a database in use, with all rows in memory.
+var clusterSettings = []string{"shared_buffers=1GB", "effective_cache_size=12GB", "random_page_cost=1.1",
+	"max_wal_size=8GB", "max_connections=200"}
+
+// field is where registries are measured.
+type field struct {
+	options
+	dir     string
+	bin     string
+	cluster *postgres.Server
+	random  *rand.Rand
+}
+
+func benchRegistry(ctx context.Context, o options, t *table) (err error) {
+	if !o.wants("P7") && !o.wants("P8") && !o.wants("P9") {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	f := &field{options: o, dir: dir, random: rand.New(rand.NewPCG(1, 1))}
+	if f.bin, err = filepath.Abs("bin"); err != nil {
+		return err
+	}
+	if err := build(ctx, f.bin); err != nil {
+		return err
+	}
+	if f.cluster, err = postgres.Create(clusterSettings...); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.cluster.Close()) }()
+	rows, err := generate(o.versions)
+	if err != nil {
+		return err
+	}
+	if o.wants("P7") || o.wants("P9") {
+		if err := f.compare(ctx, t, rows); err != nil {
+			return err
+		}
+	}
+	if o.wants("P8") {
+		return f.scale(ctx, t)
+	}
+	return nil
+}
+
+// build makes the programs that are measured.
+func build(ctx context.Context, bin string) error {
+	for _, argv := range [][]string{
+		{"go", "build", "-o", bin + "/", "./cmd/hallmark"},
+		{"go", "install", officialModule},
+	} {
+		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		c.Env = append(os.Environ(), "GOBIN="+bin, "CGO_ENABLED=0")
+		c.Stderr = os.Stderr
+		if err := c.Run(); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+		}
+	}
+	return nil
+}
+
+// ours starts our registry on a database.
+func (f *field) ours(ctx context.Context, name, database string, more ...string) (*process, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	argv := append([]string{f.bin + "/hallmark", "registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
+		"--db", database, "--validation", "off", "--allow-anonymous"}, more...)
+	return launch(ctx, f.dir, name, addr, "/v0/servers?limit=1", []string{collector}, argv...)
+}
+
+// official starts the official registry on a database.
+func (f *field) official(ctx context.Context, database string) (*process, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	env := append([]string{collector, "MCP_REGISTRY_SERVER_ADDRESS=" + addr, "MCP_REGISTRY_DATABASE_URL=" + database}, officialSettings...)
+	return launch(ctx, f.dir, "official", addr, "/v0/servers?limit=1", env, f.bin+"/registry")
+}
+
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// published is when the first row was published; each is a second later.
+var published = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// fillOurs inserts rows as publishes do.
+func fillOurs(ctx context.Context, database string, rows []row) error {
+	db, err := registry.OpenPostgres(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	group, filling := errgroup.WithContext(ctx)
+	group.SetLimit(256)
+	for i, r := range rows {
+		group.Go(func() error {
+			canonical, err := serverjson.Canonical(r.document)
+			if err != nil {
+				return err
+			}
+			at := published.Add(time.Duration(i) * time.Second)
+			rec := registry.Record{Name: r.name, Version: r.version, Document: r.document, Digest: digest.FromBytes(canonical),
+				Build: "bench", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
+			admitted := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{evidence.Compare(
+				evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
+				evidence.Observed{Digests: []digest.Digest{rec.Digest}})}).Admitted()
+			_, err = db.Insert(filling, admitted, rec)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return analyze(ctx, database)
+}
+
+// fillOfficial copies rows into the official registry's table, whose migrations have
+// run, with the prepared form of each that its own backfill would make.
+func fillOfficial(ctx context.Context, database string, rows []row) error {
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	columns := []string{"server_name", "version", "status", "status_changed_at", "published_at", "updated_at", "is_latest", "value", "listing_value", "listing_codec"}
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"servers"}, columns, pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) {
+		at := published.Add(time.Duration(i) * time.Second)
+		r := rows[i]
+		return []any{r.name, r.version, "active", at, at, at, r.latest, string(r.document), r.document, int32(1)}, nil
+	}))
+	if err != nil {
+		return err
+	}
+	if _, err := conn.Exec(ctx, "ALTER TABLE servers ALTER COLUMN updated_at SET STATISTICS 1000"); err != nil {
+		return err
+	}
+	return analyze(ctx, database)
+}
+
+func analyze(ctx context.Context, database string) error {
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, "VACUUM (ANALYZE)"); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, "CHECKPOINT")
+	return err
+}
+
+// reads is one kind of request, in the form of each side.
+type reads struct {
+	name            string
+	ours, reference [][]byte
+	target          float64 // of requests per second; 0 is none
+	note            string
+}
+
+// workloads are the reads of P7 over rows.
+func (f *field) workloads(rows []row) []reads {
+	same := func(name string, target float64, paths []string) reads {
+		w := reads{name: name, target: target}
+		for _, p := range paths {
+			w.ours = append(w.ours, get(p))
+		}
+		w.reference = w.ours
+		return w
+	}
+	some := func(n int, make func(row) string) []string {
+		var paths []string
+		for range n {
+			paths = append(paths, make(rows[f.random.IntN(len(rows))]))
+		}
+		return paths
+	}
+	deep := reads{name: "list of 100, anywhere", target: 3}
+	for range 1000 {
+		r := rows[f.random.IntN(len(rows))]
+		deep.ours = append(deep.ours, get("/v0/servers?limit=100&cursor="+base64.RawURLEncoding.EncodeToString([]byte(r.name+"\x00"+r.version))))
+		deep.reference = append(deep.reference, get("/v0/servers?limit=100&cursor="+url.QueryEscape(r.name+":"+r.version)))
+	}
+	rare := same("search, rare", 1.5, some(1000, func(r row) string {
+		_, short, _ := strings.Cut(r.name, "/")
+		return "/v0/servers?search=" + short[max(0, len(short)-9):]
+	}))
+	common := same("search, common", 0, []string{"/v0/servers?search=server", "/v0/servers?search=weather", "/v0/servers?search=tools"})
+	return []reads{
+		same("list of 30", 3, []string{"/v0/servers"}),
+		same("list of 100", 3, []string{"/v0/servers?limit=100"}),
+		same("latest, 100", 3, []string{"/v0/servers?version=latest&limit=100"}),
+		deep,
+		same("get latest", 1.5, some(5000, func(r row) string { return "/v0/servers/" + url.PathEscape(r.name) + "/versions/latest" })),
+		same("get exact", 1.5, some(5000, func(r row) string {
+			return "/v0/servers/" + url.PathEscape(r.name) + "/versions/" + url.PathEscape(r.version)
+		})),
+		rare,
+		common,
+	}
+}
+
+// compare runs P7 and P9: both registries on one cluster with the same rows.
+func (f *field) compare(ctx context.Context, t *table, rows []row) error {
+	began := time.Now()
+	mine, err := f.cluster.Database(ctx)
+	if err != nil {
+		return err
+	}
+	theirs, err := f.cluster.Database(ctx)
+	if err != nil {
+		return err
+	}
+	if err := fillOurs(ctx, mine, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "bench: %d records inserted in %s\n", len(rows), time.Since(began).Round(time.Millisecond))
+	reference, err := f.official(ctx, theirs) // migrates
+	if err != nil {
+		return err
+	}
+	defer func() { reference.stop() }()
+	if err := fillOfficial(ctx, theirs, rows); err != nil {
+		return err
+	}
+	var profiling []string
+	if f.profile != "" {
+		profiling = []string{"--debug-addr", "127.0.0.1:6060"}
+	}
+	ours, err := f.ours(ctx, "ours", mine, profiling...)
+	if err != nil {
+		return err
+	}
+	defer ours.stop()
+	if f.wants("P7") {
+		for _, w := range f.workloads(rows) {
+			target := "–"
+			if w.target > 0 {
+				target = fmt.Sprintf("≥ %g×, lower p99", w.target)
+			}
+			if err := f.alternate(t, "P7 "+w.name, target, ours, reference, cycle(w.ours), cycle(w.reference)); err != nil {
+				return err
+			}
+		}
+		t.add("P7 memory, peak", fmt.Sprintf("%.0f MiB", ours.memory()), fmt.Sprintf("%.0f MiB", reference.memory()),
+			ratio(ours.memory(), reference.memory()), "≤ 256 MiB")
+	}
+	if !f.wants("P9") {
+		return nil
+	}
+	// The reference's token lasts five minutes.
+	token, err := anonymousToken(reference.addr)
+	if err != nil {
+		return err
+	}
+	ourToken, err := anonymousToken(ours.addr)
+	if err != nil {
+		ourToken = ""
+	}
+	toOurs, err := publishes(ourToken)
+	if err != nil {
+		return err
+	}
+	toReference, err := publishes(token)
+	if err != nil {
+		return err
+	}
+	return f.alternate(t, "P9 publish", "≥ 3×", ours, reference, toOurs, toReference)
+}
+
+// alternate measures both in turn and adds the medians to the table.
+func (f *field) alternate(t *table, what, target string, ours, reference *process, mine, theirs source) error {
+	var rates, p99s [2][]float64
+	var sizes [2]float64
+	for round := range f.rounds + 1 {
+		for side, p := range []*process{ours, reference} {
+			requests, d := mine, f.time
+			if side == 1 {
+				requests = theirs
+			}
+			if round == 0 {
+				d = min(d, 500*time.Millisecond) // to warm up
+			}
+			stop := func() error { return nil }
+			if f.profile != "" && side == 0 && round == 1 {
+				stop = f.cpuProfile(what, d)
+			}
+			l, err := measure(p.addr, requests, d)
+			if err := errors.Join(err, stop()); err != nil {
+				return fmt.Errorf("%s: %s: %w", what, p.name, err)
+			}
+			if round > 0 {
+				rates[side], p99s[side] = append(rates[side], l.rate), append(p99s[side], l.p99)
+				sizes[side] = l.bytes
+			}
+		}
+	}
+	r0, r1, l0, l1 := median(rates[0]), median(rates[1]), median(p99s[0]), median(p99s[1])
+	t.add(what, fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r0, l0, sizes[0]/1000), fmt.Sprintf("%.0f/s, p99 %.1f ms, %.1f kB", r1, l1, sizes[1]/1000),
+		fmt.Sprintf("%s, p99 %s", ratio(r0, r1), ratio(l0, l1)), target)
+	return nil
+}
+
+func ratio(a, b float64) string {
+	if b == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f×", a/b)
+}
+
+// cpuProfile takes a profile of ours for as long as a measurement.
+func (f *field) cpuProfile(what string, d time.Duration) func() error {
+	done := make(chan error, 1)
+	go func() {
+		answer, err := http.Get(fmt.Sprintf("http://127.0.0.1:6060/debug/pprof/profile?seconds=%d", max(1, int(d.Seconds()))))
+		if err != nil {
+			done <- err
+			return
+		}
+		defer answer.Body.Close()
+		file, err := os.Create(filepath.Join(f.profile, strings.ReplaceAll(what, " ", "-")+".prof"))
+		if err == nil {
+			_, err = file.ReadFrom(answer.Body)
+			err = errors.Join(err, file.Close())
+		}
+		done <- err
+	}()
+	return func() error { return <-done }
+}
+
+// anonymousToken logs in as nobody.
+func anonymousToken(addr string) (string, error) {
+	answer, err := http.Post("http://"+addr+"/v0/auth/none", "application/json", bytes.NewReader([]byte("{}")))
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	var body struct {
+		Token string `json:"registry_token"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&body); err != nil {
+		return "", err
+	}
+	if answer.StatusCode != http.StatusOK || body.Token == "" {
+		return "", fmt.Errorf("login: status %d", answer.StatusCode)
+	}
+	return body.Token, nil
+}
+
+// batch tells the names of one process' publishes from those of others.
+var batch atomic.Int64
+
+// publishes are requests to publish, three versions of each name.
+func publishes(token string) (source, error) {
+	var authorization string
+	if token != "" {
+		authorization = "Authorization: Bearer " + token + "\r\n"
+	}
+	mine, counter := batch.Add(1), new(atomic.Int64)
+	// One document, in which names and versions are replaced: making each would take
+	// processor time from what is measured.
+	body, err := document(rand.New(rand.NewPCG(1, 1)), "io.modelcontextprotocol.anonymous/NAME", "VERSION")
+	if err != nil {
+		return nil, err
+	}
+	parts := strings.Split(strings.ReplaceAll(string(body), "VERSION", "\x00v\x00"), "\x00")
+	var pieces []string // NAME and VERSION stand between others
+	for _, p := range parts {
+		for i, piece := range strings.Split(p, "NAME") {
+			if i > 0 {
+				pieces = append(pieces, "n")
+			}
+			pieces = append(pieces, piece)
+		}
+	}
+	return func(c, _ int) []byte {
+		n := counter.Add(1)
+		name, version := fmt.Sprintf("bench-%d-%x", mine, n/3), "1.0."+strconv.FormatInt(n%3, 10)
+		var b []byte
+		for _, piece := range pieces {
+			switch piece {
+			case "n":
+				b = append(b, name...)
+			case "v":
+				b = append(b, version...)
+			default:
+				b = append(b, piece...)
+			}
+		}
+		return fmt.Appendf(nil, "POST /v0/publish HTTP/1.1\r\nHost: registry\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s",
+			authorization, len(b), b)
+	}, nil
+}
+
+// scale runs P8: our registry with many records beside our registry with few.
+func (f *field) scale(ctx context.Context, t *table) error {
+	sides := [2]*process{}
+	var loads [2][]reads
+	for i, n := range []int{f.million, 10_000} {
+		rows, err := generate(n)
+		if err != nil {
+			return err
+		}
+		database, err := f.cluster.Database(ctx)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		if err := fillOurs(ctx, database, rows); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "bench: %d records inserted in %s\n", n, time.Since(began).Round(time.Millisecond))
+		if sides[i], err = f.ours(ctx, fmt.Sprint("ours-", n), database); err != nil {
+			return err
+		}
+		defer sides[i].stop()
+		loads[i] = f.workloads(rows)
+	}
+	for i, w := range loads[0] {
+		if w.name == "search, common" { // what is common among few is not among many
+			continue
+		}
+		what := fmt.Sprintf("P8 %s, %d against 10000", w.name, f.million)
+		if err := f.alternate(t, what, "p99 ≤ 1.2×", sides[0], sides[1], cycle(w.ours), cycle(loads[1][i].ours)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

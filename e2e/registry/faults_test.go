@@ -1,0 +1,435 @@
+// Package registry tests the registry as processes, under load and faults: databases
+// that restart, registries that are killed, replicas, and clients that are slow.
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/postgres"
+	"github.com/hallmark-mcp/hallmark/e2e/s3"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// program is hallmark, built once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "hallmark")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "hallmark")
+	out, err := exec.Command("go", "build", "-o", path, "../../cmd/hallmark").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if path, err := program(); err == nil {
+		os.RemoveAll(filepath.Dir(path))
+	}
+	os.Exit(code)
+}
+
+// replica is one registry process.
+type replica struct {
+	t    *testing.T
+	addr string
+	argv []string
+	cmd  *exec.Cmd
+	log  bytes.Buffer
+}
+
+// start runs a registry with further flags on a port of its own.
+func start(t *testing.T, flags ...string) *replica {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &replica{t: t, addr: l.Addr().String()}
+	l.Close()
+	r.argv = append([]string{path, "registry", "serve", "--addr", r.addr, "--validation", "off", "--allow-anonymous"}, flags...)
+	r.run()
+	t.Cleanup(func() {
+		r.kill()
+		if t.Failed() {
+			t.Logf("log of %s:\n%s", r.addr, r.log.Bytes()[max(0, r.log.Len()-3000):])
+		}
+	})
+	return r
+}
+
+// run starts the process and waits until it answers.
+func (r *replica) run() {
+	r.t.Helper()
+	r.cmd = exec.Command(r.argv[0], r.argv[1:]...)
+	r.cmd.Stderr = &r.log
+	r.cmd.Env = append(os.Environ(), s3.Environment()...)
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		answer, err := http.Get("http://" + r.addr + "/v0/ping")
+		if err == nil {
+			answer.Body.Close()
+			return
+		}
+		if time.Now().After(end) {
+			r.t.Fatalf("no answer: %v\n%s", err, r.log.String())
+		}
+	}
+}
+
+// kill ends the process at once.
+func (r *replica) kill() {
+	r.cmd.Process.Kill()
+	r.cmd.Wait()
+}
+
+// client gives up on an answer after a while.
+var client = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+
+// publish sends a document and returns the status; 0 is no answer.
+func (r *replica) publish(name, version string) int {
+	doc := fmt.Sprintf(`{"$schema":%q,"name":%q,"version":%q,"description":"a test"}`, serverjson.CurrentSchema, name, version)
+	answer, err := client.Post("http://"+r.addr+"/v0/publish", "application/json", strings.NewReader(doc))
+	if err != nil {
+		return 0
+	}
+	defer answer.Body.Close()
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return 0
+	}
+	if answer.StatusCode == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") == "" {
+		r.t.Error("503 without Retry-After")
+	}
+	return answer.StatusCode
+}
+
+// list returns every record as "name version", which compare as the list is ordered,
+// and those that are the latest.
+func (r *replica) list() (all, latest []string) {
+	r.t.Helper()
+	for cursor := ""; ; {
+		answer, err := client.Get("http://" + r.addr + "/v0/servers?limit=100&cursor=" + url.QueryEscape(cursor))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		var page struct {
+			Servers []struct {
+				Server struct{ Name, Version string }
+				Meta   map[string]struct{ IsLatest bool } `json:"_meta"`
+			}
+			Metadata struct{ NextCursor string }
+		}
+		err = json.NewDecoder(answer.Body).Decode(&page)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != 200 {
+			r.t.Fatalf("list: status %d, %v", answer.StatusCode, err)
+		}
+		for _, s := range page.Servers {
+			all = append(all, s.Server.Name+" "+s.Server.Version)
+			if s.Meta["io.modelcontextprotocol.registry/official"].IsLatest {
+				latest = append(latest, s.Server.Name+" "+s.Server.Version)
+			}
+		}
+		if cursor = page.Metadata.NextCursor; cursor == "" {
+			return all, latest
+		}
+	}
+}
+
+// publishers publish from many clients until stop is called, which returns what was
+// acknowledged. Each tries again what it had no answer to, as clients do, so that what
+// is answered 200 then may have been there.
+func publishers(t *testing.T, prefix string, targets ...*replica) (stop func() []string) {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		acked []string
+		ended atomic.Bool
+	)
+	for c := range 8 {
+		wg.Go(func() {
+			for n := 0; !ended.Load(); n++ {
+				name, version := fmt.Sprintf("io.example.%s/c%d-%d", prefix, c, n/4), fmt.Sprintf("1.0.%d", n%4)
+				for try := 0; !ended.Load(); try++ {
+					switch status := targets[(c+n+try)%len(targets)].publish(name, version); status {
+					case http.StatusOK, http.StatusCreated:
+						mu.Lock()
+						acked = append(acked, name+" "+version)
+						mu.Unlock()
+					case 0, http.StatusServiceUnavailable, 499:
+						time.Sleep(20 * time.Millisecond)
+						continue
+					default:
+						t.Errorf("publish %s@%s: status %d", name, version, status)
+					}
+					break
+				}
+			}
+		})
+	}
+	return func() []string {
+		ended.Store(true)
+		wg.Wait()
+		slices.Sort(acked)
+		return acked
+	}
+}
+
+// complete demands that all of acked are in what r lists, in order, each once, with
+// one latest version for each name.
+func complete(t *testing.T, r *replica, acked []string) {
+	t.Helper()
+	all, latest := r.list()
+	if len(acked) < 50 {
+		t.Errorf("%d publishes were acknowledged, which shows nothing", len(acked))
+	}
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		t.Error("the list is out of order or has a record twice")
+	}
+	for _, subject := range acked {
+		if _, ok := slices.BinarySearch(all, subject); !ok {
+			t.Errorf("%s was acknowledged and is lost", subject)
+		}
+	}
+	names := map[string]int{}
+	for _, subject := range all {
+		name, _, _ := strings.Cut(subject, " ")
+		names[name] = 0
+	}
+	for _, subject := range latest {
+		name, _, _ := strings.Cut(subject, " ")
+		names[name]++
+	}
+	for name, n := range names {
+		if n != 1 {
+			t.Errorf("%s has %d latest versions", name, n)
+		}
+	}
+}
+
+// readers list and get until stop is called, which returns how many answers were
+// good. Any answer but 200 and a 503 with Retry-After is an error.
+func readers(t *testing.T, targets ...*replica) (stop func() (good, away int)) {
+	var (
+		wg         sync.WaitGroup
+		ended      atomic.Bool
+		okay, late atomic.Int64
+	)
+	for c := range 4 {
+		wg.Go(func() {
+			for n := 0; !ended.Load(); n++ {
+				path := []string{"/v0/servers?limit=10", "/v0/servers?search=example&limit=5", "/v0/servers?version=latest", "/v0/health"}[n%4]
+				answer, err := client.Get("http://" + targets[(c+n)%len(targets)].addr + path)
+				if err != nil {
+					t.Errorf("%s: %v", path, err)
+					return
+				}
+				_, err = io.Copy(io.Discard, answer.Body)
+				answer.Body.Close()
+				switch {
+				case err != nil:
+					t.Errorf("%s: %v", path, err)
+				case answer.StatusCode == 200:
+					okay.Add(1)
+				case answer.StatusCode == 503 && answer.Header.Get("Retry-After") != "":
+					late.Add(1)
+					time.Sleep(10 * time.Millisecond)
+				default:
+					t.Errorf("%s: status %d, headers %v", path, answer.StatusCode, answer.Header)
+				}
+			}
+		})
+	}
+	return func() (int, int) { ended.Store(true); wg.Wait(); return int(okay.Load()), int(late.Load()) }
+}
+
+// PostgreSQL is stopped, started, killed and started under load. What was acknowledged
+// is there, readers are told to come back, and nobody has to help.
+func TestPostgresRestarts(t *testing.T) {
+	db := postgres.ForTest(t)
+	r := start(t, "--data", t.TempDir(), "--db", db.URL("postgres"))
+	stopPublishing, stopReading := publishers(t, "restart", r), readers(t, r)
+	for _, end := range []func() error{db.Stop, db.Kill} {
+		time.Sleep(700 * time.Millisecond)
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond)
+		if err := db.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(700 * time.Millisecond)
+	acked := stopPublishing()
+	good, away := stopReading()
+	if good < 50 || away == 0 {
+		t.Errorf("%d good answers and %d times away", good, away)
+	}
+	complete(t, r, acked)
+}
+
+// A registry that is killed again and again has kept what it acknowledged.
+func TestKilledRegistry(t *testing.T) {
+	for name, flags := range map[string]func(*testing.T) []string{
+		"sqlite": func(t *testing.T) []string { return nil },
+		"postgres": func(t *testing.T) []string {
+			return []string{"--db", postgres.ForTest(t).URL("postgres")}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, append(flags(t), "--data", t.TempDir())...)
+			stop := publishers(t, "kill", r)
+			for i := range 8 {
+				time.Sleep(time.Duration(100+37*i) * time.Millisecond)
+				r.kill()
+				r.run()
+			}
+			time.Sleep(100 * time.Millisecond)
+			complete(t, r, stop())
+		})
+	}
+}
+
+// Two replicas on one database and one bucket, with nothing said but where these are,
+// answer as one; either may go.
+func TestReplicas(t *testing.T) {
+	db, bucket := postgres.ForTest(t), s3.ForTest(t)
+	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("archives")}
+	a, b := start(t, append(flags, "--data", t.TempDir())...), start(t, append(flags, "--data", t.TempDir())...)
+	stopPublishing, stopReading := publishers(t, "both", a, b), readers(t, b)
+
+	// What one has acknowledged the other answers at once.
+	for i := range 50 {
+		name := fmt.Sprintf("io.example.seen/s%d", i)
+		if status := a.publish(name, "1.0.0"); status != 200 && status != 201 {
+			t.Fatalf("publish: %d", status)
+		}
+		answer, err := client.Get("http://" + b.addr + "/v0/servers/" + url.PathEscape(name) + "/versions/latest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != 200 {
+			t.Fatalf("%s is not there: %d", name, answer.StatusCode)
+		}
+	}
+	// Both are sent the same version: one record, and no error.
+	for i := range 30 {
+		name := fmt.Sprintf("io.example.race/s%d", i)
+		var wg sync.WaitGroup
+		for _, r := range []*replica{a, b} {
+			wg.Go(func() {
+				if status := r.publish(name, "1.0.0"); status != 200 && status != 201 {
+					t.Errorf("publish to %s: %d", r.addr, status)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	a.kill()
+	time.Sleep(300 * time.Millisecond)
+	a.run()
+	acked := stopPublishing()
+	if good, away := stopReading(); away > 0 || good == 0 {
+		t.Errorf("%d good answers; %d times away, though the database was there", good, away)
+	}
+	complete(t, a, acked)
+	complete(t, b, acked)
+
+	// Health tells of the bucket.
+	if err := bucket.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Get("http://" + a.addr + "/v0/health")
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
+		t.Errorf("without a bucket health is %d", answer.StatusCode)
+	}
+}
+
+// Clients that send a byte now and then, or read nothing, do not keep others waiting,
+// and are put out.
+func TestSlowClients(t *testing.T) {
+	r := start(t, "--data", t.TempDir())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var put atomic.Int64
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	for i := range 400 {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() {
+			defer conn.Close()
+			stop := context.AfterFunc(ctx, func() { conn.Close() })
+			defer stop()
+			head := "GET /v0/servers HTTP/1.1\r\nHost: x\r\nX-Slow: "
+			if i%2 == 0 {
+				head = "POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
+			}
+			if _, err := io.WriteString(conn, head); err != nil {
+				return
+			}
+			wg.Go(func() { io.Copy(io.Discard, conn); put.Add(1); conn.Close() })
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-time.After(500 * time.Millisecond):
+				}
+				if _, err := io.WriteString(conn, " "); err != nil {
+					return
+				}
+			}
+		})
+	}
+	began := time.Now()
+	for i := range 200 {
+		if status := r.publish(fmt.Sprintf("io.example.slow/s%d", i), "1.0.0"); status != 200 && status != 201 {
+			t.Fatalf("publish: status %d", status)
+		}
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("200 publishes took %s among slow clients", took)
+	}
+	if all, _ := r.list(); len(all) != 200 {
+		t.Errorf("%d records", len(all))
+	}
+	// The headers' time is ten seconds.
+	for end := time.Now().Add(25 * time.Second); put.Load() < 200; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of the slow clients were put out", put.Load())
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// Blobs keeps the bytes of archives, each under its sha256. Implementations are safe
+// for concurrent use, by several processes too, and pass the same conformance suite.
+//
+// A blob never changes, and nothing here removes one: a blob that no record names is
+// harmless.
+type Blobs interface {
+	// Put keeps the first size bytes of r under sum, which is a sha256 digest, unless
+	// that is there already: then it reads nothing, and stored is false. Of several
+	// concurrent puts one stores and the others find it stored. The blob is on disk when
+	// Put returns without an error. After an error, or a kill at any moment, it is there
+	// whole or not at all. Bytes that do not have the size and digest are
+	// ErrBlobDiffers, and nothing is kept.
+	Put(ctx context.Context, sum digest.Digest, size int64, r io.ReaderAt) (stored bool, err error)
+
+	// Open returns the bytes from offset on, at most length of them; a negative length
+	// is all of them. A blob that is not there is ErrNotFound. What is read is not
+	// hashed again: that is for whoever uses the bytes.
+	Open(ctx context.Context, sum digest.Digest, offset, length int64) (io.ReadCloser, error)
+
+	// Stat returns the size of a blob, or ErrNotFound.
+	Stat(ctx context.Context, sum digest.Digest) (size int64, err error)
+
+	// Check is nil if blobs can be reached.
+	Check(ctx context.Context) error
+}
+
+// Presigner is implemented by blobs that clients can be sent to.
+type Presigner interface {
+	// Presign returns a URL that gives the blob to anybody for as long as d.
+	Presign(ctx context.Context, sum digest.Digest, d time.Duration) (string, error)
+}
+
+// ErrBlobDiffers says that bytes do not have the digest or size that they were put
+// under.
+var ErrBlobDiffers = errors.New("bytes differ from their digest or size")
+
+// MaxBlob is the most bytes of one blob.
+const MaxBlob = 1 << 30
+
+// blobName is the name of a blob in a directory or bucket, "sha256/ab/abcd…": the
+// first byte spreads the blobs over directories.
+func blobName(sum digest.Digest) (string, error) {
+	if sum.Algorithm() != digest.SHA256 {
+		return "", fmt.Errorf("blob %s: not a sha256 digest", sum)
+	}
+	hex := sum.Hex()
+	return "sha256/" + hex[:2] + "/" + hex, nil
+}
+
+// content is a reader of size bytes of r that ends with ErrBlobDiffers instead of
+// io.EOF if they are not those of sum.
+func content(r io.ReaderAt, sum digest.Digest, size int64) io.Reader {
+	return &contentReader{digest.NewVerifier(io.NewSectionReader(r, 0, size), sum, size)}
+}
+
+type contentReader struct{ r io.Reader }
+
+func (c *contentReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if mismatch := (*digest.MismatchError)(nil); errors.As(err, &mismatch) {
+		err = fmt.Errorf("%w: %w", ErrBlobDiffers, err)
+	}
+	return n, err
+}

@@ -1,0 +1,219 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// S3Blobs keeps [Blobs] as objects PREFIX/sha256/ab/abcd… of one bucket. An object is
+// put with If-None-Match: *, which the server decides, so that none is replaced. Any
+// number of registries share a bucket.
+type S3Blobs struct {
+	client         *s3.Client
+	presign        *s3.PresignClient
+	bucket, prefix string
+}
+
+// OpenS3Blobs connects to s3://BUCKET/PREFIX. The parameters of the URL are endpoint
+// (a URL, if the server is not the region's own), region, and path-style=true for
+// servers that have buckets in paths instead of host names. Credentials come from
+// where the tools of AWS look for them: the environment, files, the machine's role.
+func OpenS3Blobs(ctx context.Context, rawURL string) (*S3Blobs, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return nil, errors.New("blobs: not a URL of the form s3://bucket/prefix?endpoint=…")
+	}
+	b := &S3Blobs{bucket: u.Host, prefix: strings.Trim(u.Path, "/")}
+	if b.prefix != "" {
+		b.prefix += "/"
+	}
+	var (
+		endpoint  string
+		pathStyle bool
+		load      []func(*config.LoadOptions) error
+	)
+	for name, values := range u.Query() {
+		value := values[len(values)-1]
+		switch name {
+		case "endpoint":
+			e, err := url.Parse(value)
+			if err != nil || e.Host == "" || e.Scheme != "https" && e.Scheme != "http" {
+				return nil, fmt.Errorf("blobs: endpoint %+q is not a URL", value)
+			}
+			endpoint = value
+		case "region":
+			load = append(load, config.WithRegion(value))
+		case "path-style":
+			if pathStyle, err = strconv.ParseBool(value); err != nil {
+				return nil, fmt.Errorf("blobs: path-style %+q is neither true nor false", value)
+			}
+		default:
+			return nil, fmt.Errorf("blobs: unknown parameter %+q", name)
+		}
+	}
+	settings, err := config.LoadDefaultConfig(ctx, load...)
+	if err != nil {
+		return nil, fmt.Errorf("blobs: %w", err)
+	}
+	if settings.Region == "" {
+		settings.Region = "us-east-1" // a signature needs one; other servers ignore it
+	}
+	b.client = s3.NewFromConfig(settings, func(o *s3.Options) {
+		o.UsePathStyle = pathStyle
+		if endpoint != "" {
+			o.BaseEndpoint = aws.String(endpoint)
+		}
+		// Ours is sent with each object; more checksums are beyond some servers.
+		o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})
+	b.presign = s3.NewPresignClient(b.client)
+	return b, nil
+}
+
+// status is the HTTP status of an answer that is an error, 0 if there was none.
+func status(err error) int {
+	var answer *awshttp.ResponseError
+	if errors.As(err, &answer) {
+		return answer.HTTPStatusCode()
+	}
+	return 0
+}
+
+// fault names a blob in err, and marks what passes.
+func (b *S3Blobs) fault(sum digest.Digest, err error) error {
+	switch s := status(err); {
+	case s == http.StatusNotFound:
+		return ErrNotFound
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case s == 0, s >= 500, s == http.StatusTooManyRequests:
+		return fmt.Errorf("%w: blob %s: %w", ErrUnavailable, sum, err)
+	}
+	return fmt.Errorf("blob %s: %w", sum, err)
+}
+
+func (b *S3Blobs) key(sum digest.Digest) (*string, error) {
+	name, err := blobName(sum)
+	return aws.String(b.prefix + name), err
+}
+
+// Put implements [Blobs].
+func (b *S3Blobs) Put(ctx context.Context, sum digest.Digest, size int64, r io.ReaderAt) (stored bool, err error) {
+	key, err := b.key(sum)
+	if err != nil {
+		return false, err
+	}
+	there, err := b.Stat(ctx, sum)
+	switch {
+	case err == nil && there != size:
+		return false, fmt.Errorf("%w: blob %s has %d bytes, not %d", ErrBlobDiffers, sum, there, size)
+	case !errors.Is(err, ErrNotFound):
+		return false, err
+	}
+	// The server checks the checksum, where it can. That these are the bytes is known
+	// before any is sent.
+	if _, err := io.Copy(io.Discard, &cancelReader{ctx, content(r, sum, size)}); err != nil {
+		return false, fmt.Errorf("blob %s: %w", sum, err)
+	}
+	for try := 0; ; try++ {
+		_, err = b.client.PutObject(ctx, &s3.PutObjectInput{
+			Bucket: &b.bucket, Key: key, Body: io.NewSectionReader(r, 0, size), ContentLength: &size,
+			ContentType: aws.String("application/octet-stream"), IfNoneMatch: aws.String("*"),
+			ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum.Bytes())),
+		})
+		switch status(err) {
+		case http.StatusPreconditionFailed:
+			return false, nil
+		case http.StatusConflict: // another put is under way, and may fail
+			if try < 5 {
+				select {
+				case <-ctx.Done():
+					return false, ctx.Err()
+				case <-time.After(100 * time.Millisecond << try):
+				}
+				continue
+			}
+		}
+		if err != nil {
+			return false, b.fault(sum, err)
+		}
+		return true, nil
+	}
+}
+
+// Open implements [Blobs].
+func (b *S3Blobs) Open(ctx context.Context, sum digest.Digest, offset, length int64) (io.ReadCloser, error) {
+	key, err := b.key(sum)
+	if err != nil {
+		return nil, err
+	}
+	in := &s3.GetObjectInput{Bucket: &b.bucket, Key: key}
+	switch {
+	case length == 0:
+		_, err := b.Stat(ctx, sum)
+		return io.NopCloser(bytes.NewReader(nil)), err
+	case length > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", offset, offset+length-1))
+	case offset > 0:
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-", offset))
+	}
+	out, err := b.client.GetObject(ctx, in)
+	switch {
+	case status(err) == http.StatusRequestedRangeNotSatisfiable: // beyond the end is nothing
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	case err != nil:
+		return nil, b.fault(sum, err)
+	}
+	return out.Body, nil
+}
+
+// Stat implements [Blobs].
+func (b *S3Blobs) Stat(ctx context.Context, sum digest.Digest) (int64, error) {
+	key, err := b.key(sum)
+	if err != nil {
+		return 0, err
+	}
+	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.bucket, Key: key})
+	if err != nil {
+		return 0, b.fault(sum, err)
+	}
+	return aws.ToInt64(out.ContentLength), nil
+}
+
+// Check implements [Blobs].
+func (b *S3Blobs) Check(ctx context.Context) error {
+	if _, err := b.client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &b.bucket}); err != nil {
+		return fmt.Errorf("bucket %s: %w", b.bucket, err)
+	}
+	return nil
+}
+
+// Presign implements [Presigner].
+func (b *S3Blobs) Presign(ctx context.Context, sum digest.Digest, d time.Duration) (string, error) {
+	key, err := b.key(sum)
+	if err != nil {
+		return "", err
+	}
+	request, err := b.presign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: key}, s3.WithPresignExpires(d))
+	if err != nil {
+		return "", b.fault(sum, err)
+	}
+	return request.URL, nil
+}

@@ -1,0 +1,364 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// Limits of one transaction of inserts.
+const (
+	maxBatch      = 256
+	maxBatchBytes = 16 << 20
+	batchTime     = 30 * time.Second
+)
+
+// postgresLock is the number of the advisory lock that those who write hold, "Hlmk"
+// in ASCII.
+const postgresLock = applicationID
+
+// insertion is one Insert that waits for its transaction.
+type insertion struct {
+	rec  Record
+	done chan inserted // has room for one
+}
+
+type inserted struct {
+	rec Record
+	err error
+}
+
+// Insert implements [Records].
+func (p *Postgres) Insert(ctx context.Context, a policy.Admitted, rec Record) (Record, error) {
+	if err := admit(a, rec); err != nil {
+		return Record{}, err
+	}
+	if !storable(rec.Name, rec.Version, rec.StatusMessage, rec.Build) {
+		return Record{}, errors.New("record " + rec.Subject() + ": not UTF-8 without NUL")
+	}
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	i := &insertion{rec: rec.normal(), done: make(chan inserted, 1)}
+	select {
+	case p.inserts <- i:
+	case <-ctx.Done():
+		return Record{}, ctx.Err()
+	case <-p.closed:
+		return Record{}, ErrUnavailable
+	}
+	select {
+	case got := <-i.done:
+		return got.rec, got.err
+	case <-ctx.Done():
+		return Record{}, ctx.Err()
+	case <-p.written:
+	}
+	select {
+	case got := <-i.done: // before it ended
+		return got.rec, got.err
+	default:
+		return Record{}, ErrUnavailable
+	}
+}
+
+// write runs the transactions, one after another, until the records are closed.
+func (p *Postgres) write() {
+	defer close(p.written)
+	for {
+		var batch []*insertion
+		select {
+		case i := <-p.inserts:
+			batch = append(batch, i)
+		case <-p.closed:
+			select {
+			case i := <-p.inserts: // queued before
+				batch = append(batch, i)
+			default:
+				return
+			}
+		}
+		size := 0
+		for len(batch) < maxBatch && size < maxBatchBytes {
+			size += len(batch[len(batch)-1].rec.Document) + len(batch[len(batch)-1].rec.Evidence)
+			select {
+			case i := <-p.inserts:
+				batch = append(batch, i)
+				continue
+			default:
+			}
+			break
+		}
+		p.insert(batch)
+	}
+}
+
+// insert answers every insertion of a batch.
+func (p *Postgres) insert(batch []*insertion) {
+	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+	defer cancel()
+	var (
+		results []inserted
+		err     error
+	)
+	for range 3 {
+		var sent bool
+		results, sent, err = p.transact(ctx, batch)
+		var answer *pgconn.PgError
+		again := errors.As(err, &answer) && (answer.Code == "40001" || answer.Code == "40P01" || answer.Code == "23505")
+		if err == nil || sent || !again && !broken(err) {
+			break
+		}
+		if broken(err) {
+			p.pool.Reset()
+		}
+	}
+	if err != nil && len(batch) > 1 && !passing(err) {
+		// One that the database does not take must not fail the others.
+		for _, i := range batch {
+			p.insert([]*insertion{i})
+		}
+		return
+	}
+	for n, i := range batch {
+		if err != nil {
+			i.done <- inserted{err: unavailable(err)}
+			continue
+		}
+		i.done <- results[n]
+	}
+}
+
+// transact inserts a batch in one transaction. Sent says that the commit was on its
+// way when the error came, so that nobody knows what became of it.
+func (p *Postgres) transact(ctx context.Context, batch []*insertion) (results []inserted, sent bool, err error) {
+	tx, err := p.pool.Begin(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	was, err := load(ctx, tx, batch)
+	if err != nil {
+		return nil, false, err
+	}
+	results, now, err := decide(batch, was)
+	if err != nil {
+		return nil, false, err
+	}
+	if now.empty() {
+		return results, false, nil
+	}
+	if err := now.store(ctx, tx); err != nil {
+		return nil, false, err
+	}
+	for n, rec := range now.added {
+		results[n].rec = *rec // with its answer
+	}
+	return results, true, tx.Commit(ctx)
+}
+
+// state is what the database has of the names of a batch.
+type state struct {
+	records  map[cursor]Record // those of the batch's names and versions
+	latest   map[string]Record // by name
+	versions map[string]int    // by name
+}
+
+// load takes the lock that lets one process insert at a time, and reads.
+func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
+	var names, versions []string
+	for _, i := range batch {
+		names, versions = append(names, i.rec.Name), append(versions, i.rec.Version)
+	}
+	was := &state{map[cursor]Record{}, map[string]Record{}, map[string]int{}}
+	var b pgx.Batch
+	b.Queue("SELECT pg_advisory_xact_lock($1)", int64(postgresLock))
+	// Each statement sees what was committed when it began: after the lock was given.
+	b.Queue("SELECT name, versions FROM names WHERE name = ANY ($1)", names).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var name string
+			var n int
+			if err := rows.Scan(&name, &n); err != nil {
+				return err
+			}
+			was.versions[name] = n
+		}
+		return rows.Err()
+	})
+	b.Queue("SELECT "+original+fromBoth+"WHERE s.name = ANY ($1) AND s.is_latest", names).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			rec, err := scanOriginal(rows)
+			if err != nil {
+				return err
+			}
+			was.latest[rec.Name] = rec
+		}
+		return rows.Err()
+	})
+	b.Queue("SELECT "+original+fromBoth+"JOIN unnest($1::text[], $2::text[]) AS want (name, version) ON s.name = want.name AND s.version = want.version",
+		names, versions).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			rec, err := scanOriginal(rows)
+			if err != nil {
+				return err
+			}
+			was.records[cursor{rec.Name, rec.Version}] = rec
+		}
+		return rows.Err()
+	})
+	return was, tx.SendBatch(ctx, &b).Close()
+}
+
+// change is what a transaction writes.
+type change struct {
+	added    map[int]*Record   // by its place in the batch
+	changed  map[cursor]Record // records that were there
+	versions map[string]int    // of the names to which something is added
+	fresh    map[string]bool   // names that were not there
+}
+
+func (c *change) empty() bool { return len(c.added) == 0 }
+
+// decide settles the batch in its order, as if each were alone.
+func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
+	now := &change{added: map[int]*Record{}, changed: map[cursor]Record{}, versions: map[string]int{}, fresh: map[string]bool{}}
+	ours := map[cursor]*Record{}
+	results := make([]inserted, len(batch))
+	for n, i := range batch {
+		rec := i.rec
+		key := cursor{rec.Name, rec.Version}
+		if first, ok := was.records[key]; ok {
+			if latest := was.latest[rec.Name]; first.IsLatest && latest.Version != first.Version {
+				first.IsLatest = false // since this batch
+			}
+			results[n] = inserted{first, ErrExists}
+			continue
+		}
+		if first, ok := ours[key]; ok {
+			results[n] = inserted{*first, ErrExists}
+			continue
+		}
+		if was.versions[rec.Name] >= MaxVersions {
+			results[n] = inserted{err: ErrTooMany}
+			continue
+		}
+		latest, known := was.latest[rec.Name]
+		rec.IsLatest = !known || supersedes(rec, latest)
+		if rec.IsLatest {
+			if known {
+				latest.IsLatest = false
+				if before, ok := ours[cursor{latest.Name, latest.Version}]; ok {
+					before.IsLatest = false
+				} else {
+					now.changed[cursor{latest.Name, latest.Version}] = latest
+				}
+			}
+			was.latest[rec.Name] = rec
+		}
+		if was.versions[rec.Name] == 0 {
+			now.fresh[rec.Name] = true
+		}
+		was.versions[rec.Name]++
+		now.versions[rec.Name] = was.versions[rec.Name]
+		kept := rec
+		ours[key], now.added[n] = &kept, &kept
+	}
+	return results, now, nil
+}
+
+// store writes a change.
+func (c *change) store(ctx context.Context, tx pgx.Tx) error {
+	var b pgx.Batch
+	if len(c.versions) > 0 {
+		var (
+			names    []string
+			versions []int32
+		)
+		for name, n := range c.versions {
+			if c.fresh[name] {
+				b.Queue("INSERT INTO names (name, versions, grams) VALUES ($1, $2, $3)", name, n, grams(name))
+				continue
+			}
+			names, versions = append(names, name), append(versions, int32(n))
+		}
+		if len(names) > 0 {
+			b.Queue("UPDATE names n SET versions = u.versions FROM unnest($1::text[], $2::int[]) AS u (name, versions) WHERE n.name = u.name", names, versions)
+		}
+	}
+	// Before what is added, as of one name one version is the latest.
+	for _, rec := range c.changed {
+		if err := rewrite(&b, rec); err != nil {
+			return err
+		}
+	}
+	var (
+		names, versions, statuses, messages, sums, builds []string
+		changed, published, updated                       []int64
+		sizes                                             []int32
+		verified                                          []*int64
+		latest                                            []bool
+		answers, found                                    [][]byte
+	)
+	for _, n := range slices.Sorted(maps.Keys(c.added)) {
+		rec := c.added[n]
+		answer, err := appendEnvelope(nil, *rec)
+		if err != nil {
+			return err
+		}
+		rec.answer = answer
+		size, whole := embedded(answer, rec.Document)
+		if !whole {
+			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version, []byte(rec.Document))
+		}
+		names, versions, sizes = append(names, rec.Name), append(versions, rec.Version), append(sizes, int32(size))
+		statuses, messages = append(statuses, string(rec.Status)), append(messages, rec.StatusMessage)
+		changed = append(changed, rec.StatusChangedAt.UnixMicro())
+		published = append(published, rec.PublishedAt.UnixMicro())
+		updated = append(updated, rec.UpdatedAt.UnixMicro())
+		latest, answers, found = append(latest, rec.IsLatest), append(answers, answer), append(found, rec.Evidence)
+		sums, builds = append(sums, rec.Digest.String()), append(builds, rec.Build)
+		var at *int64
+		if !rec.VerifiedAt.IsZero() {
+			at = new(rec.VerifiedAt.UnixMicro())
+		}
+		verified = append(verified, at)
+	}
+	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
+			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer)
+		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[])`,
+		names, versions, sizes, sums, found, verified, builds,
+		statuses, messages, changed, published, updated, latest, answers)
+	return tx.SendBatch(ctx, &b).Close()
+}
+
+// embedded returns the size of the document in an answer, and whether it is there byte
+// by byte as it was published.
+func embedded(answer []byte, document []byte) (size int, whole bool) {
+	const head = `{"server":`
+	if bytes.HasPrefix(answer[len(head):], document) && bytes.HasPrefix(answer[len(head)+len(document):], []byte(`,"_meta":`)) {
+		return len(document), true
+	}
+	return 0, false
+}
+
+// rewrite stores the state of a record that exists. It is the only statement that
+// changes one, so that the answer is always that of the columns.
+func rewrite(b *pgx.Batch, rec Record) error {
+	answer, err := appendEnvelope(nil, rec)
+	if err != nil {
+		return err
+	}
+	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7, answer = $8
+		WHERE name = $1 AND version = $2`,
+		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer)
+	return nil
+}

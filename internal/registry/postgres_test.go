@@ -1,0 +1,301 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hallmark-mcp/hallmark/e2e/postgres"
+)
+
+// cluster is one PostgreSQL for the tests of this package that leave it running.
+var cluster *postgres.Server
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if cluster != nil {
+		cluster.Close()
+	}
+	os.Exit(code)
+}
+
+func startCluster(t testing.TB) *postgres.Server {
+	t.Helper()
+	if cluster == nil {
+		var err error
+		if cluster, err = postgres.Create(); err != nil {
+			if os.Getenv("CI") != "true" {
+				t.Skip(err)
+			}
+			t.Fatal(err)
+		}
+	}
+	return cluster
+}
+
+// openPostgresTest gives empty records in a database of their own.
+func openPostgresTest(t testing.TB) *Postgres {
+	t.Helper()
+	url, err := startCluster(t).Schema(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reopenPostgres(t, url)
+}
+
+func reopenPostgres(t testing.TB, url string) *Postgres {
+	t.Helper()
+	db, err := OpenPostgres(context.Background(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func TestPostgresRecords(t *testing.T) {
+	testRecords(t, func(t *testing.T) Records { return openPostgresTest(t) })
+}
+
+// The same, with no filter so selective that its index is used.
+func TestPostgresRecordsScanned(t *testing.T) {
+	testRecords(t, func(t *testing.T) Records {
+		db := openPostgresTest(t)
+		db.fewNames, db.fewUpdates = 0, 0
+		return db
+	})
+}
+
+// Settings that make commits forget what they acknowledge do not hold here.
+func TestPostgresSettings(t *testing.T) {
+	ctx := context.Background()
+	url, err := startCluster(t).Schema(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := reopenPostgres(t, url+"&synchronous_commit=off")
+	var got string
+	if err := db.pool.QueryRow(ctx, "SHOW synchronous_commit").Scan(&got); err != nil || got != "on" {
+		t.Errorf("synchronous_commit is %s (%v)", got, err)
+	}
+	if n := db.pool.Config().MaxConns; n != postgresConns {
+		t.Errorf("%d connections at most", n)
+	}
+	if n := reopenPostgres(t, url+"&pool_max_conns=3").pool.Config().MaxConns; n != 3 {
+		t.Errorf("%d connections at most, 3 were asked for", n)
+	}
+}
+
+// Several registries may start on an empty database at once.
+func TestPostgresMigratesOnce(t *testing.T) {
+	ctx := context.Background()
+	url, err := startCluster(t).Schema(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			db, err := OpenPostgres(ctx, url)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			db.Close()
+		})
+	}
+	wg.Wait()
+}
+
+// A database of another program, or of a newer build, is left alone; and no error
+// tells a password.
+func TestPostgresForeignDatabases(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct{ statements, want string }{
+		"newer":           {"CREATE TABLE hallmark_schema (version integer); INSERT INTO hallmark_schema VALUES (99)", "schema version 99 is newer"},
+		"another program": {"CREATE TABLE bookmarks (url text)", "another program"},
+		"the same table":  {"CREATE TABLE servers (name text)", "another program"},
+	} {
+		url, err := startCluster(t).Schema(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(ctx, c.statements); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenPostgres(ctx, url); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+		var tables int
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()").Scan(&tables); err != nil || tables != 1 {
+			t.Errorf("%s: %d tables afterwards (%v)", name, tables, err)
+		}
+		conn.Close(ctx)
+	}
+	for _, bad := range []string{"postgres://u:secret@127.0.0.1:1/db?connect_timeout=2", "postgres://u:secret@127.0.0.1:port/db",
+		"postgres://u:secret@127.0.0.1:1/db?default_query_exec_mode=simple_protocol"} {
+		if _, err := OpenPostgres(ctx, bad); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// Two processes insert into one database: what is latest, and how many versions there
+// are, stays right.
+func TestPostgresTwoProcesses(t *testing.T) {
+	url, err := startCluster(t).Schema(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := reopenPostgres(t, url), reopenPostgres(t, url)
+	var wg sync.WaitGroup
+	for i := range 60 {
+		wg.Go(func() { insert(t, []*Postgres{a, b}[i%2], record(t, "io.github.o/a", fmt.Sprintf("1.0.%d", i), i)) })
+	}
+	wg.Wait()
+	equal(t, "latest", all(t, a, Query{Version: Latest}), []string{"io.github.o/a@1.0.59"})
+	var versions int
+	if err := b.pool.QueryRow(context.Background(), "SELECT versions FROM names").Scan(&versions); err != nil || versions != 60 {
+		t.Errorf("%d versions (%v)", versions, err)
+	}
+}
+
+// The first record of a batch that the database refuses does not take others with it.
+func TestPostgresOneOfABatch(t *testing.T) {
+	db := openPostgresTest(t)
+	bad := record(t, "io.github.o/bad", "1.0.0", 0)
+	bad.StatusMessage = strings.Repeat("x", 501)
+	good := record(t, "io.github.o/good", "1.0.0", 0)
+	var batch []*insertion
+	for _, rec := range []Record{bad, good} {
+		batch = append(batch, &insertion{rec: rec.normal(), done: make(chan inserted, 1)})
+	}
+	db.insert(batch)
+	if got := <-batch[0].done; got.err == nil || errors.Is(got.err, ErrUnavailable) {
+		t.Errorf("the bad one: %v", got.err)
+	}
+	if got := <-batch[1].done; got.err != nil {
+		t.Errorf("the good one: %v", got.err)
+	}
+	equal(t, "list", all(t, db, Query{}), []string{"io.github.o/good@1.0.0"})
+}
+
+func TestPostgresVersionsHaveALimit(t *testing.T) {
+	db := openPostgresTest(t)
+	ctx := context.Background()
+	insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
+	if _, err := db.pool.Exec(ctx, "UPDATE names SET versions = $1", MaxVersions-1); err != nil {
+		t.Fatal(err)
+	}
+	var batch []*insertion
+	for _, version := range []string{"1.0.1", "1.0.2", "1.0.1"} { // in one transaction
+		batch = append(batch, &insertion{rec: record(t, "io.github.o/a", version, 0).normal(), done: make(chan inserted, 1)})
+	}
+	db.insert(batch)
+	for i, want := range []error{nil, ErrTooMany, ErrExists} {
+		if got := <-batch[i].done; !errors.Is(got.err, want) {
+			t.Errorf("insert %d: %v, want %v", i, got.err, want)
+		}
+	}
+}
+
+// A database that is away is ErrUnavailable, and is there again afterwards without a
+// connection of before the restart being noticed.
+func TestPostgresAway(t *testing.T) {
+	server := postgres.ForTest(t)
+	ctx := context.Background()
+	db, err := OpenPostgres(ctx, server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	other := record(t, "io.github.o/b", "1.0.0", 0)
+	_, getting := db.Get(ctx, rec.Name, rec.Version)
+	_, _, listing := db.List(ctx, Query{})
+	_, _, _, paging := db.AppendPage(ctx, nil, Query{})
+	_, inserting := db.Insert(ctx, admission(other), other)
+	for what, err := range map[string]error{"get": getting, "list": listing, "page": paging, "insert": inserting} {
+		if !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v, want ErrUnavailable", what, err)
+		}
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 * postgresConns {
+		if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	insert(t, db, other)
+	equal(t, "list", all(t, db, Query{}), []string{"io.github.o/a@1.0.0", "io.github.o/b@1.0.0"})
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Insert(ctx, admission(rec), rec); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("insert after the end: %v", err)
+	}
+}
+
+func TestGrams(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "ab": 0, "abc": 1, "ABCabc": 3, "aaaa": 1, "é!": 1} {
+		if got := grams(text); len(got) != want {
+			t.Errorf("%q has %d: %x", text, len(got), got)
+		}
+	}
+	if got := grams("aBc"); got[0] != 0x616263 {
+		t.Errorf("%x", got)
+	}
+}
+
+// A search looks up those of its grams that few names have, once there are statistics.
+func TestRarestGrams(t *testing.T) {
+	ctx := context.Background()
+	db := openPostgresTest(t)
+	for i := range 24 {
+		insert(t, db, record(t, fmt.Sprintf("io.github.o/common-server-%c%c%c", 'a'+i%26, 'b'+i%26, 'a'+i%26), "1.0.0", i))
+	}
+	text := "common-server-cdc"
+	if got := db.gramCounts.rarest(grams(text)); len(got) != len(grams(text)) {
+		t.Errorf("without statistics %d grams", len(got))
+	}
+	if _, err := db.pool.Exec(ctx, "ANALYZE names"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.gramCounts.load(ctx, db.pool); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "rarest", db.gramCounts.rarest(grams(text)), grams("r-cdc"))
+	equal(t, "search", all(t, db, Query{Search: text}), []string{"io.github.o/common-server-cdc@1.0.0"})
+}
+
+func TestPostgresStatuses(t *testing.T) {
+	testStatuses(t, func(t *testing.T) recordsWithStatus { return openPostgresTest(t) })
+}
+
+func TestPostgresTokens(t *testing.T) {
+	testTokens(t, func(t *testing.T) Tokens { return openPostgresTest(t).Tokens() })
+}
