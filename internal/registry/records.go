@@ -22,6 +22,8 @@ const (
 	pageBytes = 4 << 20
 	// MaxVersions is how many versions a name may have.
 	MaxVersions = 10_000
+	// MaxStatusMessage is the length of a status message, in characters.
+	MaxStatusMessage = 500
 	// Latest stands for a name's latest version wherever a version is asked for.
 	// No document can have it as its version.
 	Latest = "latest"
@@ -53,11 +55,18 @@ type Record struct {
 	Build      string
 
 	Status          Status
-	StatusMessage   string // at most 500 characters
+	StatusMessage   string // at most MaxStatusMessage characters
 	StatusChangedAt time.Time
 	PublishedAt     time.Time
 	UpdatedAt       time.Time
 	IsLatest        bool // computed by Insert
+
+	// Where the record was imported from, and when: a registry's URL or the name of a
+	// file. Empty and zero if it was published here.
+	Origin     string
+	ImportedAt time.Time
+
+	Findings int // number of them, see Findings; Insert ignores it
 }
 
 // Subject is the record's name in evidence and in what is admitted.
@@ -143,7 +152,7 @@ func same(want, got digest.Digest) bool {
 
 // normal rounds the times to what is kept, and fills what Insert decides.
 func (r Record) normal() Record {
-	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt} {
+	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt, &r.ImportedAt} {
 		if !t.IsZero() {
 			*t = t.UTC().Truncate(time.Microsecond)
 		}
@@ -154,5 +163,6 @@ func (r Record) normal() Record {
 	if len(r.Evidence) == 0 {
 		r.Evidence = json.RawMessage("[]")
 	}
+	r.Findings = 0
 	return r
 }

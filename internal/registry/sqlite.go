@@ -131,18 +131,20 @@ func sqliteName(path string, params url.Values) (string, error) {
 func (s *SQLite) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
 
 const columns = `name, version, document, document_digest, evidence, verified_at, build,
-	status, status_message, status_changed_at, published_at, updated_at, is_latest`
+	status, status_message, status_changed_at, published_at, updated_at, is_latest,
+	origin, imported_at, findings`
 
 // scan reads a row of columns.
 func scan(row interface{ Scan(...any) error }) (Record, error) {
 	var (
 		rec                         Record
 		document, sum, found        string
-		verified                    sql.NullInt64
+		verified, imported          sql.NullInt64
 		changed, published, updated int64
 	)
 	err := row.Scan(&rec.Name, &rec.Version, &document, &sum, &found, &verified, &rec.Build,
-		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest)
+		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
+		&rec.Origin, &imported, &rec.Findings)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Record{}, ErrNotFound
 	}
@@ -156,10 +158,18 @@ func scan(row interface{ Scan(...any) error }) (Record, error) {
 	if verified.Valid {
 		rec.VerifiedAt = time.UnixMicro(verified.Int64).UTC()
 	}
+	if imported.Valid {
+		rec.ImportedAt = time.UnixMicro(imported.Int64).UTC()
+	}
 	rec.StatusChangedAt = time.UnixMicro(changed).UTC()
 	rec.PublishedAt = time.UnixMicro(published).UTC()
 	rec.UpdatedAt = time.UnixMicro(updated).UTC()
 	return rec, nil
+}
+
+// micros is t as it is kept; the zero time is null.
+func micros(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
 // Insert implements [Records].
@@ -205,13 +215,10 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 			return Record{}, err
 		}
 	}
-	var verified sql.NullInt64
-	if !rec.VerifiedAt.IsZero() {
-		verified = sql.NullInt64{Int64: rec.VerifiedAt.UnixMicro(), Valid: true}
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), verified, rec.Build,
-		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest)
+	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), micros(rec.VerifiedAt), rec.Build,
+		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest,
+		rec.Origin, micros(rec.ImportedAt), rec.Findings)
 	if err != nil {
 		return Record{}, err
 	}

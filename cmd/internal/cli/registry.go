@@ -22,7 +22,7 @@ func (a *app) registry() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.serve())
+	c.AddCommand(a.serve(), a.reverify(), a.importRecords(), a.export(), a.backup())
 	return c
 }
 
@@ -37,22 +37,11 @@ recomputes their hashes. Without login methods a publish needs --allow-anonymous
 package must still name the server that it is published as.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Data == "" {
-				data, err := dataDir()
-				if err != nil {
-					return err
-				}
-				o.Data = filepath.Join(data, "registry")
+			if err := registryDir(&o.Data); err != nil {
+				return err
 			}
 			o.Validation = registry.Validation(validation)
-			if npm != "" {
-				o.Fetch.NPM.Setting = func(key string) string {
-					if key == "registry" {
-						return npm
-					}
-					return ""
-				}
-			}
+			setNPM(&o.Fetch, npm)
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
 			o.Listening = func(addr net.Addr) {
@@ -71,6 +60,30 @@ package must still name the server that it is published as.`,
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
 	return c
+}
+
+// registryDir fills in the default of --data.
+func registryDir(dir *string) error {
+	if *dir != "" {
+		return nil
+	}
+	data, err := dataDir()
+	*dir = filepath.Join(data, "registry")
+	return err
+}
+
+// setNPM makes base the npm registry that packages are checked against, if it is not
+// empty.
+func setNPM(c *fetch.Config, base string) {
+	if base == "" {
+		return
+	}
+	c.NPM.Setting = func(key string) string {
+		if key == "registry" {
+			return base
+		}
+		return ""
+	}
 }
 
 // dataDir is the user's data directory, by the platform's convention.

@@ -1,0 +1,69 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// MaxFindings is how many findings of a record are shown, newest first.
+const MaxFindings = 10
+
+// Finding is what the claims of a record came to when they were recomputed after
+// publishing, where that is not what was known before.
+type Finding struct {
+	Name    string `json:"-"`
+	Version string `json:"-"`
+
+	At    time.Time `json:"at"`
+	Build string    `json:"build"` // the version of the program that checked
+
+	// Evidence is a JSON array in the form of package evidence: what fails. It is
+	// empty when what failed before holds again.
+	Evidence json.RawMessage `json:"evidence"`
+}
+
+// Findings keeps what was found of records. They are added and never changed, and the
+// record itself stays as it is. Implementations are those of [Records].
+type Findings interface {
+	// AddFinding adds a finding of a record, or returns ErrNotFound if there is none.
+	// It is on disk when AddFinding returns. In a registry with a ledger its leaf
+	// belongs into the same transaction.
+	AddFinding(context.Context, Finding) error
+
+	// Findings returns the newest findings of a record, at most MaxFindings, newest
+	// first.
+	Findings(ctx context.Context, name, version string) ([]Finding, error)
+}
+
+// normal rounds the time to what is kept.
+func (f Finding) normal() Finding {
+	f.At = f.At.UTC().Truncate(time.Microsecond)
+	if len(f.Evidence) == 0 {
+		f.Evidence = json.RawMessage("[]")
+	}
+	return f
+}
+
+// envelope is rec as it is answered, with its findings.
+func (s *server) envelope(ctx context.Context, rec Record) (Envelope, error) {
+	env := envelope(rec)
+	if rec.Findings == 0 || s.Config.Findings == nil {
+		return env, nil
+	}
+	var err error
+	env.Meta.Integrity.Findings, err = s.Config.Findings(ctx, rec.Name, rec.Version)
+	return env, err
+}
+
+// page is records as they are answered, with their findings.
+func (s *server) page(ctx context.Context, records []Record, next string) (*pageOutput, error) {
+	out := &pageOutput{page(records, next)}
+	for i, rec := range records {
+		var err error
+		if out.Body.Servers[i], err = s.envelope(ctx, rec); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
