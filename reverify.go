@@ -101,7 +101,9 @@ func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, 
 			}
 			out.Records++
 			group.Go(func() (err error) {
-				if results[i], err = r.one(inner, rec); err != nil {
+				// Another's fault stops the checking, not the keeping of what was found.
+				check := func(doc *serverjson.Document) (evidence.Report, error) { return r.check(inner, doc) }
+				if results[i], err = r.one(ctx, rec, check); err != nil {
 					err = evidence.Errorf(evidence.Operation, rec.Subject(), "", err)
 				}
 				return err
@@ -156,7 +158,7 @@ type reverified struct {
 	found     bool           // failing was added as a finding
 }
 
-func (r reverifier) one(ctx context.Context, rec registry.Record) (out reverified, err error) {
+func (r reverifier) one(ctx context.Context, rec registry.Record, check func(*serverjson.Document) (evidence.Report, error)) (out reverified, err error) {
 	doc, err := serverjson.Parse(rec.Document)
 	if err != nil {
 		return out, nil // an imported record may be one that this registry would refuse
@@ -165,7 +167,7 @@ func (r reverifier) one(ctx context.Context, rec registry.Record) (out reverifie
 		return out, nil
 	}
 	out.claimed = true
-	report, err := r.check(ctx, doc)
+	report, err := check(doc)
 	if err != nil {
 		return out, err
 	}

@@ -90,7 +90,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 		}
 	}
 	var days int
-	if _, err := fmt.Sscanf(s, "%dd", &days); err == nil && s == fmt.Sprintf("%dd", days) && days >= 0 {
+	if _, err := fmt.Sscanf(s, "%dd", &days); err == nil && s == fmt.Sprintf("%dd", days) && days >= 0 && days < 100_000 {
 		return now.AddDate(0, 0, -days), nil
 	}
 	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
