@@ -68,7 +68,7 @@ type Imported struct {
 // A file is read whole each time. Either may be repeated: what is here stays as it is,
 // save that an imported record follows the status of its original.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
-	db, err := openRecords(ctx, o.Data, true)
+	db, err := openDatabase(ctx, o.Data, true)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	return importInto(ctx, db, o)
 }
 
-func importInto(ctx context.Context, db records, o ImportOptions) (*Imported, error) {
+func importInto(ctx context.Context, db database, o ImportOptions) (*Imported, error) {
 	if o.pause == nil {
 		o.pause = wait
 	}
@@ -95,7 +95,7 @@ func importInto(ctx context.Context, db records, o ImportOptions) (*Imported, er
 
 type importer struct {
 	ImportOptions
-	db     records
+	db     database
 	origin string
 	out    *Imported
 }

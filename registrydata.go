@@ -13,16 +13,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// records is everything that a registry's commands keep in its database.
-type records interface {
+// database is everything that a registry's commands keep in its database.
+type database interface {
 	registry.Records
 	registry.Findings
 	registry.Imports
 	io.Closer
 }
 
-// openRecords opens the database of the registry in dir. It may be serving.
-func openRecords(ctx context.Context, dir string, create bool) (records, error) {
+// openDatabase opens the database of the registry in dir. It may be serving.
+func openDatabase(ctx context.Context, dir string, create bool) (database, error) {
 	file := filepath.Join(dir, "registry.db")
 	if create {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -45,7 +45,7 @@ func openRecords(ctx context.Context, dir string, create bool) (records, error) 
 // Export writes every record of the registry in the directory data to w, an envelope a
 // line, and returns how many.
 func Export(ctx context.Context, data string, w io.Writer) (n int, err error) {
-	db, err := openRecords(ctx, data, false)
+	db, err := openDatabase(ctx, data, false)
 	if err != nil {
 		return 0, err
 	}
@@ -83,7 +83,7 @@ func ExportFile(ctx context.Context, data, file string) (int, error) {
 // Backup writes the database of the registry in the directory data, as it is at one
 // moment, to a new file, while the registry may be serving.
 func Backup(ctx context.Context, data, file string) error {
-	db, err := openRecords(ctx, data, false)
+	db, err := openDatabase(ctx, data, false)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ type ReverifiedRecord struct {
 // package was replaced or removed since, becomes a finding beside the record, once: the
 // same failure found again adds nothing. A file that cannot be reached now says nothing.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
-	db, err := openRecords(ctx, o.Data, false)
+	db, err := openDatabase(ctx, o.Data, false)
 	if err != nil {
 		return nil, err
 	}
@@ -172,13 +172,13 @@ func (r reverifier) one(ctx context.Context, rec registry.Record, check func(*se
 		return out, err
 	}
 	out.failing, out.class, out.unreached = failing(report)
-	known, err := r.known(ctx, rec)
+	before, err := known(rec)
 	if err != nil {
 		return out, err
 	}
 	now := states(out.failing)
-	news := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(known, s) })
-	over := slices.ContainsFunc(known, func(s string) bool { return !slices.Contains(now, s) })
+	news := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
+	over := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
 	if !news && (!over || out.unreached) {
 		return out, nil
 	}
@@ -192,16 +192,10 @@ func (r reverifier) one(ctx context.Context, rec registry.Record, check func(*se
 
 // known is what already was known to fail of rec: its last finding or, without one, what
 // was tolerated when it was published.
-func (r reverifier) known(ctx context.Context, rec registry.Record) ([]string, error) {
+func known(rec registry.Record) ([]string, error) {
 	text := rec.Evidence
-	if rec.Findings > 0 {
-		findings, err := r.records.Findings(ctx, rec.Name, rec.Version)
-		if err != nil {
-			return nil, err
-		}
-		if len(findings) > 0 {
-			text = findings[0].Evidence
-		}
+	if len(rec.Findings) > 0 {
+		text = rec.Findings[0].Evidence
 	}
 	var pieces []struct {
 		Subject, Actual string

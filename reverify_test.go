@@ -124,10 +124,10 @@ func TestReverify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.Findings != 4 {
-		t.Errorf("%d findings", after.Findings)
+	if len(after.Findings) != 4 {
+		t.Errorf("%d findings", len(after.Findings))
 	}
-	after.Findings, rec.IsLatest = 0, after.IsLatest
+	after.Findings, rec.IsLatest = nil, after.IsLatest
 	a, _ := json.Marshal(after)
 	b, _ := json.Marshal(rec)
 	if string(a) != string(b) {

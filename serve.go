@@ -57,7 +57,6 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
-		Findings:   records.Findings,
 		Validation: o.Validation, AllowAnonymous: o.AllowAnonymous, RequireHashes: o.RequireHashes,
 		Logger: o.Logger, Version: o.Version,
 	})

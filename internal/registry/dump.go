@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// A dump is records as JSON. Export writes one envelope a line, as GET answers it, with
-// at most MaxFindings findings. ReadDump reads that, and what comes from elsewhere: one
+// A dump is records as JSON. Export writes one envelope a line, as GET answers it but with
+// all of its findings. ReadDump reads that, and what comes from elsewhere: one
 // JSON array, or JSON values one after another, of which each is
 //
 //	{"server": …, "_meta": …}        an envelope
@@ -33,7 +33,8 @@ func Export(ctx context.Context, records Records, findings Findings, w io.Writer
 		}
 		for _, rec := range page {
 			env := envelope(rec)
-			if rec.Findings > 0 {
+			if len(rec.Findings) == MaxFindings { // there may be more
+
 				if env.Meta.Integrity.Findings, err = findings.Findings(ctx, rec.Name, rec.Version); err != nil {
 					return n, err
 				}

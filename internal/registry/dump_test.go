@@ -205,7 +205,7 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// A database of the first schema gets the columns of the second, and keeps its records.
+// A database without the last step gets it, and keeps its records.
 func TestMigrationKeepsRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db := openTest(t, path)
@@ -215,7 +215,7 @@ func TestMigrationKeepsRecords(t *testing.T) {
 	}
 	want := insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
 	for _, undo := range []string{"DROP TABLE findings", "DROP TABLE imports", "ALTER TABLE servers DROP COLUMN origin",
-		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", "PRAGMA user_version = 1"} {
+		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", fmt.Sprintf("PRAGMA user_version = %d", len(steps)-1)} {
 		if _, err := db.write.Exec(undo); err != nil {
 			t.Fatal(err)
 		}

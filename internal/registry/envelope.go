@@ -62,7 +62,7 @@ type Page struct {
 
 // envelope is rec as it is answered.
 func envelope(rec Record) Envelope {
-	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, ImportedFrom: rec.Origin}
+	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, Findings: rec.Findings, ImportedFrom: rec.Origin}
 	if !rec.VerifiedAt.IsZero() {
 		i.VerifiedAt = &rec.VerifiedAt
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxFindings is how many findings of a record are shown, newest first.
+// MaxFindings is how many findings of a record are shown with it, newest first.
 const MaxFindings = 10
 
 // Finding is what the claims of a record came to when they were recomputed after
@@ -31,8 +31,8 @@ type Findings interface {
 	// belongs into the same transaction.
 	AddFinding(context.Context, Finding) error
 
-	// Findings returns the newest findings of a record, at most MaxFindings, newest
-	// first.
+	// Findings returns all that was found of a record, newest first. The newest
+	// MaxFindings come with the record itself.
 	Findings(ctx context.Context, name, version string) ([]Finding, error)
 }
 
@@ -43,27 +43,4 @@ func (f Finding) normal() Finding {
 		f.Evidence = json.RawMessage("[]")
 	}
 	return f
-}
-
-// envelope is rec as it is answered, with its findings.
-func (s *server) envelope(ctx context.Context, rec Record) (Envelope, error) {
-	env := envelope(rec)
-	if rec.Findings == 0 || s.Config.Findings == nil {
-		return env, nil
-	}
-	var err error
-	env.Meta.Integrity.Findings, err = s.Config.Findings(ctx, rec.Name, rec.Version)
-	return env, err
-}
-
-// page is records as they are answered, with their findings.
-func (s *server) page(ctx context.Context, records []Record, next string) (*pageOutput, error) {
-	out := &pageOutput{page(records, next)}
-	for i, rec := range records {
-		var err error
-		if out.Body.Servers[i], err = s.envelope(ctx, rec); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

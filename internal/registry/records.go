@@ -66,7 +66,7 @@ type Record struct {
 	Origin     string
 	ImportedAt time.Time
 
-	Findings int // number of them, see Findings; Insert ignores it
+	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 }
 
 // Subject is the record's name in evidence and in what is admitted.
@@ -163,6 +163,6 @@ func (r Record) normal() Record {
 	if len(r.Evidence) == 0 {
 		r.Evidence = json.RawMessage("[]")
 	}
-	r.Findings = 0
+	r.Findings = nil
 	return r
 }

@@ -73,10 +73,6 @@ type Config struct {
 	// concurrently.
 	Check func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error)
 
-	// Findings returns what is known of a record beside it, see [Findings]; nil shows
-	// none. It is called for records that have any.
-	Findings func(ctx context.Context, name, version string) ([]Finding, error)
-
 	Validation     Validation       // "" is Enforce
 	AllowAnonymous bool             // publishes without a token are taken
 	RequireHashes  bool             // a package without a claim is refused

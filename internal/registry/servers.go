@@ -45,7 +45,7 @@ func (s *server) list(ctx context.Context, in *listInput) (*pageOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.page(ctx, records, next)
+	return &pageOutput{page(records, next)}, nil
 }
 
 type versionsInput struct {
@@ -61,7 +61,7 @@ func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, 
 	if err != nil {
 		return nil, err
 	}
-	return s.page(ctx, records, next)
+	return &pageOutput{page(records, next)}, nil
 }
 
 type versionInput struct {
@@ -77,11 +77,7 @@ func (s *server) get(ctx context.Context, in *versionInput) (*envelopeOutput, er
 	if err != nil {
 		return nil, err
 	}
-	env, err := s.envelope(ctx, rec)
-	if err != nil {
-		return nil, err
-	}
-	return &envelopeOutput{env}, nil
+	return &envelopeOutput{envelope(rec)}, nil
 }
 
 // edit refuses what the official registry lets its administrators do.

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -138,13 +139,13 @@ const columns = `name, version, document, document_digest, evidence, verified_at
 func scan(row interface{ Scan(...any) error }) (Record, error) {
 	var (
 		rec                         Record
-		document, sum, found        string
+		document, sum, found, later string
 		verified, imported          sql.NullInt64
 		changed, published, updated int64
 	)
 	err := row.Scan(&rec.Name, &rec.Version, &document, &sum, &found, &verified, &rec.Build,
 		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
-		&rec.Origin, &imported, &rec.Findings)
+		&rec.Origin, &imported, &later)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Record{}, ErrNotFound
 	}
@@ -154,6 +155,14 @@ func scan(row interface{ Scan(...any) error }) (Record, error) {
 	rec.Document, rec.Evidence = []byte(document), []byte(found)
 	if rec.Digest, err = digest.Parse(sum); err != nil {
 		return Record{}, fmt.Errorf("record %+q: %w", rec.Subject(), err)
+	}
+	if later != "[]" {
+		if err := json.Unmarshal([]byte(later), &rec.Findings); err != nil {
+			return Record{}, fmt.Errorf("record %+q: findings: %w", rec.Subject(), err)
+		}
+		for i := range rec.Findings {
+			rec.Findings[i].Name, rec.Findings[i].Version = rec.Name, rec.Version
+		}
 	}
 	if verified.Valid {
 		rec.VerifiedAt = time.UnixMicro(verified.Int64).UTC()
@@ -218,7 +227,7 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), micros(rec.VerifiedAt), rec.Build,
 		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest,
-		rec.Origin, micros(rec.ImportedAt), rec.Findings)
+		rec.Origin, micros(rec.ImportedAt), "[]")
 	if err != nil {
 		return Record{}, err
 	}
@@ -279,6 +288,9 @@ func (s *SQLite) page(ctx context.Context, query string, args []any, limit int) 
 			return nil, "", err
 		}
 		size += len(rec.Document) + len(rec.Evidence)
+		for _, f := range rec.Findings {
+			size += len(f.Evidence)
+		}
 		if n := len(page); n == limit || n > 0 && size > pageBytes {
 			return page, cursor{page[n-1].Name, page[n-1].Version}.String(), nil
 		}

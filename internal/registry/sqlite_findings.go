@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -13,15 +14,17 @@ func (s *SQLite) AddFinding(ctx context.Context, f Finding) error {
 		return err
 	}
 	defer tx.Rollback()
-	result, err := tx.ExecContext(ctx, "UPDATE servers SET findings = findings + 1 WHERE name = ? AND version = ?", f.Name, f.Version)
+	rec, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = ? AND version = ?", f.Name, f.Version))
 	if err != nil {
 		return err
 	}
-	switch n, err := result.RowsAffected(); {
-	case err != nil:
+	newest := append([]Finding{f}, rec.Findings...)
+	shown, err := json.Marshal(newest[:min(len(newest), MaxFindings)])
+	if err != nil {
 		return err
-	case n == 0:
-		return ErrNotFound
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE servers SET findings = ? WHERE name = ? AND version = ?", string(shown), f.Name, f.Version); err != nil {
+		return err
 	}
 	if _, err := tx.ExecContext(ctx, "INSERT INTO findings (name, version, found_at, build, evidence) VALUES (?, ?, ?, ?, ?)",
 		f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
@@ -33,7 +36,7 @@ func (s *SQLite) AddFinding(ctx context.Context, f Finding) error {
 // Findings implements [Findings].
 func (s *SQLite) Findings(ctx context.Context, name, version string) ([]Finding, error) {
 	rows, err := s.read.QueryContext(ctx,
-		"SELECT found_at, build, evidence FROM findings WHERE name = ? AND version = ? ORDER BY id DESC LIMIT ?", name, version, MaxFindings)
+		"SELECT found_at, build, evidence FROM findings WHERE name = ? AND version = ? ORDER BY id DESC", name, version)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,9 @@
 ALTER TABLE servers ADD COLUMN origin TEXT NOT NULL DEFAULT '';
 ALTER TABLE servers ADD COLUMN imported_at INTEGER;
 
--- The number of rows in findings, so that reading a record without any costs nothing.
-ALTER TABLE servers ADD COLUMN findings INTEGER NOT NULL DEFAULT 0;
+-- The newest rows of findings as they are answered, a JSON array, so that answering a
+-- record reads one row.
+ALTER TABLE servers ADD COLUMN findings TEXT NOT NULL DEFAULT '[]';
 
 -- What was found when claims were recomputed after publishing. Rows are only added.
 CREATE TABLE findings (
