@@ -53,13 +53,16 @@ func Export(ctx context.Context, records Records, findings Findings, w io.Writer
 
 // ReadDump calls use with each envelope of a dump. The envelope of a bare server.json
 // has no Official. Errors name the value, counted from 1.
-func ReadDump(r io.Reader, use func(Envelope) error) error {
+func ReadDump(r io.Reader, use func(Envelope) error) error { return readDump(r, maxDumped, use) }
+
+// readDump is ReadDump with another limit of one value, in bytes.
+func readDump(r io.Reader, most int, use func(Envelope) error) error {
 	in := bufio.NewReader(r)
 	array, err := startsArray(in)
 	if err != nil {
 		return fmt.Errorf("dump: %w", err)
 	}
-	counted := &allowance{in, maxDumped}
+	counted := &allowance{in, most, most}
 	dec := json.NewDecoder(counted)
 	if array {
 		if _, err := dec.Token(); err != nil {
@@ -67,7 +70,7 @@ func ReadDump(r io.Reader, use func(Envelope) error) error {
 		}
 	}
 	for n := 1; ; n++ {
-		counted.left = maxDumped
+		counted.left = most
 		if array && !dec.More() {
 			_, err := dec.Token()
 			if err == nil {
@@ -147,12 +150,13 @@ func dumped(value json.RawMessage) ([]Envelope, error) {
 // reads ahead, so a value may exceed the limit by the size of its buffer.
 type allowance struct {
 	r    io.Reader
+	most int
 	left int
 }
 
 func (a *allowance) Read(p []byte) (int, error) {
 	if a.left <= 0 {
-		return 0, fmt.Errorf("is longer than %d bytes", maxDumped)
+		return 0, fmt.Errorf("is longer than %d bytes", a.most)
 	}
 	n, err := a.r.Read(p[:min(len(p), a.left)])
 	a.left -= n

@@ -76,10 +76,10 @@ func TestReadDump(t *testing.T) {
 		{"cut value", a + `{"name":`, "a- ! value 2: unexpected EOF"},
 		{"more after the array", "[" + a + "]" + b, "a- ! more follows"},
 		{"no JSON", "name,version", "! value 1: invalid character"},
-		{"too long", `{"name":"` + strings.Repeat("a", maxDumped+(1<<20)) + `"}`, "! value 1: is longer than"},
+		{"too long", `{"name":"` + strings.Repeat("a", 1<<17) + `"}`, "! value 1: is longer than"},
 	} {
 		var got []string
-		err := ReadDump(strings.NewReader(tt.text), func(env Envelope) error {
+		err := readDump(strings.NewReader(tt.text), 1<<16, func(env Envelope) error {
 			var doc struct{ Name string }
 			if err := json.Unmarshal(env.Server, &doc); err != nil {
 				return err
@@ -97,9 +97,9 @@ func TestReadDump(t *testing.T) {
 		}
 	}
 	// Many values that are large together.
-	big := `{"name":"` + strings.Repeat("a", 1<<20) + `"}`
+	big := `{"name":"` + strings.Repeat("a", 1<<15) + `"}`
 	n := 0
-	if err := ReadDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), func(Envelope) error { n++; return nil }); err != nil || n != 21 {
+	if err := readDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16, func(Envelope) error { n++; return nil }); err != nil || n != 21 {
 		t.Errorf("%d values, %v", n, err)
 	}
 	stop := errors.New("stop")
