@@ -11,8 +11,8 @@ import (
 func TestBundleHost(t *testing.T) {
 	for text, want := range map[string]string{
 		model.RegistryURLGitHub + "/o/r/releases/download/v1/a.mcpb": hostOf(model.RegistryURLGitHub),
-		"github:o/r/v1/a.mcpb":                                       hostOf(model.RegistryURLGitHub),
-		"https://files.example.com:8443/a.mcpb":                      "files.example.com",
+		"github:o/r/v1/a.mcpb":                  hostOf(model.RegistryURLGitHub),
+		"https://files.example.com:8443/a.mcpb": "files.example.com",
 	} {
 		ref, err := artifact.Parse(text)
 		if err != nil {
