@@ -245,7 +245,7 @@ func ownership(ctx context.Context, client *fetch.Client, name string, ref artif
 }
 
 func bundleHost(ref artifact.Ref) string {
-	if ref.Kind() == artifact.GitHub {
+	if ref.Normal().Kind() == artifact.GitHub { // of which the normal form has no URL
 		return hostOf(model.RegistryURLGitHub)
 	}
 	return hostOf(ref.Normal().URL())

@@ -116,7 +116,9 @@ func TestProblems(t *testing.T) {
 		{"unknown in package", pkg(`,"hash":"x"`), []string{"/packages/0/hash unknown-member"}},
 		{"pointer escape", doc("a/b~c", `1`), []string{"/a~1b~0c unknown-member"}},
 		{"types", doc("title", `1`, "packages", `{}`, "repository", `null`, "remotes", `[1]`), []string{
-			"/packages wrong-type", "/remotes/0 wrong-type", "/repository wrong-type", "/title wrong-type"}},
+			"/packages wrong-type", "/remotes/0 wrong-type", "/repository null", "/title wrong-type"}},
+		{"empty texts", doc("websiteUrl", `""`, "repository", `{"url":"","source":""}`, "packages", `[{"registryType":"npm","registryBaseUrl":"","identifier":"a","version":"1.0.0","transport":{"type":"stdio"}}]`), []string{
+			"/packages/0/registryBaseUrl empty", "/repository/source empty", "/repository/url empty", "/websiteUrl empty"}},
 		{"form and meaning at once", doc("title", `1`, "version", `"latest"`), []string{"/title wrong-type", "/version reserved-version-string"}},
 		{"lengths", doc("title", `"`+long+`"`, "description", `""`, "version", `"`+strings.Repeat("1", 256)+`"`), []string{
 			"/description empty", "/title too-long", "/version too-long"}},

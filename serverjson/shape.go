@@ -33,6 +33,7 @@ const (
 
 var (
 	text    = &shape{kind: isString}
+	filled  = &shape{kind: isString, min: 1}
 	boolean = &shape{kind: isBoolean}
 	object  = &shape{kind: isObject} // with any members
 
@@ -65,9 +66,9 @@ var (
 		"title":       {kind: isString, min: 1, max: 100},
 		"description": {kind: isString, min: 1, max: 100},
 		"version":     {kind: isString, min: 1, max: 255},
-		"websiteUrl":  text,
+		"websiteUrl":  filled,
 		"repository": {kind: isObject, required: []string{"url", "source"}, members: map[string]*shape{
-			"url": text, "source": text, "id": text, "subfolder": text}},
+			"url": filled, "source": filled, "id": text, "subfolder": text}},
 		"icons": {kind: isArray, each: &shape{kind: isObject, required: []string{"src"}, members: map[string]*shape{
 			"src":      {kind: isString, min: 1, max: 255},
 			"mimeType": {kind: isString, enum: []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"}},
@@ -76,7 +77,7 @@ var (
 		}}},
 		"packages": {kind: isArray, each: &shape{kind: isObject, required: []string{"registryType", "identifier", "transport"}, members: map[string]*shape{
 			"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
-			"registryBaseUrl": text, "runtimeHint": text,
+			"registryBaseUrl": filled, "runtimeHint": text,
 			"version":          {kind: isString, min: 1, max: 255},
 			"fileSha256":       {kind: isString, pattern: hex64},
 			"transport":        {kind: isObject, required: []string{"type"}, members: transport},
@@ -114,6 +115,9 @@ func (w *walker) add(path, reference, format string, args ...any) {
 // walk reports whether v is of the kind that s wants. Objects are changed in place.
 func (w *walker) walk(v any, s *shape, path string) bool {
 	switch v := v.(type) {
+	case nil:
+		w.add(path, "null", "must be %s %s; a member without a value is left out", article(s.kind), s.kind)
+		return false
 	case string:
 		if s.kind == isString {
 			w.walkString(v, s, path)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
@@ -182,4 +184,18 @@ func underscoredPath(path string) string {
 		return path
 	}
 	return underscore(path)
+}
+
+// Usable reports whether text can be the name, or the version, of a record, even of one
+// whose document this package would refuse: a name of two parts, or anything that is one
+// line and stands for no other version.
+func Usable(member, text string) bool {
+	switch n := utf8.RuneCountInString(text); member {
+	case "name":
+		return n <= 200 && schemaName.MatchString(text)
+	case "version":
+		return n > 0 && n <= 255 && utf8.ValidString(text) && !strings.EqualFold(strings.TrimSpace(text), "latest") &&
+			!strings.ContainsFunc(text, unicode.IsControl)
+	}
+	return false
 }

@@ -43,6 +43,14 @@ type Integrity struct {
 	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"` // nil unless claims were recomputed and all matched
 	Build      string          `json:"build,omitempty"`      // the version of the program that checked
 	Evidence   json.RawMessage `json:"evidence"`
+
+	// Findings are the newest of what was found when the claims were recomputed later.
+	Findings []Finding `json:"findings,omitempty"`
+
+	// ImportedFrom says that the record was not published here, and so nothing of it
+	// was recomputed then.
+	ImportedFrom string     `json:"importedFrom,omitempty"`
+	ImportedAt   *time.Time `json:"importedAt,omitempty"`
 }
 
 // Page is the answer to a list.
@@ -56,9 +64,12 @@ type Page struct {
 
 // envelope is rec as it is answered.
 func envelope(rec Record) Envelope {
-	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence}
+	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, Findings: rec.Findings, ImportedFrom: rec.Origin}
 	if !rec.VerifiedAt.IsZero() {
 		i.VerifiedAt = &rec.VerifiedAt
+	}
+	if !rec.ImportedAt.IsZero() {
+		i.ImportedAt = &rec.ImportedAt
 	}
 	return Envelope{
 		Server: rec.Document,

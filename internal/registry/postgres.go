@@ -174,7 +174,8 @@ func (p *Postgres) read(ctx context.Context, f func() error) error {
 // document is in the answer after {"server": if it was published without white space.
 const original = `s.name, s.version, coalesce(o.document, substring(s.answer FROM 11 FOR s.document_size)), s.document_digest,
 	s.evidence, s.verified_at, s.build,
-	s.status, s.status_message, s.status_changed_at, s.published_at, s.updated_at, s.is_latest`
+	s.status, s.status_message, s.status_changed_at, s.published_at, s.updated_at, s.is_latest,
+	s.origin, s.imported_at, s.findings`
 
 const withOriginals = " LEFT JOIN originals o ON o.name = s.name AND o.version = s.version "
 
@@ -185,11 +186,13 @@ func scanOriginal(row pgx.Row) (Record, error) {
 	var (
 		rec                         Record
 		sum                         string
-		verified                    *int64
+		verified, imported          *int64
+		later                       []byte
 		changed, published, updated int64
 	)
 	err := row.Scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified, &rec.Build,
-		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest)
+		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
+		&rec.Origin, &imported, &later)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Record{}, ErrNotFound
 	}
@@ -201,6 +204,12 @@ func scanOriginal(row pgx.Row) (Record, error) {
 	}
 	if verified != nil {
 		rec.VerifiedAt = time.UnixMicro(*verified).UTC()
+	}
+	if imported != nil {
+		rec.ImportedAt = time.UnixMicro(*imported).UTC()
+	}
+	if err := rec.readFindings(later); err != nil {
+		return Record{}, err
 	}
 	rec.StatusChangedAt = time.UnixMicro(changed).UTC()
 	rec.PublishedAt = time.UnixMicro(published).UTC()
@@ -317,7 +326,7 @@ func (p *Postgres) page(ctx context.Context, query string, args []any, limit int
 			if err != nil {
 				return err
 			}
-			size += len(rec.Document) + len(rec.Evidence)
+			size += rec.size()
 			if n := len(page); n == limit || n > 0 && size > pageBytes {
 				next = cursor{page[n-1].Name, page[n-1].Version}.String()
 				return nil

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -41,7 +42,7 @@ func (p *Postgres) Insert(ctx context.Context, a policy.Admitted, rec Record) (R
 	if err := admit(a, rec); err != nil {
 		return Record{}, err
 	}
-	if !storable(rec.Name, rec.Version, rec.StatusMessage, rec.Build) {
+	if !storable(rec.Name, rec.Version, rec.StatusMessage, rec.Build, rec.Origin) {
 		return Record{}, errors.New("record " + rec.Subject() + ": not UTF-8 without NUL")
 	}
 	if err := ctx.Err(); err != nil {
@@ -303,7 +304,8 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 		names, versions, statuses, messages, sums, builds []string
 		changed, published, updated                       []int64
 		sizes                                             []int32
-		verified                                          []*int64
+		verified, imported                                []*int64
+		origins                                           []string
 		latest                                            []bool
 		answers, found                                    [][]byte
 	)
@@ -325,19 +327,24 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 		updated = append(updated, rec.UpdatedAt.UnixMicro())
 		latest, answers, found = append(latest, rec.IsLatest), append(answers, answer), append(found, rec.Evidence)
 		sums, builds = append(sums, rec.Digest.String()), append(builds, rec.Build)
-		var at *int64
-		if !rec.VerifiedAt.IsZero() {
-			at = new(rec.VerifiedAt.UnixMicro())
-		}
-		verified = append(verified, at)
+		verified, imported = append(verified, nullMicros(rec.VerifiedAt)), append(imported, nullMicros(rec.ImportedAt))
+		origins = append(origins, rec.Origin)
 	}
 	b.Queue(`INSERT INTO servers (name, version, document_size, document_digest, evidence, verified_at, build,
-			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer)
+			status, status_message, status_changed_at, published_at, updated_at, is_latest, answer, origin, imported_at)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::integer[], $4::text[], $5::bytea[], $6::bigint[], $7::text[],
-			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[])`,
+			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[], $15::text[], $16::bigint[])`,
 		names, versions, sizes, sums, found, verified, builds,
-		statuses, messages, changed, published, updated, latest, answers)
+		statuses, messages, changed, published, updated, latest, answers, origins, imported)
 	return tx.SendBatch(ctx, &b).Close()
+}
+
+// nullMicros is a time as it is kept, nil if it is zero.
+func nullMicros(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UnixMicro())
 }
 
 // embedded returns the size of the document in an answer, and whether it is there byte
@@ -357,8 +364,14 @@ func rewrite(b *pgx.Batch, rec Record) error {
 	if err != nil {
 		return err
 	}
-	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7, answer = $8
+	findings := []byte("[]")
+	if len(rec.Findings) > 0 {
+		if findings, err = json.Marshal(rec.Findings); err != nil {
+			return err
+		}
+	}
+	b.Queue(`UPDATE servers SET status = $3, status_message = $4, status_changed_at = $5, updated_at = $6, is_latest = $7, answer = $8, findings = $9
 		WHERE name = $1 AND version = $2`,
-		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer)
+		rec.Name, rec.Version, string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest, answer, findings)
 	return nil
 }

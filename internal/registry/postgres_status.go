@@ -66,7 +66,7 @@ func (p *Postgres) SetStatus(ctx context.Context, name, version string, c Change
 			}
 			rec.StatusMessage, rec.UpdatedAt = c.Message, at
 		}, func(rec Record) {
-			size += len(rec.Document) + len(rec.Evidence)
+			size += rec.size()
 			if full = full || len(records) > 0 && size > pageBytes; !full {
 				records = append(records, rec)
 			}

@@ -299,3 +299,7 @@ func TestPostgresStatuses(t *testing.T) {
 func TestPostgresTokens(t *testing.T) {
 	testTokens(t, func(t *testing.T) Tokens { return openPostgresTest(t).Tokens() })
 }
+
+func TestPostgresKept(t *testing.T) {
+	testKept(t, func(t *testing.T) kept { return openPostgresTest(t) })
+}

@@ -53,11 +53,18 @@ type Record struct {
 	Build      string
 
 	Status          Status
-	StatusMessage   string // at most 500 characters
+	StatusMessage   string // at most MaxStatusMessage characters
 	StatusChangedAt time.Time
 	PublishedAt     time.Time
 	UpdatedAt       time.Time
 	IsLatest        bool // computed by Insert
+
+	// Where the record was imported from, and when: a registry's URL or the name of a
+	// file. Empty and zero if it was published here.
+	Origin     string
+	ImportedAt time.Time
+
+	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 
 	answer []byte // as appendEnvelope gives it; nil if nobody has rendered it
 	summed []byte // the bytes that Digest was computed of; nil if nobody says so
@@ -65,6 +72,15 @@ type Record struct {
 
 // Subject is the record's name in evidence and in what is admitted.
 func (r Record) Subject() string { return r.Name + "@" + r.Version }
+
+// size is the number of bytes of rec that a page counts.
+func (r Record) size() int {
+	n := len(r.Document) + len(r.Evidence)
+	for _, f := range r.Findings {
+		n += len(f.Evidence)
+	}
+	return n
+}
 
 // Query selects the records of a list. Its zero value selects all that are not deleted.
 type Query struct {
@@ -161,7 +177,7 @@ func same(want, got digest.Digest) bool {
 
 // normal rounds the times to what is kept, and fills what Insert decides.
 func (r Record) normal() Record {
-	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt} {
+	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt, &r.ImportedAt} {
 		if !t.IsZero() {
 			*t = t.UTC().Truncate(time.Microsecond)
 		}
@@ -172,5 +188,6 @@ func (r Record) normal() Record {
 	if len(r.Evidence) == 0 {
 		r.Evidence = json.RawMessage("[]")
 	}
+	r.Findings = nil
 	return r
 }

@@ -131,18 +131,20 @@ func sqliteName(path string, params url.Values) (string, error) {
 func (s *SQLite) Close() error { return errors.Join(s.read.Close(), s.write.Close()) }
 
 const columns = `name, version, document, document_digest, evidence, verified_at, build,
-	status, status_message, status_changed_at, published_at, updated_at, is_latest`
+	status, status_message, status_changed_at, published_at, updated_at, is_latest,
+	origin, imported_at, findings`
 
 // scan reads a row of columns.
 func scan(row interface{ Scan(...any) error }) (Record, error) {
 	var (
 		rec                         Record
-		document, sum, found        string
-		verified                    sql.NullInt64
+		document, sum, found, later string
+		verified, imported          sql.NullInt64
 		changed, published, updated int64
 	)
 	err := row.Scan(&rec.Name, &rec.Version, &document, &sum, &found, &verified, &rec.Build,
-		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest)
+		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
+		&rec.Origin, &imported, &later)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Record{}, ErrNotFound
 	}
@@ -153,8 +155,14 @@ func scan(row interface{ Scan(...any) error }) (Record, error) {
 	if rec.Digest, err = digest.Parse(sum); err != nil {
 		return Record{}, fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
+	if err := rec.readFindings([]byte(later)); err != nil {
+		return Record{}, err
+	}
 	if verified.Valid {
 		rec.VerifiedAt = time.UnixMicro(verified.Int64).UTC()
+	}
+	if imported.Valid {
+		rec.ImportedAt = time.UnixMicro(imported.Int64).UTC()
 	}
 	rec.StatusChangedAt = time.UnixMicro(changed).UTC()
 	rec.PublishedAt = time.UnixMicro(published).UTC()
@@ -205,13 +213,10 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 			return Record{}, err
 		}
 	}
-	var verified sql.NullInt64
-	if !rec.VerifiedAt.IsZero() {
-		verified = sql.NullInt64{Int64: rec.VerifiedAt.UnixMicro(), Valid: true}
-	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), verified, rec.Build,
-		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest)
+	_, err = tx.ExecContext(ctx, "INSERT INTO servers ("+columns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		rec.Name, rec.Version, string(rec.Document), rec.Digest.String(), string(rec.Evidence), micros(rec.VerifiedAt), rec.Build,
+		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest,
+		rec.Origin, micros(rec.ImportedAt), "[]")
 	if err != nil {
 		return Record{}, err
 	}
@@ -271,7 +276,7 @@ func (s *SQLite) page(ctx context.Context, query string, args []any, limit int) 
 		if err != nil {
 			return nil, "", err
 		}
-		size += len(rec.Document) + len(rec.Evidence)
+		size += rec.size()
 		if n := len(page); n == limit || n > 0 && size > pageBytes {
 			return page, cursor{page[n-1].Name, page[n-1].Version}.String(), nil
 		}

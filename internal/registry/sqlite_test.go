@@ -67,7 +67,11 @@ func TestSQLiteReopen(t *testing.T) {
 
 func TestSQLiteSettings(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "application_id": fmt.Sprint(applicationID), "user_version": "2"} {
+	steps, err := readMigrations("sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "application_id": fmt.Sprint(applicationID), "user_version": fmt.Sprint(len(steps))} {
 		var got string
 		if err := db.write.QueryRow("PRAGMA " + pragma).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)
@@ -185,7 +189,7 @@ func TestVersionsHaveALimit(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
 	insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
 	if _, err := db.write.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-		INSERT INTO servers (`+columns+`) SELECT 'io.github.o/a', '0.0.' || i, '{}', document_digest, '[]', NULL, '', 'active', '', 0, i, 0, 0
+		INSERT INTO servers (`+columns+`) SELECT 'io.github.o/a', '0.0.' || i, '{}', document_digest, '[]', NULL, '', 'active', '', 0, i, 0, 0, '', NULL, '[]'
 		FROM n, (SELECT document_digest FROM servers LIMIT 1)`, MaxVersions-2); err != nil {
 		t.Fatal(err)
 	}

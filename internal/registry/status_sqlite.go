@@ -41,17 +41,8 @@ func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c Change) 
 			return 0, nil, err
 		}
 	}
-	was, is := latestOf(all)
-	if is != was {
-		// In this order, as a name never has two.
-		if was >= 0 {
-			if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name, all[was].Version); err != nil {
-				return 0, nil, err
-			}
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 1 WHERE name = $1 AND version = $2", name, all[is].Version); err != nil {
-			return 0, nil, err
-		}
+	if err := markLatest(ctx, tx, name, all); err != nil {
+		return 0, nil, err
 	}
 	var records []Record
 	size := 0
@@ -60,12 +51,28 @@ func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c Change) 
 		if err != nil {
 			return 0, nil, err
 		}
-		if size += len(rec.Document) + len(rec.Evidence); len(records) > 0 && size > pageBytes {
+		if size += rec.size(); len(records) > 0 && size > pageBytes {
 			break
 		}
 		records = append(records, rec)
 	}
 	return len(altered), records, nil
+}
+
+// markLatest marks the version of a name that has to be the latest, of all there are.
+func markLatest(ctx context.Context, tx *sql.Tx, name string, all []Record) error {
+	was, is := latestOf(all)
+	if is == was {
+		return nil
+	}
+	// In this order, as a name never has two.
+	if was >= 0 {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name, all[was].Version); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 1 WHERE name = $1 AND version = $2", name, all[is].Version)
+	return err
 }
 
 // states reads of every version of a name, newest first, what decides about its status

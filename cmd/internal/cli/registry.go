@@ -28,7 +28,7 @@ func (a *app) registry() *cobra.Command {
 		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.serve(), a.tokens())
+	c.AddCommand(a.serve(), a.tokens(), a.reverify(), a.importRecords(), a.export(), a.backup())
 	return c
 }
 
@@ -48,8 +48,8 @@ a package must name the server that it is published as.
 SIGHUP reads the file of --policy again.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			var err error
-			if o.Data, err = registryData(o.Data); err != nil {
+			err := registryDir(&o.Data)
+			if err != nil {
 				return err
 			}
 			if o.Login, err = login.methods(); err != nil {
@@ -75,14 +75,7 @@ SIGHUP reads the file of --policy again.`,
 			o.Reload = reload
 			o.Commit, o.Built = revision()
 			o.Validation = registry.Validation(validation)
-			if npm != "" {
-				o.Fetch.NPM.Setting = func(key string) string {
-					if key == "registry" {
-						return npm
-					}
-					return ""
-				}
-			}
+			setNPM(&o.Fetch, npm)
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
 			o.Listening = func(addr net.Addr) {
@@ -112,16 +105,6 @@ SIGHUP reads the file of --policy again.`,
 	return c
 }
 
-// registryData is the directory of a registry: the one that is named, or that below the
-// user's data directory.
-func registryData(named string) (string, error) {
-	if named != "" {
-		return named, nil
-	}
-	data, err := dataDir()
-	return filepath.Join(data, "registry"), err
-}
-
 // roots are the system's authorities and those of a file.
 func roots(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
@@ -136,6 +119,30 @@ func roots(file string) (*x509.CertPool, error) {
 		return nil, evidence.Errorf(evidence.Validation, file, "", errors.New("no certificate in PEM"))
 	}
 	return pool, nil
+}
+
+// registryDir fills in the default of --data.
+func registryDir(dir *string) error {
+	if *dir != "" {
+		return nil
+	}
+	data, err := dataDir()
+	*dir = filepath.Join(data, "registry")
+	return err
+}
+
+// setNPM makes base the npm registry that packages are checked against, if it is not
+// empty.
+func setNPM(c *fetch.Config, base string) {
+	if base == "" {
+		return
+	}
+	c.NPM.Setting = func(key string) string {
+		if key == "registry" {
+			return base
+		}
+		return ""
+	}
 }
 
 // dataDir is the user's data directory, by the platform's convention.

@@ -29,11 +29,10 @@ func (a *app) tokens() *cobra.Command {
 	c.PersistentFlags().StringVar(&database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
 	// with runs f on the tokens.
 	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
-		dir, err := registryData(data)
-		if err != nil {
+		if err := registryDir(&data); err != nil {
 			return err
 		}
-		s, err := hallmark.OpenTokens(c.Context(), dir, database, time.Now)
+		s, err := hallmark.OpenTokens(c.Context(), data, database, time.Now)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// dataFlag is the registry that a command works on.
+func dataFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "data", "", "`directory` of the registry (default: below the user's data directory)")
+}
+
+func (a *app) reverify() *cobra.Command {
+	o := hallmark.ReverifyOptions{Fetch: fetch.ServerConfig()}
+	var since, npm string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "reverify",
+		Short: "Recompute the claims of published records",
+		Long: `Fetch the files of published servers again and recompute every hash that their
+records claim. What no longer matches becomes a finding, shown with the record, which
+itself stays as it is. The same failure found again adds nothing. The registry may be
+serving meanwhile.
+
+Exit code 3 if a claim fails, 1 if a file could not be reached.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if err := registryDir(&o.Data); err != nil {
+				return err
+			}
+			if since != "" {
+				if o.Since, err = sinceTime(since, time.Now()); err != nil {
+					return usage(c, err)
+				}
+			}
+			setNPM(&o.Fetch, npm)
+			o.Version = version()
+			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			r, err := hallmark.Reverify(c.Context(), o)
+			if r == nil {
+				r = &hallmark.Reverification{}
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					*hallmark.Reverification
+				}{outcomeOf(policy.Verdict{}, err), r}, err)
+			}
+			for _, found := range r.Found {
+				if len(found.Evidence) == 0 {
+					fmt.Fprintf(a.stdout, "%s: holds again\n", surface.Escape(found.Subject))
+					continue
+				}
+				fmt.Fprintf(a.stdout, "%s:\n", surface.Escape(found.Subject))
+				if failed := found.Evidence.WriteText(a.stdout); failed != nil {
+					return errors.Join(failed, err)
+				}
+			}
+			fmt.Fprintf(a.stderr, "%s: %d records, %d with claims, %d failing, %d new findings\n",
+				a.name, r.Records, r.Claimed, len(r.Failing), len(r.Found))
+			return err
+		},
+	}
+	f := c.Flags()
+	dataFlag(c, &o.Data)
+	f.StringVar(&since, "since", "", "only records published since `TIME`: RFC 3339, a date, or a span such as 12h or 30d")
+	f.StringVar(&npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
+	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
+	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// sinceTime reads a moment, or a span before now.
+func sinceTime(s string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t, nil
+		}
+	}
+	var days int
+	if _, err := fmt.Sscanf(s, "%dd", &days); err == nil && s == fmt.Sprintf("%dd", days) && days >= 0 && days < 100_000 {
+		return now.AddDate(0, 0, -days), nil
+	}
+	if d, err := time.ParseDuration(s); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	return time.Time{}, fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
+}
+
+func (a *app) importRecords() *cobra.Command {
+	var o hallmark.ImportOptions
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "import URL|FILE",
+		Short: "Take the records of another registry, or of a dump",
+		Long: `Take the records of another MCP registry, named by its URL, or of a file: an export
+of this program, a page of a registry's list, or an array of server.json documents.
+Records keep the time of their first publishing and are marked as imported; nothing of
+them is recomputed, which 'hallmark registry reverify' can do later.
+
+An import from a URL that was interrupted goes on where it stopped, and a later one asks
+only for what changed. Records that are here already are never replaced: one that is
+there with another document is reported, with exit code 3.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			if err := registryDir(&o.Data); err != nil {
+				return err
+			}
+			o.From = names[0]
+			last := time.Now()
+			o.Progress = func(i hallmark.Imported) {
+				if time.Since(last) > 5*time.Second {
+					last = time.Now()
+					fmt.Fprintf(a.stderr, "%s: %d records added, %d present\n", a.name, i.Added, i.Present)
+				}
+			}
+			o.Warn = func(format string, v ...any) {
+				fmt.Fprintf(a.stderr, "%s: %s\n", a.name, fmt.Sprintf(format, v...))
+			}
+			i, err := hallmark.Import(c.Context(), o)
+			if i == nil {
+				i = &hallmark.Imported{}
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					*hallmark.Imported
+				}{outcomeOf(policy.Verdict{}, err), i}, err)
+			}
+			said := []string{fmt.Sprintf("%d records added", i.Added), fmt.Sprintf("%d present", i.Present)}
+			if i.Followed > 0 {
+				said = append(said, fmt.Sprintf("%d with a new status", i.Followed))
+			}
+			if i.Invalid > 0 {
+				said = append(said, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
+			}
+			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, strings.Join(said, ", "))
+			return err
+		},
+	}
+	f := c.Flags()
+	dataFlag(c, &o.Data)
+	f.BoolVar(&o.Restore, "restore", false, "the file is an export of this registry itself: take records with their evidence, as its own")
+	f.BoolVar(&o.Restart, "restart", false, "begin from the start, not where the last import from the URL stopped or ended")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+func (a *app) export() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "export [FILE]",
+		Short: "Write every record as JSON lines",
+		Long: `Write every record to standard output, or to a new file: one JSON object a line, as the
+registry answers it, with its evidence and findings. The registry may be serving
+meanwhile. 'hallmark registry import --restore' reads it back.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, names []string) (err error) {
+			if err := registryDir(&data); err != nil {
+				return err
+			}
+			var n int
+			if len(names) > 0 {
+				n, err = hallmark.ExportFile(c.Context(), data, names[0])
+			} else {
+				n, err = hallmark.Export(c.Context(), data, a.stdout)
+			}
+			if err == nil {
+				fmt.Fprintf(a.stderr, "%s: %d records\n", a.name, n)
+			}
+			return err
+		},
+	}
+	dataFlag(c, &data)
+	return c
+}
+
+func (a *app) backup() *cobra.Command {
+	var data string
+	c := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the registry's database while it serves",
+		Long: `Write the database of a registry, as it is at one moment, to a new file, which appears
+when it is complete. To restore, stop the registry and put the file in the place of
+registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL is
+backed up with PostgreSQL's own means. Keys are files beside the database; copy them too.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			if err := registryDir(&data); err != nil {
+				return err
+			}
+			if err := hallmark.Backup(c.Context(), data, names[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: %s written\n", a.name, filepath.ToSlash(names[0]))
+			return nil
+		},
+	}
+	dataFlag(c, &data)
+	return c
+}

@@ -1,0 +1,61 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// MaxFindings is how many findings of a record are shown with it, newest first.
+const MaxFindings = 10
+
+// Finding is what the claims of a record came to when they were recomputed after
+// publishing, where that is not what was known before.
+type Finding struct {
+	Name    string `json:"-"`
+	Version string `json:"-"`
+
+	At    time.Time `json:"at"`
+	Build string    `json:"build"` // the version of the program that checked
+
+	// Evidence is a JSON array in the form of package evidence: what fails. It is
+	// empty when what failed before holds again.
+	Evidence json.RawMessage `json:"evidence"`
+}
+
+// Findings keeps what was found of records. They are added and never changed, and the
+// record itself stays as it is. Implementations are those of [Records].
+type Findings interface {
+	// AddFinding adds a finding of a record, or returns ErrNotFound if there is none.
+	// It is on disk when AddFinding returns. In a registry with a ledger its leaf
+	// belongs into the same transaction.
+	AddFinding(context.Context, Finding) error
+
+	// Findings returns all that was found of a record, newest first. The newest
+	// MaxFindings come with the record itself.
+	Findings(ctx context.Context, name, version string) ([]Finding, error)
+}
+
+// readFindings fills in the findings that are kept with a record, a JSON array.
+func (r *Record) readFindings(kept []byte) error {
+	if string(kept) == "[]" {
+		return nil
+	}
+	if err := json.Unmarshal(kept, &r.Findings); err != nil {
+		return fmt.Errorf("record %+q: findings: %w", r.Subject(), err)
+	}
+	for i := range r.Findings {
+		r.Findings[i].Name, r.Findings[i].Version = r.Name, r.Version
+	}
+	return nil
+}
+
+// normal rounds the time to what is kept.
+func (f Finding) normal() Finding {
+	f.At = f.At.UTC().Truncate(time.Microsecond)
+	if len(f.Evidence) == 0 {
+		f.Evidence = json.RawMessage("[]")
+	}
+	return f
+}
