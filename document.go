@@ -97,6 +97,41 @@ func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject
 	return all, report, nil
 }
 
+// expand makes of each PyPI release that nothing is claimed of one subject for each of its
+// files, joined with those that are there. A release that its index does not tell the
+// files of stays, and what is at fault is found when it is fetched.
+func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) ([]*subject, error) {
+	var out []*subject
+	for _, s := range all {
+		files := []artifact.Ref{s.ref}
+		if s.ref.Kind() == artifact.PyPI && s.ref.Filename() == "" && len(s.claims) == 0 {
+			found, err := f.Files(ctx, s.ref)
+			var outside *fetch.Error
+			switch {
+			case err == nil:
+				files = found
+			case ctx.Err() != nil:
+				return nil, context.Cause(ctx)
+			case !errors.As(err, &outside):
+				return nil, err
+			}
+		}
+		for _, ref := range files {
+			same := func(other *subject) bool { return other.ref.Normal() == ref.Normal() }
+			switch {
+			case ref == s.ref:
+				out = append(out, s)
+			case !slices.ContainsFunc(all, same) && !slices.ContainsFunc(out, same):
+				out = append(out, &subject{ref: ref})
+			}
+		}
+	}
+	if len(out) > MaxFiles {
+		return nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(out), MaxFiles))
+	}
+	return out, nil
+}
+
 // observe fetches every subject, compares it with all that is claimed of it and by its
 // own registry, and returns the evidence in the order of the subjects. An error means
 // that this machine failed; what the outside did is in the report. use, if not nil, is
@@ -155,7 +190,22 @@ func registryEvidence(d *fetch.Download) evidence.Report {
 		report = evidence.Report{evidence.Compare(
 			evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Registry}, d.Observed)}
 	}
+	if said := remarks(d); said != "" {
+		if report[0].Reason != "" {
+			said = report[0].Reason + "; " + said
+		}
+		report[0].Reason = said
+	}
 	return report
+}
+
+// remarks are what a person should know of a download beside the outcome.
+func remarks(d *fetch.Download) string {
+	said := slices.Clone(d.Notes)
+	if d.Yanked != "" {
+		said = append(said, "withdrawn by its publisher: "+d.Yanked)
+	}
+	return strings.Join(said, "; ")
 }
 
 // unfetched is the evidence of a subject whose bytes could not be had.
@@ -203,8 +253,12 @@ func HashGen(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	if err != nil {
 		return nil, err
 	}
+	client := h.Fetch.For(doc.Name)
+	if all, err = expand(ctx, client, where, all); err != nil {
+		return nil, err
+	}
 	files := make([]serverjson.FileHash, len(all))
-	report, err := observe(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+	report, err := observe(ctx, client, all, func(i int, d *fetch.Download) error {
 		files[i] = serverjson.FileHash{Key: d.Ref.String(), Ref: d.Ref, Value: d.Observed.SHA256().String()}
 		return nil
 	})
@@ -245,7 +299,11 @@ func VerifyDocument(ctx context.Context, h *Host, doc *serverjson.Document, wher
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	more, err := observe(ctx, h.Fetch, all, nil)
+	client := h.Fetch.For(doc.Name)
+	if all, err = expand(ctx, client, where, all); err != nil {
+		return policy.Verdict{}, err
+	}
+	more, err := observe(ctx, client, all, nil)
 	if err != nil {
 		return policy.Verdict{}, err
 	}

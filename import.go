@@ -33,8 +33,8 @@ const (
 
 // ImportOptions describe an import.
 type ImportOptions struct {
-	Data string // directory of the registry, created if it is missing
-	From string // URL of a registry, or the name of a file
+	Place        // whose directory is created if it is missing
+	From  string // URL of a registry, or the name of a file
 
 	// Restore takes a file for an export of this very registry: records come back as
 	// they were, with their evidence and findings, not as imported ones.
@@ -68,7 +68,7 @@ type Imported struct {
 // A file is read whole each time. Either may be repeated: what is here stays as it is,
 // save that an imported record follows the status of its original.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
-	db, err := openDatabase(ctx, o.Data, true)
+	db, err := openDatabase(ctx, o.Place, true)
 	if err != nil {
 		return nil, err
 	}

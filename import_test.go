@@ -389,13 +389,13 @@ func TestRestore(t *testing.T) {
 		}
 	}
 	dump := filepath.Join(t.TempDir(), "dump.jsonl")
-	if n, err := ExportFile(t.Context(), from, dump); err != nil || n != 2 {
+	if n, err := ExportFile(t.Context(), Place{Data: from}, dump); err != nil || n != 2 {
 		t.Fatalf("%d, %v", n, err)
 	}
-	if _, err := ExportFile(t.Context(), from, dump); !errors.Is(err, os.ErrExist) {
+	if _, err := ExportFile(t.Context(), Place{Data: from}, dump); !errors.Is(err, os.ErrExist) {
 		t.Errorf("over a file: %v", err)
 	}
-	i, err := Import(t.Context(), ImportOptions{Data: to, From: dump, Restore: true})
+	i, err := Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true})
 	if err != nil || i.Added != 2 {
 		t.Fatalf("%+v, %v", i, err)
 	}
@@ -421,7 +421,7 @@ func TestRestore(t *testing.T) {
 		t.Errorf("findings\n%v\nwant\n%v", b, a)
 	}
 	// Again changes nothing; findings are not added twice.
-	i, err = Import(t.Context(), ImportOptions{Data: to, From: dump, Restore: true})
+	i, err = Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true})
 	if err != nil || i.Present != 2 {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -429,11 +429,11 @@ func TestRestore(t *testing.T) {
 		t.Errorf("%d findings", len(b))
 	}
 	// Without restore they are somebody else's records, of which nothing is believed.
-	if _, err := Import(t.Context(), ImportOptions{Data: t.TempDir(), From: "https://registry.example.com", Restore: true}); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: t.TempDir()}, From: "https://registry.example.com", Restore: true}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("restored a URL: %v", err)
 	}
 	plain := t.TempDir()
-	if _, err := Import(t.Context(), ImportOptions{Data: plain, From: dump}); err != nil {
+	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: plain}, From: dump}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := openTest(t, plain).Get(t.Context(), "com.example/a", "1.0.0")
@@ -447,7 +447,7 @@ func TestRestore(t *testing.T) {
 		if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if i, err := Import(t.Context(), ImportOptions{Data: to, From: dump, Restore: true}); evidence.ClassOf(err) != evidence.Validation || i.Added != 0 {
+		if i, err := Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true}); evidence.ClassOf(err) != evidence.Validation || i.Added != 0 {
 			t.Errorf("%s: %+v, %v", name, i, err)
 		}
 	}
@@ -465,13 +465,13 @@ func documentDigest(t *testing.T, doc string) string {
 // What needs a registry does not make one.
 func TestNoRegistry(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Export(t.Context(), dir, os.Stdout); err == nil {
+	if _, err := Export(t.Context(), Place{Data: dir}, os.Stdout); err == nil {
 		t.Error("exported nothing")
 	}
-	if err := Backup(t.Context(), dir, filepath.Join(dir, "x")); err == nil {
+	if err := Backup(t.Context(), Place{Data: dir}, filepath.Join(dir, "x")); err == nil {
 		t.Error("backed up nothing")
 	}
-	if _, err := Reverify(t.Context(), ReverifyOptions{Data: dir}); err == nil {
+	if _, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: dir}}); err == nil {
 		t.Error("reverified nothing")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -51,9 +51,13 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 		if err != nil {
 			return nil, err
 		}
+		client := h.Fetch.For(doc.Name)
+		if all, err = expand(ctx, client, where, all); err != nil {
+			return nil, err
+		}
 		hashes := slices.Clone(doc.FileHashes)
 		missing := make([]serverjson.FileHash, len(all))
-		more, err := observe(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+		more, err := observe(ctx, client, all, func(i int, d *fetch.Download) error {
 			if !listed(doc, all[i]) {
 				missing[i] = serverjson.FileHash{Key: d.Ref.String(), Value: d.Observed.SHA256().String()}
 			}

@@ -15,14 +15,25 @@ import (
 
 // database is everything that a registry's commands keep in its database.
 type database interface {
-	registry.Records
+	records
 	registry.Findings
 	registry.Imports
-	io.Closer
 }
 
-// openDatabase opens the database of the registry in dir. It may be serving.
-func openDatabase(ctx context.Context, dir string, create bool) (database, error) {
+// Place is where a registry keeps its records: a PostgreSQL database (postgres://…) or,
+// if that is "", a file in the directory Data.
+type Place struct{ Data, Database string }
+
+// openDatabase opens the database of the registry at p. It may be serving.
+func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
+	if p.Database != "" {
+		db, err := registry.OpenPostgres(ctx, p.Database)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		return db, nil
+	}
+	dir := p.Data
 	file := filepath.Join(dir, "registry.db")
 	if create {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -42,10 +53,10 @@ func openDatabase(ctx context.Context, dir string, create bool) (database, error
 	return db, nil
 }
 
-// Export writes every record of the registry in the directory data to w, an envelope a
+// Export writes every record of the registry at p to w, an envelope a
 // line, and returns how many.
-func Export(ctx context.Context, data string, w io.Writer) (n int, err error) {
-	db, err := openDatabase(ctx, data, false)
+func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
+	db, err := openDatabase(ctx, p, false)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +69,7 @@ func Export(ctx context.Context, data string, w io.Writer) (n int, err error) {
 
 // ExportFile is Export to a new file, which appears when it is complete. One that is
 // there already is an error.
-func ExportFile(ctx context.Context, data, file string) (int, error) {
+func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	if _, err := os.Lstat(file); err == nil {
 		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // before the work
 	}
@@ -67,7 +78,7 @@ func ExportFile(ctx context.Context, data, file string) (int, error) {
 		return 0, evidence.Errorf(evidence.Operation, file, "", err)
 	}
 	defer os.Remove(temp.Name())
-	n, err := Export(ctx, data, temp)
+	n, err := Export(ctx, p, temp)
 	if err != nil {
 		return n, errors.Join(err, temp.Close())
 	}
@@ -80,10 +91,10 @@ func ExportFile(ctx context.Context, data, file string) (int, error) {
 	return n, nil
 }
 
-// Backup writes the database of the registry in the directory data, as it is at one
+// Backup writes the database of the registry at p, as it is at one
 // moment, to a new file, while the registry may be serving.
-func Backup(ctx context.Context, data, file string) error {
-	db, err := openDatabase(ctx, data, false)
+func Backup(ctx context.Context, p Place, file string) error {
+	db, err := openDatabase(ctx, p, false)
 	if err != nil {
 		return err
 	}

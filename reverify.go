@@ -25,7 +25,7 @@ const reverifiedAtOnce = 4
 // ReverifyOptions describe what is recomputed, and how files are fetched: as when the
 // registry serves.
 type ReverifyOptions struct {
-	Data        string    // directory of the registry
+	Place
 	Since       time.Time // only records published then or later; zero is all
 	AllowHosts  []string
 	BundleHosts []string
@@ -54,7 +54,7 @@ type ReverifiedRecord struct {
 // package was replaced or removed since, becomes a finding beside the record, once: the
 // same failure found again adds nothing. A file that cannot be reached now says nothing.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
-	db, err := openDatabase(ctx, o.Data, false)
+	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
 		return nil, err
 	}

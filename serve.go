@@ -184,6 +184,7 @@ func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
 // says, and asks each package who may publish it. A package without a claim is not
 // downloaded.
 func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document, bundleHosts []string) (evidence.Report, error) {
+	client = client.For(doc.Name)
 	claimed, report, err := subjects(doc, "server.json", false)
 	if err != nil {
 		return nil, err
@@ -198,10 +199,11 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(report, func(e evidence.Evidence) bool { return sameRef(e.Subject, ref) }) {
-			report = append(report, evidence.Compare(
-				evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}, evidence.Observed{}))
+		unclaimed, err := unclaimedFiles(ctx, client, ref, report)
+		if err != nil {
+			return nil, err
 		}
+		report = append(report, unclaimed...)
 		owner, err := ownership(ctx, client, doc.Name, ref, bundleHosts)
 		if err != nil {
 			return nil, err
@@ -209,6 +211,33 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		report = append(report, owner)
 	}
 	return report, nil
+}
+
+// unclaimedFiles is evidence of what ref gives that report says nothing of.
+func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref, report evidence.Report) (evidence.Report, error) {
+	known := func(ref artifact.Ref) bool {
+		return slices.ContainsFunc(report, func(e evidence.Evidence) bool { return sameRef(e.Subject, ref) })
+	}
+	if known(ref) {
+		return nil, nil
+	}
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}
+	files, err := client.Files(ctx, ref)
+	var outside *fetch.Error
+	switch {
+	case errors.As(err, &outside) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claim, outside.Cause, reason(outside))}, nil
+	case err != nil:
+		return nil, err
+	}
+	var unclaimed evidence.Report
+	for _, file := range files {
+		if !known(file) {
+			claim.Subject = file.String()
+			unclaimed = append(unclaimed, evidence.Compare(claim, evidence.Observed{}))
+		}
+	}
+	return unclaimed, nil
 }
 
 func sameRef(subject string, ref artifact.Ref) bool {
@@ -223,14 +252,21 @@ func ownership(ctx context.Context, client *fetch.Client, name string, ref artif
 	case artifact.NPM:
 		claim.Where = "package.json, mcpName"
 		version, err := client.NPM(ctx, ref)
-		var outside *fetch.Error
-		switch {
-		case errors.As(err, &outside) && ctx.Err() == nil:
-			return evidence.CannotVerify(claim, outside.Cause, reason(outside)), nil
-		case err != nil:
-			return evidence.Evidence{}, err
+		if err != nil {
+			return said(ctx, claim, "", err)
 		}
-		return evidence.Fact(claim, version.MCPName), nil
+		return said(ctx, claim, version.MCPName, nil)
+	case artifact.PyPI, artifact.NuGet, artifact.Cargo:
+		claim.Where = "the package's description, mcp-name"
+		text, err := client.Description(ctx, ref)
+		if err == nil && fetch.OwnerToken(text, name) {
+			return evidence.Fact(claim, name), nil
+		}
+		return said(ctx, claim, "", err)
+	case artifact.OCI:
+		claim.Where = "the image's label " + ownerLabel
+		text, err := client.OCILabel(ctx, ref, ownerLabel)
+		return said(ctx, claim, text, err)
 	case artifact.GitHub, artifact.HTTPS:
 		// A bundle names no server; who controls its host is all there is to ask.
 		claim.Where = "the hosts that bundles may come from"
@@ -242,6 +278,21 @@ func ownership(ctx context.Context, client *fetch.Client, name string, ref artif
 		return evidence.Fact(claim, ""), nil
 	}
 	return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+" cannot be checked yet"), nil
+}
+
+// ownerLabel is the label by which an image names its server.
+const ownerLabel = "io.modelcontextprotocol.server.name"
+
+// said is evidence of what a package says, or of why that could not be had.
+func said(ctx context.Context, claim evidence.Claim, text string, err error) (evidence.Evidence, error) {
+	var outside *fetch.Error
+	switch {
+	case errors.As(err, &outside) && ctx.Err() == nil:
+		return evidence.CannotVerify(claim, outside.Cause, reason(outside)), nil
+	case err != nil:
+		return evidence.Evidence{}, err
+	}
+	return evidence.Fact(claim, text), nil
 }
 
 func bundleHost(ref artifact.Ref) string {

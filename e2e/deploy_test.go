@@ -13,7 +13,7 @@ import (
 )
 
 // notYet are flags that the files of deploy/ use and the program does not have yet.
-var notYet = []string{"--db", "--blobs", "--token-key-file", "--login", "--github-oidc-audience", "--oidc-issuer", "--policy", "--trusted-proxy"}
+var notYet []string
 
 // TestDeployFlags holds the command lines of deploy/ and docs/operating.md against the
 // program's own help.

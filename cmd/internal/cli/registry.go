@@ -34,7 +34,8 @@ func (a *app) registry() *cobra.Command {
 
 func (a *app) serve() *cobra.Command {
 	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
-	var validation, npm, dns, authorities string
+	var validation, dns, authorities string
+	sources := sourceFlags{}
 	login := loginFlags{}
 	limits := limitFlags{}
 	c := &cobra.Command{
@@ -75,7 +76,8 @@ SIGHUP reads the file of --policy again.`,
 			o.Reload = reload
 			o.Commit, o.Built = revision()
 			o.Validation = registry.Validation(validation)
-			setNPM(&o.Fetch, npm)
+			sources.set(&o.Fetch)
+			o.Fetch.GitHub.API = o.Login.GitHubAPI
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
 			o.Listening = func(addr net.Addr) {
@@ -93,7 +95,7 @@ SIGHUP reads the file of --policy again.`,
 	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
 	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
 	f.StringVar(&validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or enforce")
-	f.StringVar(&npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
+	sources.register(f)
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
@@ -129,20 +131,6 @@ func registryDir(dir *string) error {
 	data, err := dataDir()
 	*dir = filepath.Join(data, "registry")
 	return err
-}
-
-// setNPM makes base the npm registry that packages are checked against, if it is not
-// empty.
-func setNPM(c *fetch.Config, base string) {
-	if base == "" {
-		return
-	}
-	c.NPM.Setting = func(key string) string {
-		if key == "registry" {
-			return base
-		}
-		return ""
-	}
 }
 
 // dataDir is the user's data directory, by the platform's convention.

@@ -16,14 +16,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// dataFlag is the registry that a command works on.
-func dataFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "data", "", "`directory` of the registry (default: below the user's data directory)")
+// placeFlags are the registry that a command works on.
+func placeFlags(c *cobra.Command, p *hallmark.Place) {
+	c.Flags().StringVar(&p.Database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
+	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
 func (a *app) reverify() *cobra.Command {
 	o := hallmark.ReverifyOptions{Fetch: fetch.ServerConfig()}
-	var since, npm string
+	var since, github string
+	sources := sourceFlags{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "reverify",
@@ -44,7 +46,8 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 					return usage(c, err)
 				}
 			}
-			setNPM(&o.Fetch, npm)
+			sources.set(&o.Fetch)
+			o.Fetch.GitHub.API = github
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := hallmark.Reverify(c.Context(), o)
@@ -73,9 +76,10 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		},
 	}
 	f := c.Flags()
-	dataFlag(c, &o.Data)
+	placeFlags(c, &o.Place)
 	f.StringVar(&since, "since", "", "only records published since `TIME`: RFC 3339, a date, or a span such as 12h or 30d")
-	f.StringVar(&npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
+	sources.register(f)
+	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
@@ -151,7 +155,7 @@ there with another document is reported, with exit code 3.`,
 		},
 	}
 	f := c.Flags()
-	dataFlag(c, &o.Data)
+	placeFlags(c, &o.Place)
 	f.BoolVar(&o.Restore, "restore", false, "the file is an export of this registry itself: take records with their evidence, as its own")
 	f.BoolVar(&o.Restart, "restart", false, "begin from the start, not where the last import from the URL stopped or ended")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
@@ -159,7 +163,7 @@ there with another document is reported, with exit code 3.`,
 }
 
 func (a *app) export() *cobra.Command {
-	var data string
+	var at hallmark.Place
 	c := &cobra.Command{
 		Use:   "export [FILE]",
 		Short: "Write every record as JSON lines",
@@ -168,14 +172,14 @@ registry answers it, with its evidence and findings. The registry may be serving
 meanwhile. 'hallmark registry import --restore' reads it back.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, names []string) (err error) {
-			if err := registryDir(&data); err != nil {
+			if err := registryDir(&at.Data); err != nil {
 				return err
 			}
 			var n int
 			if len(names) > 0 {
-				n, err = hallmark.ExportFile(c.Context(), data, names[0])
+				n, err = hallmark.ExportFile(c.Context(), at, names[0])
 			} else {
-				n, err = hallmark.Export(c.Context(), data, a.stdout)
+				n, err = hallmark.Export(c.Context(), at, a.stdout)
 			}
 			if err == nil {
 				fmt.Fprintf(a.stderr, "%s: %d records\n", a.name, n)
@@ -183,12 +187,12 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 			return err
 		},
 	}
-	dataFlag(c, &data)
+	placeFlags(c, &at)
 	return c
 }
 
 func (a *app) backup() *cobra.Command {
-	var data string
+	var at hallmark.Place
 	c := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the registry's database while it serves",
@@ -198,16 +202,16 @@ registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL
 backed up with PostgreSQL's own means. Keys are files beside the database; copy them too.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
-			if err := registryDir(&data); err != nil {
+			if err := registryDir(&at.Data); err != nil {
 				return err
 			}
-			if err := hallmark.Backup(c.Context(), data, names[0]); err != nil {
+			if err := hallmark.Backup(c.Context(), at, names[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stderr, "%s: %s written\n", a.name, filepath.ToSlash(names[0]))
 			return nil
 		},
 	}
-	dataFlag(c, &data)
+	placeFlags(c, &at)
 	return c
 }
