@@ -12,7 +12,7 @@ import (
 )
 
 // fileSHA256 checks the member that packages have of their own.
-func (v *validation) fileSHA256(d *Document, p Package, ref artifact.Ref) {
+func (v *validation) fileSHA256(p Package, ref artifact.Ref) {
 	at := p.Pointer + "/fileSha256"
 	switch {
 	case p.FileSHA256 == "" && p.RegistryType == model.RegistryTypeMCPB:
@@ -27,10 +27,7 @@ func (v *validation) fileSHA256(d *Document, p Package, ref artifact.Ref) {
 	if err != nil {
 		return // reported as pattern
 	}
-	for _, h := range d.FileHashes {
-		if h.Ref.IsZero() || h.Ref.Normal() != ref.Normal() {
-			continue
-		}
+	for _, h := range v.hashes[ref.Normal()] {
 		if disagree(own, h.Value) {
 			v.wrong(at, "hashes-disagree", "is not the digest that %s gives for the same file", h.Pointer)
 		}
@@ -45,7 +42,7 @@ func disagree(d digest.Digest, text string) bool {
 
 // fileHashes checks the entries of file_hashes.
 func (v *validation) fileHashes(d *Document) {
-	seen := map[artifact.Ref]FileHash{}
+	given, seen := d.gives(), map[artifact.Ref]bool{}
 	for _, h := range d.FileHashes {
 		claimed, err := digest.Parse(h.Value)
 		if unknown, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
@@ -60,13 +57,14 @@ func (v *validation) fileHashes(d *Document) {
 			v.wrong(h.Pointer, "hash-key-invalid", "%v", err)
 			continue
 		}
-		if !d.Covers(h.Ref) {
+		if !given[whole(h.Ref)] {
 			v.wrong(h.Pointer, "hash-key-stranger", "no package of the document gives %+q", clip(h.Key))
 		}
-		first, again := seen[h.Ref.Normal()]
+		ref := h.Ref.Normal()
+		first := v.hashes[ref][0]
 		switch {
-		case !again:
-			seen[h.Ref.Normal()] = h
+		case !seen[ref]:
+			seen[ref] = true
 		case strings.HasPrefix(first.Pointer, metaPointer) == strings.HasPrefix(h.Pointer, metaPointer):
 			v.wrong(h.Pointer, "hash-key-duplicate", "the same file as %s", first.Pointer)
 		case err == nil && disagree(claimed, first.Value):
@@ -84,6 +82,7 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 		claims []evidence.Claim
 		cannot evidence.Report
 	)
+	given := d.gives()
 	for _, h := range d.FileHashes {
 		c := evidence.Claim{Subject: h.Key, Scheme: evidence.File, Text: h.Value, Authority: evidence.Publisher, Where: where + ", file_hashes"}
 		if strings.HasPrefix(h.Pointer, metaPointer) {
@@ -94,7 +93,7 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
 			continue
 		}
-		if !d.Covers(h.Ref) {
+		if !given[whole(h.Ref)] {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, "no package of the document gives this file"))
 			continue
 		}

@@ -18,8 +18,13 @@ const (
 )
 
 // Ref names what the package consists of: for PyPI the whole release, for MCPB the
-// bundle. A Ref has an exact version; a package without one has none.
+// bundle. A Ref has an exact version; a package without one has none. Nor has a package at
+// another registry than the usual one of its type: a Ref does not say at which registry,
+// so that what is fetched and checked would be another package.
 func (p Package) Ref() (artifact.Ref, error) {
+	if _, ok := p.elsewhere(); ok {
+		return artifact.Ref{}, fmt.Errorf("%s packages at %+q cannot be checked yet", p.RegistryType, clip(p.RegistryBaseURL))
+	}
 	switch p.RegistryType {
 	case model.RegistryTypeNPM:
 		return artifact.NewNPM(p.Identifier, p.Version)
@@ -46,6 +51,20 @@ func (p Package) Ref() (artifact.Ref, error) {
 	return artifact.Ref{}, fmt.Errorf("%+q: unknown type of registry", clip(p.RegistryType))
 }
 
+// registries are the usual ones of the types for which a Ref does not name the host.
+var registries = map[string]string{
+	model.RegistryTypeNPM:   model.RegistryURLNPM,
+	model.RegistryTypePyPI:  model.RegistryURLPyPI,
+	model.RegistryTypeNuGet: model.RegistryURLNuGet,
+	model.RegistryTypeCargo: model.RegistryURLCrates,
+}
+
+// elsewhere reports whether the package says that it is at another registry than usual.
+func (p Package) elsewhere() (usual string, ok bool) {
+	usual, ok = registries[p.RegistryType]
+	return usual, ok && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual
+}
+
 // image is the whole image reference. Older schemas kept the host in registryBaseUrl and
 // the tag in version; without a host the default registry of image references is meant.
 func (p Package) image() string {
@@ -65,27 +84,37 @@ func (p Package) image() string {
 	return s
 }
 
-// Covers reports whether a package of the document gives ref: for PyPI any file of
-// the release, else exactly that artifact.
-func (d *Document) Covers(ref artifact.Ref) bool {
-	for _, p := range d.Packages {
-		if p.gives(ref) {
-			return true
-		}
-	}
-	return false
+// Covers reports whether a package of the document gives ref.
+func (d *Document) Covers(ref artifact.Ref) bool { return d.gives()[whole(ref)] }
+
+// Gives reports whether ref is what the package consists of: for PyPI any file of the
+// release, else exactly that artifact.
+func (p Package) Gives(ref artifact.Ref) bool {
+	own, err := p.Ref()
+	return err == nil && whole(own) == whole(ref)
 }
 
-func (p Package) gives(ref artifact.Ref) bool {
-	own, err := p.Ref()
-	if err != nil || ref.IsZero() {
-		return false
+// gives is the set of what [whole] makes of the packages' Refs.
+func (d *Document) gives() map[artifact.Ref]bool {
+	all := make(map[artifact.Ref]bool, len(d.Packages))
+	for _, p := range d.Packages {
+		if ref, err := p.Ref(); err == nil {
+			all[whole(ref)] = true
+		}
 	}
+	return all
+}
+
+// whole is the normal form of what ref is a part of: a PyPI release, or ref itself.
+func whole(ref artifact.Ref) artifact.Ref {
 	if ref.Kind() == artifact.PyPI {
 		release, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
-		return err == nil && release.Normal() == own.Normal()
+		if err != nil {
+			return artifact.Ref{}
+		}
+		ref = release
 	}
-	return ref.Normal() == own.Normal()
+	return ref.Normal()
 }
 
 // origin checks where a package comes from.
@@ -122,7 +151,14 @@ func (v *validation) origin(d *Document, p Package) {
 		}
 	}
 	if p.RegistryBaseURL != "" {
-		v.httpsURL(p.Pointer+"/registryBaseUrl", "registry-base-url", p.RegistryBaseURL)
+		at := p.Pointer + "/registryBaseUrl"
+		v.httpsURL(at, "registry-base-url", p.RegistryBaseURL)
+		if usual, ok := p.elsewhere(); ok {
+			if !v.has(at) {
+				v.wrong(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet", clip(p.RegistryBaseURL), usual, p.RegistryType)
+			}
+			return
+		}
 	}
 	if p.Identifier == "" {
 		if p.Pointer == locationPointer {
@@ -143,7 +179,7 @@ func (v *validation) origin(d *Document, p Package) {
 		v.wrong(id, "invalid-identifier", "%v", err)
 		return
 	}
-	v.fileSHA256(d, p, ref)
+	v.fileSHA256(p, ref)
 }
 
 // noMember reports a member that the current schema has no use for under a type; under
@@ -153,7 +189,7 @@ func (v *validation) noMember(d *Document, path, value, registryType string) {
 	case value == "":
 	case schemaDate(d.Schema) != model.CurrentSchemaVersion:
 		v.warn(path, "member-not-used", "packages of type %s carry this in identifier now", registryType)
-	case registryType == model.RegistryTypeOCI:
+	default:
 		v.wrong(path, "member-not-allowed", "packages of type %s carry this in identifier", registryType)
 	}
 }

@@ -45,6 +45,9 @@ func Parse(data []byte) (*Document, error) {
 	if err := sourceMode(tree); err != nil {
 		return nil, err
 	}
+	if issues := crowded(tree); len(issues) > 0 {
+		return nil, &Invalid{sorted(issues)}
+	}
 	schema, _ := tree["$schema"].(string)
 	date := schemaDate(schema)
 	w := &walker{underscored: date == olderSchemas[0]}

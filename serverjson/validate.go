@@ -13,6 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -42,12 +43,18 @@ func (d *Document) Validate() Issues {
 	v := &validation{}
 	v.schema(d)
 	v.server(d)
-	for _, p := range d.Packages {
-		v.pkg(d, p)
+	if v.limits(d) {
+		v.hashes = map[artifact.Ref][]FileHash{}
+		for _, h := range d.FileHashes {
+			v.hashes[h.Ref.Normal()] = append(v.hashes[h.Ref.Normal()], h)
+		}
+		for _, p := range d.Packages {
+			v.pkg(d, p)
+		}
+		v.fileHashes(d)
 	}
 	v.remotes(d.Remotes)
 	v.meta(d)
-	v.fileHashes(d)
 	if d.underscored {
 		for i := range v.issues {
 			v.issues[i].Path = underscoredPath(v.issues[i].Path)
@@ -68,7 +75,10 @@ func (d *Document) ValidateForPublish() Issues {
 	return issues
 }
 
-type validation struct{ issues Issues }
+type validation struct {
+	issues Issues
+	hashes map[artifact.Ref][]FileHash // by normal Ref, the zero value for keys that are none
+}
 
 func (v *validation) add(severity, path, reference, format string, args ...any) {
 	if len(v.issues) < maxIssues {

@@ -27,12 +27,25 @@ type HiddenRune struct {
 	Class  string `json:"class"`  // one of the Class constants
 }
 
+// MaxHidden is how many code points of one text are listed.
+const MaxHidden = 100
+
 // Hidden lists what in s a reader would not see or would be misled by, in order
-// of appearance: all that [Escape] escapes, save tab, line feed, carriage return
-// and unusual spaces.
+// of appearance, the first [MaxHidden]: all that [Escape] escapes, save tab, line
+// feed, carriage return and unusual spaces.
 func Hidden(s string) []HiddenRune {
 	var found []HiddenRune
-	n := 0
+	eachHidden(s, func(h HiddenRune, _ rune, _ string) bool {
+		found = append(found, h)
+		return len(found) < MaxHidden
+	})
+	return found
+}
+
+// eachHidden calls use with what is hidden in s, the code point before it, -1 at the
+// beginning, and what follows it, until use returns false.
+func eachHidden(s string, use func(h HiddenRune, before rune, rest string) bool) {
+	n, before := 0, rune(-1)
 	for i, size := 0, 0; i < len(s); i += size {
 		var r rune
 		r, size = utf8.DecodeRuneInString(s[i:])
@@ -43,12 +56,12 @@ func Hidden(s string) []HiddenRune {
 		case r == '\t', r == '\n', r == '\r', class == ClassSpace:
 			class = ""
 		}
-		if class != "" {
-			found = append(found, HiddenRune{n, r, class})
+		if class != "" && !use(HiddenRune{n, r, class}, before, s[i+size:]) {
+			return
 		}
 		n++
+		before = r
 	}
-	return found
 }
 
 // classify names the class of a code point that Escape does not leave as it is,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // The kinds of warnings.
@@ -13,6 +14,20 @@ const (
 	WarnHidden      = "hidden-characters" // text that a reviewer would not see
 	WarnInstruction = "instruction"       // text that seems to give the model orders
 	WarnName        = "unusual-name"      // a name that can pass for another one
+	WarnLong        = "long-text"         // text that was not searched for instructions to its end
+	WarnMany        = "too-many"          // the surface was not looked at any further
+)
+
+// Limits of looking, as a surface may be made to be large.
+const (
+	// MaxSearch is how many bytes of one text are searched for instructions, and
+	// MaxSearchAll of all texts; behind them only what is hidden is found.
+	MaxSearch    = 1 << 20
+	MaxSearchAll = 4 << 20
+	// MaxWarnings is after how many warnings a surface is not looked at any further.
+	MaxWarnings = 1000
+
+	maxPath = 1024 // bytes of a warning's path, about; the names behind it are left out
 )
 
 // Warning is something that a reviewer should look at. Warnings are heuristics:
@@ -20,11 +35,11 @@ const (
 // not thereby harmless.
 type Warning struct {
 	Item    string       `json:"item"` // the item's key, as it is
-	Path    string       `json:"path"` // JSON pointer to the text, or to the member of which it is the name
+	Path    string       `json:"path"` // JSON pointer to the text, or to the member of which it is the name; "/…" is the rest of a long one
 	Kind    string       `json:"kind"` // one of the Warn constants
 	Text    string       `json:"text"` // what was found with some context, escaped
 	Summary string       `json:"summary"`
-	Hidden  []HiddenRune `json:"hidden,omitempty"`
+	Hidden  []HiddenRune `json:"hidden,omitempty"` // the first MaxHidden; Summary has the numbers of all
 }
 
 // orders are phrases that tool descriptions have no need for, matched in lower
@@ -43,23 +58,29 @@ var orders = regexp.MustCompile(strings.Join([]string{
 }, "|"))
 
 // Warnings looks through every text of a surface, member names included. There
-// is at most one warning of a kind for each text.
+// is at most one warning of a kind for each text, and at most [MaxWarnings] and a
+// last one that says so.
 func Warnings(s *Surface) []Warning {
-	var found []Warning
+	w := warner{left: MaxSearchAll}
 	for _, i := range s.items {
-		w := warner{item: i.Key()}
+		w.item = i.Key()
 		v := i.tree()
 		w.walk("", &v)
 		if (i.Kind == KindTool || i.Kind == KindPrompt) && !asciiOnly(i.Name) {
 			w.add("/"+i.Kind.naming(), WarnName, i.Name, "the name has characters outside ASCII and may imitate another")
 		}
-		found = append(found, w.found...)
+		if len(w.found) >= MaxWarnings {
+			w.found = w.found[:MaxWarnings]
+			w.add("", WarnMany, "", fmt.Sprintf("%d warnings; what follows was not looked at", MaxWarnings))
+			break
+		}
 	}
-	return found
+	return w.found
 }
 
 type warner struct {
 	item  string
+	left  int // bytes to search
 	found []Warning
 }
 
@@ -74,29 +95,46 @@ func (w *warner) walk(path string, v *value) {
 		w.look(path, v.text)
 	case isArray:
 		for i := range v.list {
-			w.walk(path+"/"+strconv.Itoa(i), &v.list[i])
+			w.walk(below(path, strconv.Itoa(i)), &v.list[i])
 		}
 	case isObject:
 		for i := range v.members {
 			m := &v.members[i]
-			below := path + "/" + pointer(m.name)
-			w.look(below, m.name)
-			w.walk(below, &m.value)
+			at := below(path, m.name)
+			w.look(at, m.name)
+			w.walk(at, &m.value)
 		}
 	}
 }
 
+// below is the path of a member or element, as long as that is not too long: every
+// text below a long name has a path of its own.
+func below(path, name string) string {
+	switch {
+	case len(path) > maxPath:
+		return path
+	case len(path)+len(name) > maxPath:
+		return path + "/" + pointer(clip(name, maxPath)) + "/…"
+	}
+	return path + "/" + pointer(name)
+}
+
 func (w *warner) look(path, s string) {
-	if hidden := suspicious(s); len(hidden) > 0 {
-		excerpt := context(s, hidden[0].Offset)
-		note := w.add(path, WarnHidden, excerpt, countClasses(hidden))
-		note.Hidden = hidden
-		if spelt := tagText(s); spelt != "" {
-			note.Summary += fmt.Sprintf("; tag characters spell \"%s\"", Escape(clip(spelt, 200)))
-		}
+	if len(w.found) >= MaxWarnings {
+		return
+	}
+	if hidden := suspicious(s); len(hidden.first) > 0 {
+		note := w.add(path, WarnHidden, context(s, hidden.first[0].Offset), hidden.String())
+		note.Hidden = hidden.first
 	}
 	if len(s) < 6 {
 		return
+	}
+	n := min(len(s), MaxSearch, w.left)
+	w.left -= n
+	if n < len(s) {
+		w.add(path, WarnLong, s, fmt.Sprintf("%d bytes, of which the first %d were searched for instructions to the model", len(s), n))
+		s = s[:n]
 	}
 	seen := visible(s)
 	if at := orders.FindStringIndex(seen); at != nil {
@@ -105,33 +143,64 @@ func (w *warner) look(path, s string) {
 	}
 }
 
-// suspicious is Hidden without what ordinary text uses: the selectors and
-// joiners of emoji, and the joiners between letters of scripts that need them.
-func suspicious(s string) []HiddenRune {
-	hidden := Hidden(s)
-	if len(hidden) == 0 {
-		return nil
-	}
-	runes := []rune(s)
-	kept := hidden[:0]
-	for _, h := range hidden {
-		if !ordinary(runes, h.Offset) {
-			kept = append(kept, h)
-		}
-	}
-	return kept
+// tally is what is hidden in one text, however much it is.
+type tally struct {
+	first   []HiddenRune // at most MaxHidden
+	classes []string     // in the order of the first of each
+	counts  map[string]int
+	spelt   string // what tag characters stand for, as far as it is told
 }
 
-func ordinary(runes []rune, i int) bool {
-	if i == 0 {
-		return false
+// maxSpelt is how many bytes of what tag characters spell are told.
+const maxSpelt = 200
+
+// suspicious is Hidden without what ordinary text uses: the selectors and
+// joiners of emoji, and the joiners between letters of scripts that need them.
+func suspicious(s string) tally {
+	var t tally
+	eachHidden(s, func(h HiddenRune, before rune, rest string) bool {
+		if ordinary(before, h.Rune, rest) {
+			return true
+		}
+		if len(t.first) < MaxHidden {
+			t.first = append(t.first, h)
+		}
+		if t.counts == nil {
+			t.counts = map[string]int{}
+		}
+		if t.counts[h.Class]++; t.counts[h.Class] == 1 {
+			t.classes = append(t.classes, h.Class)
+		}
+		if c, ok := tagged(h.Rune); ok && len(t.spelt) <= maxSpelt {
+			t.spelt += string(c)
+		}
+		return true
+	})
+	return t
+}
+
+// String says how many hidden characters of which classes there are.
+func (t tally) String() string {
+	parts := make([]string, len(t.classes))
+	for i, class := range t.classes {
+		parts[i] = fmt.Sprintf("%s (%d)", class, t.counts[class])
 	}
-	before := runes[i-1]
-	switch r := runes[i]; {
+	text := "hidden characters: " + strings.Join(parts, ", ")
+	if t.spelt != "" {
+		text += fmt.Sprintf("; tag characters spell \"%s\"", Escape(clip(t.spelt, maxSpelt)))
+	}
+	return text
+}
+
+// ordinary reports whether r belongs where it is, between before and rest.
+func ordinary(before, r rune, rest string) bool {
+	switch {
+	case before < 0:
+		return false
 	case r == 0xfe0e || r == 0xfe0f:
 		return unicode.IsSymbol(before) || before == '*' || before == '#' || '0' <= before && before <= '9' || before == 0x203c || before == 0x2049
-	case (r == 0x200c || r == 0x200d) && i+1 < len(runes):
-		after := runes[i+1]
+	case (r == 0x200c || r == 0x200d) && rest != "":
+		after, _ := utf8.DecodeRuneInString(rest)
 		if before == 0xfe0f || unicode.IsSymbol(before) {
 			return unicode.IsSymbol(after) && r == 0x200d
 		}
@@ -148,30 +217,8 @@ func joins(r rune) bool {
 		unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
 }
 
-// countClasses says how many hidden characters of which classes there are.
-func countClasses(hidden []HiddenRune) string {
-	var parts []string
-	counts := make(map[string]int)
-	for _, h := range hidden {
-		if counts[h.Class]++; counts[h.Class] == 1 {
-			parts = append(parts, h.Class)
-		}
-	}
-	for i, class := range parts {
-		parts[i] = fmt.Sprintf("%s (%d)", class, counts[class])
-	}
-	return "hidden characters: " + strings.Join(parts, ", ")
-}
-
-// tagText is the ASCII text that tag characters in s stand for.
-func tagText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if 0xe0020 <= r && r <= 0xe007e {
-			return r - 0xe0000
-		}
-		return -1
-	}, s)
-}
+// tagged is the ASCII character that a tag character stands for.
+func tagged(r rune) (rune, bool) { return r - 0xe0000, 0xe0020 <= r && r <= 0xe007e }
 
 // visible is s as a model may take it: tag characters decoded, other hidden
 // characters taken out, white space and case made uniform.

@@ -40,7 +40,7 @@ type Official struct {
 // their URL ("from") and number ("size").
 type Integrity struct {
 	Document   digest.Digest   `json:"document"`             // of the canonical form of server.json
-	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"` // nil unless claims were recomputed and all matched
+	VerifiedAt *time.Time      `json:"verifiedAt,omitempty"` // nil unless a claim of each package was recomputed and all matched
 	Build      string          `json:"build,omitempty"`      // the version of the program that checked
 	Evidence   json.RawMessage `json:"evidence"`
 

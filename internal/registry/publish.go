@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -76,7 +78,7 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	rec.PublishedAt = s.Now()
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
-	if verified(report) {
+	if verified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
 	}
 	if rec.Evidence, err = json.Marshal(report); err != nil {
@@ -154,6 +156,11 @@ func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Docume
 		p := problem(http.StatusServiceUnavailable, "checking took longer than %s", s.Timeout)
 		p.RetryAfter = retryAfter
 		return policy.Verdict{}, nil, p
+	case evidence.ClassOf(err) == evidence.Validation: // of the document, not of this machine
+		s.Counters.Invalid.Add(1)
+		p := problem(http.StatusUnprocessableEntity, "validation failed")
+		p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
+		return policy.Verdict{}, nil, p
 	case err != nil:
 		return policy.Verdict{}, nil, err
 	}
@@ -184,19 +191,28 @@ func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Docume
 	return verdict, report, nil
 }
 
-// verified reports whether bytes were recomputed and every claim about them held.
-func verified(report evidence.Report) bool {
-	matched := false
+// verified reports whether for each package of doc a claim of its publisher was
+// recomputed and matched, and nothing failed. What the package's own registry says of it
+// makes nothing verified.
+func verified(doc *serverjson.Document, report evidence.Report) bool {
+	var matched []artifact.Ref
 	for _, e := range report {
 		if e.Scheme == evidence.Ownership {
 			continue
 		}
 		switch {
-		case e.Outcome == evidence.Match && !e.Weak:
-			matched = true
 		case e.Outcome == evidence.Mismatch || e.Outcome == evidence.Unverifiable:
+			return false
+		case e.Outcome == evidence.Match && !e.Weak && e.Scheme == evidence.File && e.Authority == evidence.Publisher:
+			if ref, err := artifact.Parse(e.Subject); err == nil {
+				matched = append(matched, ref)
+			}
+		}
+	}
+	for _, p := range doc.Packages {
+		if !slices.ContainsFunc(matched, p.Gives) {
 			return false
 		}
 	}
-	return matched
+	return len(doc.Packages) > 0
 }

@@ -426,26 +426,94 @@ func TestClientGone(t *testing.T) {
 	}
 }
 
+// A record is verified only if a claim of the publisher was recomputed for each of its
+// packages, and nothing failed.
 func TestVerified(t *testing.T) {
+	npm := serverjson.Package{RegistryType: "npm", Identifier: "@example/server", Version: "1.0.0"}
+	pypi := serverjson.Package{RegistryType: "pypi", Identifier: "Other_Notes", Version: "1.0"}
+	const wheel = "pypi:other-notes==1.0.0/other_notes-1.0-py3-none-any.whl"
 	weak := matching(npmID)
 	weak.Weak = true
 	absent := evidence.Compare(evidence.Claim{Subject: npmID, Scheme: evidence.File, Authority: evidence.Publisher}, observed("x"))
-	for i, c := range []struct {
-		report evidence.Report
-		want   bool
+	dist := matching(npmID)
+	dist.Authority = evidence.Registry
+	tree := matching(npmID)
+	tree.Scheme = evidence.Tree
+	one, two := []serverjson.Package{npm}, []serverjson.Package{npm, pypi}
+	for name, c := range map[string]struct {
+		packages []serverjson.Package
+		report   evidence.Report
+		want     bool
 	}{
-		{nil, false},
-		{evidence.Report{owner("io.github.o/notes")}, false},
-		{evidence.Report{absent}, false},
-		{evidence.Report{weak}, false},
-		{evidence.Report{matching(npmID)}, true},
-		{evidence.Report{owner(""), matching(npmID), absent}, true},
-		{evidence.Report{matching(npmID), mismatching("npm:b@1.0.0")}, false},
-		{evidence.Report{unverifiable("npm:b@1.0.0", evidence.NotFound), matching(npmID)}, false},
+		"nothing":                       {one, nil, false},
+		"no packages":                   {nil, nil, false},
+		"an owner":                      {one, evidence.Report{owner("io.github.o/notes")}, false},
+		"no claim":                      {one, evidence.Report{absent}, false},
+		"a weak one":                    {one, evidence.Report{weak}, false},
+		"the registry's":                {one, evidence.Report{dist}, false},
+		"the registry's beside none":    {one, evidence.Report{absent, dist}, false},
+		"of something else than a file": {one, evidence.Report{tree}, false},
+		"one that matches":              {one, evidence.Report{matching(npmID)}, true},
+		"an owner, and one":             {one, evidence.Report{owner(""), matching(npmID), dist}, true},
+		"a mismatch":                    {one, evidence.Report{matching(npmID), mismatching("npm:b@1.0.0")}, false},
+		"the registry does not match":   {one, evidence.Report{matching(npmID), func() evidence.Evidence { e := mismatching(npmID); e.Authority = evidence.Registry; return e }()}, false},
+		"not found":                     {one, evidence.Report{unverifiable("npm:b@1.0.0", evidence.NotFound), matching(npmID)}, false},
+		"of another package":            {one, evidence.Report{matching("npm:b@1.0.0")}, false},
+		"one of two":                    {two, evidence.Report{matching(npmID)}, false},
+		"the other of two":              {two, evidence.Report{matching(wheel), absent}, false},
+		"one of two, twice":             {two, evidence.Report{matching(npmID), matching(npmID)}, false},
+		"both":                          {two, evidence.Report{matching(npmID), matching(wheel)}, true},
+		"of no Ref":                     {one, evidence.Report{matching("notes")}, false},
 	} {
-		if got := verified(c.report); got != c.want {
-			t.Errorf("%d: %t", i, got)
+		if got := verified(&serverjson.Document{Packages: c.packages}, c.report); got != c.want {
+			t.Errorf("%s: %t", name, got)
 		}
+	}
+
+	// The same through a publish.
+	ctx := context.Background()
+	two2 := strings.Replace(string(document("io.github.o/notes", "1.0.0")), `"packages": [`,
+		`"packages": [{"registryType": "npm", "identifier": "b", "version": "1.0.0", "transport": {"type": "stdio"}},`, 1)
+	none := absent
+	none.Subject = "npm:b@1.0.0"
+	env, err := serve(t, evidence.Report{matching(npmID), none}, nil).Publish(ctx, []byte(two2), "")
+	if err != nil || env.Meta.Integrity.VerifiedAt != nil {
+		t.Errorf("one package of two: %+v, %v", env, err)
+	}
+}
+
+// What Check finds wrong with the document is the publisher's fault, not the registry's.
+func TestCheckRefusesDocument(t *testing.T) {
+	f := serve(t, nil, func(c *Config) {
+		c.Check = func(context.Context, *serverjson.Document) (evidence.Report, error) {
+			return nil, fmt.Errorf("checking: %w", evidence.Errorf(evidence.Validation, "server.json", "", errors.New("65 files; the limit is 64")))
+		}
+	})
+	_, err := f.Publish(context.Background(), document("io.github.o/notes", "1.0.0"), "")
+	p := wantProblem(t, err, 422, "validation failed", "65 files; the limit is 64")
+	if len(p.Errors) != 1 || p.Errors[0].Location != "body" || f.Counters.Invalid.Load() != 1 {
+		t.Errorf("problem %+v, %d invalid", p, f.Counters.Invalid.Load())
+	}
+	if _, err := f.Get(context.Background(), "io.github.o/notes", "1.0.0"); err == nil {
+		t.Error("published")
+	}
+}
+
+// A document with too much in it is refused before anything is fetched.
+func TestTooManyFiles(t *testing.T) {
+	f := serve(t, nil, nil)
+	hashes := make([]string, 65)
+	for i := range hashes {
+		hashes[i] = fmt.Sprintf(`"npm:p%d@1.0.0": "sha256:%s"`, i, strings.Repeat("ab", 32))
+	}
+	raw := strings.Replace(string(document("io.github.o/notes", "1.0.0")), `"file_hashes": {`, `"file_hashes": {`+strings.Join(hashes, ",")+",", 1)
+	_, err := f.Publish(context.Background(), []byte(raw), "")
+	p := wantProblem(t, err, 422, "66 entries")
+	if len(p.Errors) != 1 || p.Errors[0].Location != "body.file_hashes" || f.Checks.Load() != 0 {
+		t.Errorf("problem %+v after %d checks", p, f.Checks.Load())
+	}
+	if v, err := f.Validate(context.Background(), []byte(raw)); err != nil || v.Valid || len(v.Issues) != 1 {
+		t.Errorf("%+v, %v", v, err)
 	}
 }
 

@@ -79,8 +79,8 @@ type Config struct {
 
 	// Check fetches what doc's packages give, recomputes every claim of the document
 	// and of the package registries, and looks at ownership. What went wrong with a
-	// claim is in the report; an error is a fault of this machine. It is called
-	// concurrently.
+	// claim is in the report; an error is a fault of this machine, or of the document
+	// if its class is evidence.Validation. It is called concurrently.
 	Check func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error)
 
 	// The policy, unless CurrentPolicy gives another one for each request.

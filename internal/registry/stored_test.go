@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -107,7 +108,10 @@ func TestPublishedAsSent(t *testing.T) {
 // A registry that does not answer, or does not come to an end, is given up.
 func TestClientPatience(t *testing.T) {
 	ctx := context.Background()
-	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // then a server sees that the client has gone
+		<-r.Context().Done()
+	}
 	drip := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for r.Context().Err() == nil {
@@ -139,6 +143,10 @@ func TestClientPatience(t *testing.T) {
 			t.Errorf("%s: after %v: %v", name, time.Since(began), err)
 		}
 	}
+	// 200 ms are for all pages, of which each takes 20.
+	if pages < 1 || pages > 11 {
+		t.Errorf("asked for %d pages", pages)
+	}
 	var c Client
 	if c.wait("/version") != callTimeout || c.wait(publishPath) != publishTimeout || publishTimeout <= DefaultTimeout {
 		t.Errorf("waits %v, and %v for a publish", c.wait("/version"), c.wait(publishPath))
@@ -158,7 +166,7 @@ func TestEachVersion(t *testing.T) {
 	ctx := context.Background()
 	asked := 0
 	page := func(records int, size int) http.HandlerFunc {
-		server := `{"server":{"name":"io.github.o/a","x-pad":"` + strings.Repeat("x", size) + `"}}`
+		server := strings.Repeat(" ", size) + `{"server":{"name":"io.github.o/a"}}`
 		servers := strings.TrimSuffix(strings.Repeat(server+",", records), ",")
 		return func(w http.ResponseWriter, r *http.Request) {
 			asked++
