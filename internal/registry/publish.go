@@ -203,6 +203,8 @@ func verified(doc *serverjson.Document, report evidence.Report) bool {
 		switch {
 		case e.Outcome == evidence.Mismatch || e.Outcome == evidence.Unverifiable:
 			return false
+		case e.Outcome == evidence.Absent && e.Scheme == evidence.File && e.Authority == evidence.Publisher:
+			return false // such as one of the files of a release
 		case e.Outcome == evidence.Match && !e.Weak && e.Scheme == evidence.File && e.Authority == evidence.Publisher:
 			if ref, err := artifact.Parse(e.Subject); err == nil {
 				matched = append(matched, ref)

@@ -108,5 +108,15 @@ func report(w io.Writer, v policy.Verdict) error {
 			allowed = append(allowed, f.Evidence)
 		}
 	}
-	return allowed.WriteText(w)
+	if err := allowed.WriteText(w); err != nil {
+		return err
+	}
+	for _, e := range allowed {
+		if e.Outcome == evidence.Match && e.Reason != "" { // a withdrawn version, or how it was got
+			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
