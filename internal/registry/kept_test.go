@@ -164,6 +164,45 @@ func testKept(t *testing.T, open func(*testing.T) kept) {
 		equal(t, "own", got, own)
 	})
 
+	t.Run("follow decides the latest", func(t *testing.T) {
+		db := open(t)
+		for n, version := range []string{"1.0.0", "2.0.0"} {
+			rec := record(t, "io.github.o/a", version, n)
+			rec.Origin, rec.ImportedAt = "https://registry.example.com", epoch
+			insert(t, db, rec)
+		}
+		answered := func() {
+			t.Helper()
+			page, next, err := db.List(ctx, Query{Deleted: true})
+			if err != nil || len(page) != 2 {
+				t.Fatalf("%d records, %v", len(page), err)
+			}
+			sameAnswers(t, db, Query{Deleted: true}, page, next)
+		}
+		for n, step := range []struct {
+			status Status
+			latest string
+		}{{Deleted, "1.0.0"}, {Active, "2.0.0"}} {
+			rec := record(t, "io.github.o/a", "2.0.0", 1)
+			rec.Origin, rec.Status = "https://registry.example.com", step.status
+			rec.StatusChangedAt = epoch.Add(time.Duration(n+1) * time.Hour)
+			if followed, err := db.Follow(ctx, rec); err != nil || !followed {
+				t.Fatalf("%t, %v", followed, err)
+			}
+			if got, err := db.Get(ctx, rec.Name, Latest); err != nil || got.Version != step.latest {
+				t.Errorf("%s: the latest is %s, %v", step.status, got.Version, err)
+			}
+			answered()
+		}
+		if err := db.AddFinding(ctx, finding(1)); err != nil {
+			t.Fatal(err)
+		}
+		answered()
+		if answer, err := db.AppendRecord(ctx, nil, "io.github.o/a", "1.0.0", false); err != nil || !strings.Contains(string(answer), `"findings":[{`) {
+			t.Errorf("%s, %v", answer, err)
+		}
+	})
+
 	t.Run("progress", func(t *testing.T) {
 		db := open(t)
 		if p, err := db.Progress(ctx, "a"); err != nil || p != (Progress{}) {
