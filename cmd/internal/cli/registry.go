@@ -37,6 +37,12 @@ recomputes their hashes. Without login methods a publish needs --allow-anonymous
 package must still name the server that it is published as.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			o.Validation = registry.Validation(validation)
+			switch o.Validation {
+			case registry.Off, registry.Observe, registry.Enforce:
+			default:
+				return usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
+			}
 			if o.Data == "" {
 				data, err := dataDir()
 				if err != nil {
@@ -44,7 +50,6 @@ package must still name the server that it is published as.`,
 				}
 				o.Data = filepath.Join(data, "registry")
 			}
-			o.Validation = registry.Validation(validation)
 			if npm != "" {
 				o.Fetch.NPM.Setting = func(key string) string {
 					if key == "registry" {
