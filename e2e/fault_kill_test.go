@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,20 +26,33 @@ func (s *stage) puppet(t *testing.T) {
 	s.show(t, "one")
 	text := "manifest_version = 1\n"
 	for _, name := range []string{"left", "right"} {
-		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, filepath.Join(s.bin, "puppet"), filepath.Join(s.dir, "surface"))
+		text += fmt.Sprintf("[providers.mcp.%s]\ncommand = %q\narguments = [%q]\n", name, s.server(), filepath.Join(s.dir, "surface"))
 	}
 	write(t, filepath.Join(s.project, "hallmark.toml"), text)
 }
 
-// show changes the surface of the servers.
+// show makes the servers a new version with another surface: of the same bytes it would
+// be an alarm, which no consent given beforehand covers.
 func (s *stage) show(t *testing.T, description string) {
 	t.Helper()
 	path := filepath.Join(s.dir, "surface")
 	write(t, path+".new", fmt.Sprintf(`{"tools/list": {"tools": [{"name": "hello", "description": %q, "inputSchema": {"type": "object"}}]}}`, description))
-	if err := os.Rename(path+".new", path); err != nil {
+	server, err := os.ReadFile(filepath.Join(s.bin, "puppet"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(s.server()+".new", append(server, description...), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, s.server()} {
+		if err := os.Rename(name+".new", name); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
+
+// server is the executable of the servers.
+func (s *stage) server() string { return filepath.Join(s.dir, "server") }
 
 // described reads the description that is locked for a server out of its surface file.
 func (s *stage) described(t *testing.T, server string) string {
@@ -144,7 +158,11 @@ func testKilled(t *testing.T, s *stage) {
 		if exists() {
 			journals++
 		}
-		s.run(t, 0, "hallmark", "check") // which finishes what was begun
+		check := s.command(t.Context(), "hallmark", "check") // which finishes what was begun
+		report, err := check.CombinedOutput()
+		if code := check.ProcessState.ExitCode(); code != 0 && code != 3 {
+			t.Fatalf("round %d: %v\n%s", round, err, report)
+		}
 		left, right := s.described(t, "left"), s.described(t, "right")
 		switch {
 		case left != right:
@@ -156,9 +174,13 @@ func testKilled(t *testing.T, s *stage) {
 		default:
 			t.Fatalf("round %d: %q is locked, neither %q nor %q", round, left, locked, next)
 		}
+		if (left == next) != (err == nil) {
+			t.Fatalf("round %d: %q is locked and %q is there, but check says\n%s", round, left, next, report)
+		}
 		locked = left
 		s.tidy(t)
 		s.show(t, locked)
+		s.run(t, 0, "hallmark", "check")
 		if out, _ := s.run(t, 0, "client", "hallmark", "run", "left"); !strings.Contains(out, "tool hello: "+locked) {
 			t.Fatalf("round %d: run withholds %q:\n%s", round, locked, out)
 		}
@@ -223,6 +245,9 @@ func testTwoPins(t *testing.T, s *stage) {
 	}
 }
 
+// waited is all that a start may say while the files of its project are being replaced.
+var waited = regexp.MustCompile(`^(hallmark: warning: waiting for a replacement of the files of \S+ by another process\n)?$`)
+
 // testRunWhilePin starts servers while pins replace the lock again and again. None is
 // refused for a lock that was half replaced; and a server that runs hinders no pin.
 func testRunWhilePin(t *testing.T, s *stage) {
@@ -260,7 +285,7 @@ func testRunWhilePin(t *testing.T, s *stage) {
 		default:
 		}
 		out, errs := s.run(t, 0, "client", "-call", "hello", "hallmark", "run", "left")
-		if !strings.Contains(out, "call hello: hello {}") || errs != "" {
+		if !strings.Contains(out, "call hello: hello {}") || !waited.MatchString(errs) {
 			t.Errorf("run: %s%s", out, errs)
 		}
 		s.run(t, 0, "hallmark", "check")

@@ -237,7 +237,10 @@ func testDiskFull(t *testing.T, s *stage) {
 		if err := os.Remove(filepath.Join(small, "ballast")); err != nil {
 			t.Fatal(err)
 		}
+		p.run(t, 3, "hallmark", "check") // of the new version, with the old lock
+		p.show(t, "one")
 		p.run(t, 0, "hallmark", "check")
+		p.show(t, "two")
 		p.run(t, 0, "hallmark", "pin", "--yes")
 		p.run(t, 0, "hallmark", "check")
 	})

@@ -81,11 +81,11 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// stop [FILE]
+// terminate [FILE]
 //
 // End the registry with SIGTERM. Its exit code must be 0. Its log goes to FILE.
-func stopRegistry(ts *testscript.TestScript, neg bool, args []string) {
-	usage(ts, !neg && len(args) <= 1, "stop [FILE]")
+func terminate(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) <= 1, "terminate [FILE]")
 	v, ok := daemons.Load(ts)
 	if !ok {
 		ts.Fatalf("no registry runs")

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 //	                    send an HTTP request and print the body; status and headers to stderr
 //	puppet              an MCP server that shows what a file tells it to, at $PUPPET: see e2e/puppet
 //
-// and the commands of commands_test.go and registries_test.go. Each has a npm registry of its own, with the
+// and the commands of commands_test.go, registries_test.go and attack_test.go. Each has a npm registry of its own, with the
 // packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
 func TestScript(t *testing.T) {
 	bin := t.TempDir()
@@ -127,7 +127,7 @@ func writable(dir string) {
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"code":      code,
 	"registry":  startRegistry,
-	"stop":      stopRegistry,
+	"terminate": terminate,
 	"republish": republish,
 	"fault":     faulty,
 	"asked":     asked,
@@ -142,13 +142,18 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"remember":  remember,
 	"unchanged": unchanged,
 	"plain":     plain,
+
+	"forge":       forge,
+	"raced":       raced,
+	"interrupted": interrupted,
 }
 
-// TestCommandNames keeps this list and testscript's own apart.
+// TestCommandNames keeps this list and testscript's own apart: testscript prefers its own
+// without a word, and its "stop" would end a script there and pass it.
 func TestCommandNames(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(commands)) {
 		if slices.Contains([]string{"cd", "chmod", "cmp", "cmpenv", "cp", "env", "exec", "exists", "grep", "kill", "mkdir", "mv", "rm",
-			"skip", "stderr", "stdin", "stdout", "symlink", "ttyin", "ttyout", "unquote", "wait"}, name) {
+			"skip", "stderr", "stdin", "stdout", "stop", "symlink", "ttyin", "ttyout", "unix2dos", "unquote", "wait"}, name) {
 			t.Errorf("%s hides a command of testscript", name)
 		}
 	}

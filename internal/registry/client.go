@@ -281,7 +281,7 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 func (c *Client) ask(ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string) ([]byte, error) {
 	u, err := c.endpoint(path, query)
 	if err != nil {
-		return nil, err
+		return nil, evidence.Errorf(evidence.Validation, "", "", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

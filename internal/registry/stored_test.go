@@ -99,6 +99,11 @@ func TestPublishedAsSent(t *testing.T) {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
 
+	// A registry that cannot be named is bad usage, not a fault of the network.
+	if _, err := (&Client{Base: "http://example.com"}).Publish(context.Background(), []byte(plain), ""); evidence.ClassOf(err) != evidence.Validation {
+		t.Errorf("plain http: class %s, %v", evidence.ClassOf(err), err)
+	}
+
 	// What has no canonical form is not sent.
 	if _, err := (&Client{Base: "https://example.com"}).Publish(context.Background(), []byte(`{"a":1,"a":2}`), ""); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("a member twice: %v", err)

@@ -49,6 +49,11 @@ a package must name the server that it is published as.
 SIGHUP reads the file of --policy again.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
+			switch registry.Validation(validation) {
+			case registry.Off, registry.Observe, registry.Enforce:
+			default:
+				return usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
+			}
 			err := registryDir(&o.Data)
 			if err != nil {
 				return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 				case yes:
 					return hallmark.Standing, nil
 				}
-				return a.ask("Lock this?")
+				return a.ask(c.Context(), "Lock this?")
 			}
 			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
 			a.bars.stop()
@@ -92,13 +93,19 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 	type server struct {
 		Name     string             `json:"name"`
 		Written  bool               `json:"written"`
+		Consent  digest.Digest      `json:"consent"` // zero before there was anything to show
 		Entry    project.ServerLock `json:"entry"`
+		Runtime  *project.Runtime   `json:"runtime,omitempty"`
 		Changes  []surface.Change   `json:"changes"`
 		Findings []policy.Finding   `json:"findings"`
 	}
 	servers := []server{}
 	for _, p := range pinned {
-		servers = append(servers, server{p.Name, p.Written, p.Entry, p.Changes, p.Verdict.Findings})
+		s := server{p.Name, p.Written, digest.Digest{}, p.Entry, p.Runtime, p.Changes, p.Verdict.Findings}
+		if p.Surface != nil {
+			s.Consent = p.Consent()
+		}
+		servers = append(servers, s)
 	}
 	return struct {
 		outcome
@@ -216,14 +223,30 @@ func showChanges(w io.Writer, changes []surface.Change) {
 
 // ask puts a question to the person at the terminal; only yes is consent, and without a
 // terminal there is none.
-func (a *app) ask(question string) (hallmark.Consent, error) {
+func (a *app) ask(ctx context.Context, question string) (hallmark.Consent, error) {
 	if !term.IsTerminal(int(a.stdin.Fd())) {
 		return hallmark.No, nil
 	}
 	fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)
-	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return hallmark.No, err
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // left behind by Ctrl-C, which ends the process
+		text, err := bufio.NewReader(a.stdin).ReadString('\n')
+		read <- line{text, err}
+	}()
+	var answer string
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.stderr)
+		return hallmark.No, ctx.Err()
+	case l := <-read:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return hallmark.No, l.err
+		}
+		answer = l.text
 	}
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
 		return hallmark.Given, nil
@@ -313,7 +336,7 @@ for approval. In scripts --approve takes the digest that was shown as "consent".
 				if !asJSON {
 					a.showReview(a.stderr, r)
 				}
-				return a.ask("Approve this?")
+				return a.ask(c.Context(), "Approve this?")
 			}
 			r, err := hallmark.Review(c.Context(), h, dir, names[0], o)
 			if r == nil {
