@@ -75,34 +75,17 @@ func run(ctx context.Context, o options) error {
 	heading := fmt.Sprintf("# Results\n\nWritten by `go run ./bench` on %s with %d processors, %s. Absolute figures are those\n"+
 		"of that machine at that time; the ratios count. %d rounds of %s, alternating; medians.\n\n",
 		runtime.GOOS+"/"+runtime.GOARCH, runtime.NumCPU(), runtime.Version(), o.rounds, o.time)
-	return os.WriteFile(o.results, []byte(heading+text+t.notes()), 0o644)
+	return os.WriteFile(o.results, []byte(heading+text), 0o644)
 }
 
 // table is what was measured: what | ours | reference | ratio | target.
 type table struct {
 	rows [][5]string
-	said []string
 }
 
 func (t *table) add(what, ours, reference, ratio, target string) {
 	t.rows = append(t.rows, [5]string{what, ours, reference, ratio, target})
 	fmt.Fprintf(os.Stderr, "bench: %s: %s against %s, %s (target %s)\n", what, ours, reference, ratio, target)
-}
-
-// note adds a remark below the table.
-func (t *table) note(format string, args ...any) {
-	t.said = append(t.said, fmt.Sprintf(format, args...))
-}
-
-func (t *table) notes() string {
-	var b strings.Builder
-	for _, n := range t.said {
-		b.WriteString("\n- " + n)
-	}
-	if b.Len() > 0 {
-		b.WriteString("\n")
-	}
-	return b.String()
 }
 
 func (t *table) String() string {

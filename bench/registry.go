@@ -214,7 +214,6 @@ type reads struct {
 	name            string
 	ours, reference [][]byte
 	target          float64 // of requests per second; 0 is none
-	note            string
 }
 
 // workloads are the reads of P7 over rows.
