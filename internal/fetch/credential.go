@@ -22,11 +22,12 @@ type HostCredential struct {
 
 // For returns the client for what a namespace asks for: with the credentials of
 // [Config] that are mapped to it, and with those alone. A server's name stands for
-// its namespace. The two clients share connections and limits.
+// its namespace. The two clients share connections and limits, save Limits.Together,
+// of which each client of For has its own.
 func (c *Client) For(namespace string) *Client {
 	namespace, _, _ = strings.Cut(namespace, "/")
 	view := *c
-	view.namespace = namespace
+	view.namespace, view.together = namespace, newBudget(c.limits.Together)
 	return &view
 }
 
