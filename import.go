@@ -407,9 +407,9 @@ func (i *importer) differences() error {
 		if n > len(named) {
 			lines += fmt.Sprintf("  and %d more\n", n-len(named))
 		}
-		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%d %s", n, what), Detail: lines})
+		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
 	}
-	add(evidence.Integrity, i.out.conflicts, "records differ from what was published; ours stay", i.out.Conflicts)
-	add(evidence.Validation, i.out.refused, "records cannot be taken", i.out.Refused)
+	add(evidence.Integrity, i.out.conflicts, "not as published here; ours stay", i.out.Conflicts)
+	add(evidence.Validation, i.out.refused, "that cannot be taken", i.out.Refused)
 	return errors.Join(errs...)
 }

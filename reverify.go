@@ -140,11 +140,11 @@ func (r *Reverification) err(worst evidence.Class) error {
 	var failing, unreached error
 	if n := len(r.Failing); n > 0 {
 		failing = evidence.Errorf(worst, "registry", "look at each record's findings, and tell its publisher",
-			fmt.Errorf("%d of %d records with claims fail", n, r.Claimed))
+			fmt.Errorf("%d of %s with claims failing", n, evidence.Count(r.Claimed, "record")))
 	}
 	if r.Unreached > 0 {
 		unreached = evidence.Errorf(evidence.Operation, "registry", "run it again later",
-			fmt.Errorf("files of %d records could not be reached", r.Unreached))
+			fmt.Errorf("files of %s could not be reached", evidence.Count(r.Unreached, "record")))
 	}
 	return errors.Join(failing, unreached)
 }

@@ -64,7 +64,7 @@ keeps the rest of it byte for byte.`,
 				return err
 			}
 			if write {
-				fmt.Fprintf(a.stderr, "%s: %d hashes written to %s\n", a.name, len(hashes.Files), name)
+				fmt.Fprintf(a.stderr, "%s: %s written to %s\n", a.name, evidence.Count(len(hashes.Files), "hash"), name)
 				return nil
 			}
 			return a.json(map[string]any{"file_hashes": object}, nil)
@@ -139,7 +139,7 @@ func (a *app) validate() *cobra.Command {
 			}
 			var failed error
 			if n := len(issues.Errors()); n > 0 {
-				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %d errors and %d warnings", n, len(issues)-n))
+				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"), evidence.Count(len(issues)-n, "warning")))
 			}
 			if asJSON {
 				if issues == nil {

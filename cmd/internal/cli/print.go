@@ -35,7 +35,7 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 	var problem *evidence.Error
 	switch {
 	case errors.As(err, &refusal):
-		o.Error = fmt.Sprintf("%d of %d findings refused", len(v.Refused()), len(v.Findings))
+		o.Error = fmt.Sprintf("%d of %s refused", len(v.Refused()), evidence.Count(len(v.Findings), "finding"))
 		if len(v.Findings) == 0 {
 			o.Error, o.Findings = "refused", refusal.Verdict.Findings
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -70,8 +71,8 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 					return errors.Join(failed, err)
 				}
 			}
-			fmt.Fprintf(a.stderr, "%s: %d records, %d with claims, %d failing, %d new findings\n",
-				a.name, r.Records, r.Claimed, len(r.Failing), len(r.Found))
+			fmt.Fprintf(a.stderr, "%s: %s, %d with claims, %d failing, %s\n",
+				a.name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
 			return err
 		},
 	}
@@ -127,7 +128,7 @@ there with another document is reported, with exit code 3.`,
 			o.Progress = func(i hallmark.Imported) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
-					fmt.Fprintf(a.stderr, "%s: %d records added, %d present\n", a.name, i.Added, i.Present)
+					fmt.Fprintf(a.stderr, "%s: %s added, %d present\n", a.name, evidence.Count(i.Added, "record"), i.Present)
 				}
 			}
 			o.Warn = func(format string, v ...any) {
@@ -143,7 +144,7 @@ there with another document is reported, with exit code 3.`,
 					*hallmark.Imported
 				}{outcomeOf(policy.Verdict{}, err), i}, err)
 			}
-			said := []string{fmt.Sprintf("%d records added", i.Added), fmt.Sprintf("%d present", i.Present)}
+			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
 			if i.Followed > 0 {
 				said = append(said, fmt.Sprintf("%d with a new status", i.Followed))
 			}
@@ -182,7 +183,7 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 				n, err = hallmark.Export(c.Context(), at, a.stdout)
 			}
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: %d records\n", a.name, n)
+				fmt.Fprintf(a.stderr, "%s: %s\n", a.name, evidence.Count(n, "record"))
 			}
 			return err
 		},
