@@ -22,7 +22,15 @@ import (
 )
 
 // MaxFiles is how many files one document may make us fetch.
-const MaxFiles = 64
+const MaxFiles = serverjson.MaxFiles
+
+// few is an error unless a document may have n files.
+func few(where string, n int) error {
+	if n <= MaxFiles {
+		return nil
+	}
+	return evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), MaxFiles))
+}
 
 // ParseDocument reads a server.json; problems come as one validation error.
 func ParseDocument(name string, data []byte) (*serverjson.Document, error) {
@@ -42,14 +50,9 @@ func invalidDocument(name string, err error) error {
 	for _, issue := range invalid.Issues.Errors() {
 		fmt.Fprintf(&lines, "  %s\n", issue)
 	}
-	n := len(invalid.Issues.Errors())
-	plural := "s"
-	if n == 1 {
-		plural = ""
-	}
 	return &evidence.Error{
 		Subject: name, Kind: evidence.Validation,
-		Err: fmt.Errorf("%d problem%s", n, plural), Detail: lines.String(),
+		Err: errors.New(evidence.Count(len(invalid.Issues.Errors()), "problem")), Detail: lines.String(),
 	}
 }
 
@@ -82,19 +85,23 @@ func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject
 		s := find(ref)
 		s.claims = append(s.claims, c)
 	}
+	claimed := all
+	files := len(all)
 	if packages {
 		for _, p := range doc.Packages {
 			ref, err := p.Ref()
 			if err != nil {
 				return nil, nil, evidence.Errorf(evidence.Validation, where, "", err)
 			}
+			// A release of which files are claimed is not one more.
+			before := len(all)
 			find(ref)
+			if len(all) > before && !slices.ContainsFunc(claimed, func(c *subject) bool { return p.Gives(c.ref) }) {
+				files++
+			}
 		}
 	}
-	if len(all) > MaxFiles {
-		return nil, nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(all), MaxFiles))
-	}
-	return all, report, nil
+	return all, report, few(where, files)
 }
 
 // expand makes of each PyPI release that nothing is claimed of one subject for each of its
@@ -126,10 +133,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 			}
 		}
 	}
-	if len(out) > MaxFiles {
-		return nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(out), MaxFiles))
-	}
-	return out, nil
+	return out, few(where, len(out))
 }
 
 // observe fetches every subject, compares it with all that is claimed of it and by its
