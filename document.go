@@ -24,6 +24,9 @@ import (
 // MaxFiles is how many files one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
+// filesAtOnce is how many files of one document are fetched at a time.
+const filesAtOnce = 4
+
 // few is an error unless a document may have n files.
 func few(where string, n int) error {
 	if n <= MaxFiles {
@@ -143,7 +146,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 func observe(ctx context.Context, f *fetch.Client, all []*subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
 	reports := make([]evidence.Report, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetch.DefaultLimits().Parallel)
+	group.SetLimit(filesAtOnce)
 	for i, s := range all {
 		group.Go(func() (err error) {
 			reports[i], err = s.observe(ctx, f, func(d *fetch.Download) error {

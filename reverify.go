@@ -61,6 +61,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	defer db.Close()
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * filesAtOnce
 	client := fetch.New(o.Fetch)
 	r := reverifier{
 		records: db,

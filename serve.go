@@ -80,6 +80,10 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
+	if n := o.Limits.Checks; n > 0 {
+		// So that a publish whose hosts are slow does not keep another waiting.
+		o.Fetch.Limits.Parallel = n * filesAtOnce
+	}
 	client := fetch.New(o.Fetch)
 	issuer, err := tokenIssuer(ctx, o)
 	if err != nil {

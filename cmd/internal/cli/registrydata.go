@@ -47,7 +47,9 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 					return usage(c, err)
 				}
 			}
-			sources.set(&o.Fetch)
+			if err := sources.set(&o.Fetch); err != nil {
+				return err
+			}
 			o.Fetch.GitHub.API = github
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -95,7 +95,7 @@ func (l *limitFlags) register(f *pflag.FlagSet) {
 	f.Float64Var(&l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
 	f.Float64Var(&l.logins, "rate-logins", 1, "logins a second from one address")
 	f.Float64Var(&l.writes, "rate-writes", 5, "publishes and changes of status a second with one token")
-	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once")
+	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once, four files of each")
 	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
