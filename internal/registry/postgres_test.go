@@ -371,6 +371,40 @@ func TestRarestGrams(t *testing.T) {
 	equal(t, "search", all(t, db, Query{Search: text}), []string{"io.github.o/common-server-cdc@1.0.0"})
 }
 
+// Statistics that are not there yet are asked for again soon, those that are there are kept.
+func TestGramCountsRefresh(t *testing.T) {
+	db := openPostgresTest(t)
+	ctx := context.Background()
+	refresh := func(done func() bool) {
+		t.Helper()
+		db.gramCounts.due.Store(0)
+		db.gramCounts.refresh(db.pool)
+		for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("nothing was asked")
+			}
+		}
+	}
+	in := func() time.Duration { return time.Until(time.Unix(db.gramCounts.due.Load(), 0)) }
+	refresh(func() bool { return in() <= gramCountsMissing })
+	if db.gramCounts.frequencies.Load() != nil {
+		t.Error("statistics of nothing")
+	}
+	for i := range 40 {
+		insert(t, db, record(t, fmt.Sprintf("io.github.o/common-%d", i), "1.0.0", i))
+	}
+	if _, err := db.pool.Exec(ctx, "ANALYZE names"); err != nil {
+		t.Fatal(err)
+	}
+	refresh(func() bool { return db.gramCounts.frequencies.Load() != nil })
+	if in() <= gramCountsMissing {
+		t.Errorf("asked again in %s", in())
+	}
+	if got := (*db.gramCounts.frequencies.Load())[grams("com")[0]]; got < 0.9 {
+		t.Errorf("a gram of every name is in %v of them", got)
+	}
+}
+
 func TestPostgresStatuses(t *testing.T) {
 	testStatuses(t, func(t *testing.T) recordsWithStatus { return openPostgresTest(t) })
 }
