@@ -24,9 +24,10 @@ type Limits struct {
 	Logins   Rate // of one address
 	Writes   Rate // of one bearer: publishes and changes of status
 
-	Checks    int           // publishes whose packages are fetched at the same time
-	CheckWait time.Duration // how long a publish waits for that before it is told to come later
-	Bytes     int64         // of request bodies in memory at the same time
+	Checks     int           // publishes whose packages are fetched at the same time
+	EachChecks int           // of these, of one bearer, or without a token of one address
+	CheckWait  time.Duration // how long a publish waits for that before it is told to come later
+	Bytes      int64         // of request bodies in memory at the same time
 
 	// Proxies are those whose X-Forwarded-For is believed. Without it an address is
 	// that of the connection.
@@ -162,24 +163,4 @@ func (s *server) weigh(ctx huma.Context, next func(huma.Context)) {
 	}
 	defer s.bodies.Release(n)
 	next(ctx)
-}
-
-// turn waits until a publish may fetch its packages; done lets the next one.
-func (s *server) turn(ctx context.Context) (done func(), err error) {
-	if s.checks == nil {
-		return func() {}, nil
-	}
-	wait := time.NewTimer(s.Limits.CheckWait)
-	defer wait.Stop()
-	select {
-	case s.checks <- struct{}{}:
-		return func() { <-s.checks }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		s.Counters.Limited.Add(1)
-		p := problem(http.StatusServiceUnavailable, "too many publishes are being checked")
-		p.RetryAfter = retryAfter
-		return nil, p
-	}
 }

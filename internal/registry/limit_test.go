@@ -203,6 +203,48 @@ func TestChecksAtOnce(t *testing.T) {
 	}
 }
 
+// One publisher cannot have all places: the others go on, and it is told so.
+func TestChecksOfOnePublisher(t *testing.T) {
+	check, begun, end := blocked(t)
+	f := serve(t, nil, func(c *Config) {
+		c.Check = func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			if doc.Name != "io.github.slow/notes" {
+				return evidence.Report{matching(npmID)}, nil
+			}
+			return check(ctx, doc)
+		}
+		c.AllowAnonymous = false
+		c.Limits.Checks, c.Limits.EachChecks, c.Limits.CheckWait = 3, 2, 50*time.Millisecond
+	})
+	ctx := context.Background()
+	tokens := map[string]string{"slow": apiToken(t, f, "io.github.slow/*"), "other": apiToken(t, f, "io.github.other/*")}
+	publish := func(name, version string) error {
+		_, err := f.Publish(ctx, document("io.github."+name+"/notes", version), tokens[name])
+		return err
+	}
+	var wait sync.WaitGroup
+	for i := range 2 {
+		wait.Go(func() {
+			if err := publish("slow", fmt.Sprintf("1.0.%d", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	<-begun
+	if p := wantProblem(t, publish("slow", "1.0.2"), 429, "of this publisher"); p.RetryAfter == 0 {
+		t.Error("no Retry-After")
+	}
+	if err := publish("other", "1.0.0"); err != nil {
+		t.Errorf("another publisher: %v", err)
+	}
+	end()
+	wait.Wait()
+	if err := publish("slow", "1.0.2"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestBytesInFlight(t *testing.T) {
 	check, begun, end := blocked(t)
 	doc := document("io.github.o/notes", "1.0.0")
