@@ -63,6 +63,9 @@ keeps the rest of it byte for byte.`,
 			if err != nil {
 				return err
 			}
+			if err := notes(a.stderr, hashes.Verdict); err != nil {
+				return err
+			}
 			if write {
 				fmt.Fprintf(a.stderr, "%s: %d hashes written to %s\n", a.name, len(hashes.Files), name)
 				return nil
@@ -211,6 +214,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				fmt.Fprintf(a.stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.name)
 			}
 			if err != nil {
+				return err
+			}
+			if err := notes(a.stderr, p.Verdict); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))
