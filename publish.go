@@ -141,6 +141,9 @@ func refusedByRegistry(subject string, err error) error {
 		e.Detail = lines.String()
 		e.Err = fmt.Errorf("the registry refused it: %s", surface.Escape(p.Detail))
 		e.Hint = "the file changed after hashing, or was hashed elsewhere; run 'hallmark verify' and compare"
+		if e.Kind != evidence.Integrity {
+			e.Hint = "the registry could not get what the document names; run 'hallmark verify' to see whether you can"
+		}
 	case p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest:
 		e.Kind = evidence.Validation
 	case p.Status == http.StatusUnauthorized:

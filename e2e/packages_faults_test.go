@@ -219,6 +219,9 @@ func TestPackageFaults(t *testing.T) {
 				if !strings.Contains(errs, "\n  "+key+": "+w.why+"\n    expected "+m.claims[fault][1]+"\n") {
 					t.Errorf("publish says\n%s", errs)
 				}
+				if w.status == 422 && strings.Contains(errs, "hint: the file changed after hashing") != (w.why == "mismatch") {
+					t.Errorf("publish says\n%s", errs)
+				}
 			} else if !strings.Contains(body, `"verifiedAt"`) || strings.Contains(body, "withdrawn by its publisher: it leaks") != (fault == "yanked") {
 				t.Errorf("the record is %s", body)
 			}
