@@ -84,8 +84,11 @@ func answered(subject string, missing evidence.Class, err error) error {
 	switch {
 	case p.Status == http.StatusUnprocessableEntity && p.Failure == registry.HashFailed:
 		e.Err, e.Detail = fmt.Errorf("the registry refused it: %s", surface.Escape(p.Detail)), failed(p)
-		if e.Kind == evidence.Integrity {
+		switch e.Kind {
+		case evidence.Integrity:
 			e.Hint = "the file changed after hashing, or was hashed elsewhere; run 'hallmark verify' and compare"
+		case evidence.Operation:
+			e.Hint = "the registry could not get what the document names; run 'hallmark verify' to see whether you can"
 		}
 	case p.Status == http.StatusUnauthorized:
 		e.Hint = "log in first, or put an API token into HALLMARK_TOKEN"

@@ -111,8 +111,15 @@ func report(w io.Writer, v policy.Verdict) error {
 	if err := allowed.WriteText(w); err != nil {
 		return err
 	}
-	for _, e := range allowed {
-		if e.Outcome == evidence.Match && e.Reason != "" { // a withdrawn version, or how it was got
+	return notes(w, v)
+}
+
+// notes prints what a person should know of files that match: that a version was
+// withdrawn, or how the file was got.
+func notes(w io.Writer, v policy.Verdict) error {
+	for _, f := range v.Findings {
+		e := f.Evidence
+		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {
 			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err != nil {
 				return err
 			}
