@@ -474,6 +474,9 @@ func TestNoRegistry(t *testing.T) {
 	if _, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: dir}}); err == nil {
 		t.Error("reverified nothing")
 	}
+	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: dir}, From: filepath.Join(dir, "mistyped")}); evidence.ClassOf(err) != evidence.Validation {
+		t.Errorf("imported nothing: %v", err)
+	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)
 	}
