@@ -344,7 +344,7 @@ func (i *importer) record(env registry.Envelope) (rec registry.Record, err error
 		switch official.Status {
 		case registry.Active, "":
 		case registry.Deprecated, registry.Deleted:
-			rec.Status, rec.StatusMessage = official.Status, clipped(official.StatusMessage, registry.MaxStatusMessage)
+			rec.Status, rec.StatusMessage = official.Status, clipped(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 		default:
 			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
 		}

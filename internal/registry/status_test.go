@@ -200,6 +200,7 @@ func TestStatusRequests(t *testing.T) {
 		{"/versions/1.0.0/status", mine, `{}`, 422, "status"},
 		{"/versions/1.0.0/status", mine, `{"status":"deleted","other":1}`, 422, "other"},
 		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `x"}`, 422, "500"},
+		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"a\u0000b"}`, 422, "NUL"},
 		{"/versions/9.0.0/status", mine, `{"status":"deleted"}`, 404, "not found"},
 		{"/versions/latest/status", mine, `{"status":"deleted"}`, 404, "name a version"},
 		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 200, `"status":"deprecated"`},
