@@ -244,3 +244,18 @@ func ociConfigOf(pages map[string]string) string {
 	}
 	return ""
 }
+
+// A release whose files nobody tells is not one without claims: hashes may be required.
+func TestReleaseWithoutFiles(t *testing.T) {
+	pages := kindPages()
+	before, _, _ := strings.Cut(pages["/pypi/notes/1.0/json"], `"urls":[`)
+	pages["/pypi/notes/1.0/json"] = before + `"urls":[]}`
+	client, _ := kindClient(t, pages)
+	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
+	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable || report[1].Outcome != evidence.Match {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if policy.Judge(policy.Accept, policy.Settings{RequireHashes: true}, report).Allowed() {
+		t.Error("allowed though hashes are required")
+	}
+}
