@@ -212,8 +212,13 @@ func remarks(d *fetch.Download) string {
 	if d.Yanked != "" {
 		said = append(said, "withdrawn by its publisher: "+d.Yanked)
 	}
-	return strings.Join(said, "; ")
+	return clipped(strings.Join(said, "; "), maxSaid)
 }
+
+// maxSaid is how much of what the outside says of a package becomes evidence, in
+// characters. A record is shown with its evidence, in lists too: without a limit a
+// publisher could make a record that nobody can read.
+const maxSaid = 2000
 
 // unfetched is the evidence of a subject whose bytes could not be had.
 func (s *subject) unfetched(ctx context.Context, err error) (evidence.Report, error) {
@@ -241,7 +246,7 @@ func reason(e *fetch.Error) string {
 	if e.URL != "" && !strings.Contains(text, e.URL) {
 		text = e.URL + ": " + text
 	}
-	return text
+	return clipped(text, maxSaid)
 }
 
 // Hashes is what [HashGen] found.

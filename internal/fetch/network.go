@@ -258,7 +258,19 @@ func connectionFailure(err error) *failure {
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
 		dns         *net.DNSError
+		operation   *net.OpError
 	)
+	// Where this machine is, and whom it asks for names, is not for a publisher.
+	switch {
+	case errors.As(err, &dns):
+		clean := *dns
+		clean.Server = ""
+		f.err = &clean
+	case errors.As(err, &operation):
+		clean := *operation
+		clean.Source = nil
+		f.err = &clean
+	}
 	switch {
 	case errors.As(err, &address):
 		f.cause, f.err, f.retry = evidence.Unsupported, address, false

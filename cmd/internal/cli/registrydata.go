@@ -38,7 +38,7 @@ serving meanwhile.
 
 Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) (err error) {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := hallmark.Reverify(c.Context(), o)
 			if r == nil {
-				r = &hallmark.Reverification{}
+				r = &hallmark.Reverification{Failing: []string{}, Found: []hallmark.ReverifiedRecord{}}
 			}
 			if asJSON {
 				return a.json(struct {
@@ -76,7 +76,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 			fmt.Fprintf(a.stderr, "%s: %s, %d with claims, %d failing, %s\n",
 				a.name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
 			return err
-		},
+		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
@@ -121,7 +121,7 @@ An import from a URL that was interrupted goes on where it stopped, and a later 
 only for what changed. Records that are here already are never replaced: one that is
 there with another document is reported, with exit code 3.`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
@@ -138,7 +138,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			i, err := hallmark.Import(c.Context(), o)
 			if i == nil {
-				i = &hallmark.Imported{}
+				i = &hallmark.Imported{Conflicts: []string{}, Refused: []string{}}
 			}
 			if asJSON {
 				return a.json(struct {
@@ -155,7 +155,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, strings.Join(said, ", "))
 			return err
-		},
+		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
