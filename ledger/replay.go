@@ -17,8 +17,7 @@ import (
 // published name and version, 24 bytes: some 60 MB of memory and 24 MB of
 // state for 1,000,000 entries. The zero value has read nothing.
 type Replay struct {
-	size int64
-	edge []tlog.Hash // roots of the perfect subtrees, the largest first
+	edge Edge
 	seen map[subject]int64
 }
 
@@ -52,32 +51,16 @@ func (f *Fault) Error() string {
 func (f *Fault) Unwrap() error { return f.Err }
 
 // Size is the number of entries read so far.
-func (r *Replay) Size() int64 { return r.size }
+func (r *Replay) Size() int64 { return r.edge.Size }
 
 // Root is the root of the tree of the entries read so far.
-func (r *Replay) Root() tlog.Hash {
-	if len(r.edge) == 0 {
-		root, _ := tlog.TreeHash(0, nil)
-		return root
-	}
-	root := r.edge[len(r.edge)-1]
-	for i := len(r.edge) - 2; i >= 0; i-- {
-		root = tlog.NodeHash(r.edge[i], root)
-	}
-	return root
-}
+func (r *Replay) Root() tlog.Hash { return r.edge.Root() }
 
 // Add reads the next entry. Every entry counts in the tree; fault is what is
 // wrong with this one, or nil.
 func (r *Replay) Add(entry []byte) (leaf Leaf, fault *Fault) {
-	index := r.size
-	h := tlog.RecordHash(entry)
-	for n := r.size; n&1 == 1; n >>= 1 {
-		h = tlog.NodeHash(r.edge[len(r.edge)-1], h)
-		r.edge = r.edge[:len(r.edge)-1]
-	}
-	r.edge = append(r.edge, h)
-	r.size++
+	index := r.edge.Size
+	r.edge.Add(tlog.RecordHash(entry))
 
 	leaf, err := ParseLeaf(entry)
 	if err != nil {
@@ -106,10 +89,10 @@ func (r *Replay) Find(kind Kind, name, version string) (int64, bool) {
 // Check compares the rebuilt tree with a checkpoint of its size.
 func (r *Replay) Check(c Checkpoint) error {
 	switch {
-	case c.Size != r.size:
-		return fmt.Errorf("log %+q: %d entries were read, the checkpoint is of %d", c.Origin, r.size, c.Size)
+	case c.Size != r.Size():
+		return fmt.Errorf("log %+q: %d entries were read, the checkpoint is of %d", c.Origin, r.Size(), c.Size)
 	case c.Root != r.Root():
-		return fmt.Errorf("log %+q: %w: the root of its %d entries is %s, its checkpoint says %s", c.Origin, ErrFork, r.size, r.Root(), c.Root)
+		return fmt.Errorf("log %+q: %w: the root of its %d entries is %s, its checkpoint says %s", c.Origin, ErrFork, r.Size(), r.Root(), c.Root)
 	}
 	return nil
 }
@@ -128,12 +111,9 @@ const (
 // Marshal is the state, from which [ParseReplay] goes on. It ends with the hash of
 // the rest, against accidents: who can write it can also make it say anything.
 func (r *Replay) Marshal() []byte {
-	b := make([]byte, 0, len(replayHeader)+16+len(r.edge)*tlog.HashSize+len(r.seen)*seenSize+sha256.Size)
-	b = append(b, replayHeader...)
-	b = binary.BigEndian.AppendUint64(b, uint64(r.size))
-	for _, h := range r.edge {
-		b = append(b, h[:]...)
-	}
+	edge := r.edge.Marshal()
+	b := make([]byte, 0, len(replayHeader)+len(edge)+8+len(r.seen)*seenSize+sha256.Size)
+	b = append(append(b, replayHeader...), edge...)
 	b = binary.BigEndian.AppendUint64(b, uint64(len(r.seen)))
 	type entry struct {
 		subject subject
@@ -164,16 +144,16 @@ func ParseReplay(state []byte) (*Replay, error) {
 	}
 	body = body[:end]
 	size := binary.BigEndian.Uint64(body)
-	body = body[8:]
-	edge := bits.OnesCount64(size)
-	if size > MaxSize || len(body) < edge*tlog.HashSize+8 {
+	length := 8 + bits.OnesCount64(size)*tlog.HashSize
+	if len(body) < length+8 {
 		return nil, malformed("replay state: size")
 	}
-	r := &Replay{size: int64(size)}
-	for range edge {
-		r.edge = append(r.edge, tlog.Hash(body[:tlog.HashSize]))
-		body = body[tlog.HashSize:]
+	edge, err := ParseEdge(body[:length])
+	if err != nil {
+		return nil, fmt.Errorf("replay state: %w", err)
 	}
+	r := &Replay{edge: edge}
+	body = body[length:]
 	n := binary.BigEndian.Uint64(body)
 	body = body[8:]
 	if n > size || uint64(len(body)) != n*uint64(seenSize) {
