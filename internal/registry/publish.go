@@ -76,7 +76,7 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	rec.PublishedAt = s.Now()
+	rec.PublishedAt, rec.Publisher = s.Now(), publisher(grant)
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
 	if verified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
@@ -103,6 +103,14 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	}
 	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
 	return answered(inserted)
+}
+
+// publisher is who acts, as the log says it.
+func publisher(g *auth.Grant) string {
+	if g == nil {
+		return anonymous
+	}
+	return string(g.Method) + ":" + g.Subject
 }
 
 // answered answers a record that was inserted or found.
