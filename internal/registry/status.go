@@ -123,6 +123,9 @@ func (s *server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 }
 
 func (s *server) change(ctx context.Context, authorization, name, version string, body StatusBody) (int, []Record, error) {
+	if err := s.writable(); err != nil {
+		return 0, nil, err
+	}
 	grant, err := s.bearer(ctx, authorization)
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
