@@ -1,0 +1,374 @@
+package ledger
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// testLog is a log in memory.
+type testLog struct {
+	key    Key
+	leaves [][]byte
+	hashes []tlog.Hash
+}
+
+func (l *testLog) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	var out []tlog.Hash
+	for _, i := range indexes {
+		out = append(out, l.hashes[i])
+	}
+	return out, nil
+}
+
+func newLog(t testing.TB, origin string) *testLog {
+	skey, _, err := GenerateKey(rand.Reader, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ParseKey(skey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testLog{key: key}
+}
+
+func (l *testLog) add(t testing.TB, leaf []byte) {
+	hashes, err := tlog.StoredHashes(int64(len(l.leaves)), leaf, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.leaves = append(l.leaves, leaf)
+	l.hashes = append(l.hashes, hashes...)
+}
+
+func (l *testLog) checkpoint(t testing.TB) Checkpoint {
+	return l.at(t, int64(len(l.leaves)))
+}
+
+func (l *testLog) at(t testing.TB, size int64) Checkpoint {
+	root, err := tlog.TreeHash(size, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Checkpoint{l.key.Name(), size, root}
+}
+
+func (l *testLog) fetch(path string) ([]byte, error) {
+	tile, err := ParseTilePath(path)
+	if err != nil {
+		return nil, err
+	}
+	if !InTree(tile, int64(len(l.leaves))) {
+		return nil, fmt.Errorf("%s: not in the tree", path)
+	}
+	if tile.L != Entries {
+		return tlog.ReadTileData(tile, l)
+	}
+	var b []byte
+	for i := range tile.W {
+		if b, err = AppendEntry(b, l.leaves[tile.N*TileWidth+int64(i)]); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func leaf(i int) Leaf {
+	return Leaf{Kind: Server, Name: fmt.Sprintf("io.github.acme/server-%d", i), Version: "1.0.0",
+		Document: digest.FromBytes([]byte{byte(i)}), Publisher: "github:acme", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)}
+}
+
+func filled(t testing.TB, n int) *testLog {
+	l := newLog(t, "registry.example.com")
+	for i := range n {
+		b, err := leaf(i).Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.add(t, b)
+	}
+	return l
+}
+
+func (l *testLog) trust(t testing.TB) Trust {
+	trust, err := NewTrust(l.key.VerifierKey, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trust
+}
+
+func (l *testLog) prove(t testing.TB, index int64) Proof {
+	c := l.checkpoint(t)
+	hashes, err := tlog.ProveRecord(c.Size, index, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := c.Sign(l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Proof{l.leaves[index], index, hashes, signed}
+}
+
+func TestProof(t *testing.T) {
+	l := filled(t, 300)
+	trust := l.trust(t)
+	for _, index := range []int64{0, 1, 255, 256, 299} {
+		p, err := ParseProof(l.prove(t, index).Marshal())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Verify(trust)
+		if err != nil || got.Leaf.Name != leaf(int(index)).Name || got.Index != index || got.Size != 300 {
+			t.Errorf("proof of %d: %v, %v", index, got, err)
+		}
+		p.Leaf = l.leaves[(index+1)%300]
+		if _, err := p.Verify(trust); !errors.Is(err, ErrFork) {
+			t.Errorf("proof of %d with another leaf: %v", index, err)
+		}
+	}
+	other, err := l.prove(t, 3).Verify(newLog(t, "registry.example.com").trust(t))
+	if !errors.Is(err, ErrSignature) {
+		t.Errorf("proof under another key: %v, %v", other, err)
+	}
+}
+
+func TestReader(t *testing.T) {
+	for _, size := range []int{1, 2, 255, 256, 257, 700} {
+		l := filled(t, size)
+		r := &Reader{At: l.checkpoint(t), Fetch: l.fetch}
+		for i := range l.leaves {
+			if i%50 != 0 && i != size-1 {
+				continue
+			}
+			got, err := r.Entry(int64(i))
+			if err != nil || !bytes.Equal(got, l.leaves[i]) {
+				t.Fatalf("size %d, entry %d: %v", size, i, err)
+			}
+			proof, err := r.Prove(int64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckInclusion(r.At, int64(i), got, proof); err != nil {
+				t.Error(err)
+			}
+			if err := r.Extends(l.at(t, int64(i))); err != nil {
+				t.Errorf("size %d does not extend %d: %v", size, i, err)
+			}
+			wrong := l.at(t, int64(i))
+			wrong.Root[3] ^= 1
+			if err := r.Extends(wrong); !errors.Is(err, ErrFork) {
+				t.Errorf("size %d extends a wrong %d: %v", size, i, err)
+			}
+		}
+	}
+}
+
+func TestReaderRefuses(t *testing.T) {
+	l := filled(t, 300)
+	for _, path := range []string{"tile/0/000", "tile/0/001.p/44", "tile/1/000.p/1", "tile/entries/000", "tile/entries/001.p/44"} {
+		fetch := func(p string) ([]byte, error) {
+			data, err := l.fetch(p)
+			if p == path {
+				data = bytes.Clone(data)
+				data[len(data)-1] ^= 1
+			}
+			return data, err
+		}
+		r := &Reader{At: l.checkpoint(t), Fetch: fetch}
+		var bad int
+		for _, n := range []int64{0, 1} {
+			if _, err := r.Bundle(n); err != nil {
+				bad++
+				if !errors.Is(err, ErrFork) {
+					t.Errorf("%s changed: not a fork: %v", path, err)
+				}
+			}
+		}
+		if bad == 0 {
+			t.Errorf("%s changed: not noticed", path)
+		}
+	}
+}
+
+func TestReaderFallsBackToFullTiles(t *testing.T) {
+	l := filled(t, 512)
+	r := &Reader{At: l.at(t, 300), Fetch: func(path string) ([]byte, error) {
+		if tile, err := ParseTilePath(path); err != nil || tile.W < TileWidth && tile.L < 1 {
+			return nil, fmt.Errorf("%s: gone", path)
+		}
+		return l.fetch(path)
+	}}
+	got, err := r.Bundle(1)
+	if err != nil || len(got) != 44 {
+		t.Errorf("%d leaves, %v", len(got), err)
+	}
+}
+
+func TestReplay(t *testing.T) {
+	l := filled(t, 600)
+	var r *Replay = new(Replay)
+	for i, b := range l.leaves {
+		if err := r.Check(l.at(t, int64(i))); err != nil {
+			t.Fatal(err)
+		}
+		if _, fault := r.Add(b); fault != nil {
+			t.Fatal(fault)
+		}
+		if i%97 == 0 {
+			state := r.Marshal()
+			var err error
+			if r, err = ParseReplay(state); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(r.Marshal(), state) {
+				t.Fatal("state does not come back")
+			}
+		}
+	}
+	if i, ok := r.Find(Server, "io.github.acme/server-7", "1.0.0"); !ok || i != 7 {
+		t.Errorf("found %d, %v", i, ok)
+	}
+	again := leaf(7)
+	again.Document = digest.FromBytes([]byte("other"))
+	b, _ := again.Marshal()
+	if _, fault := r.Add(b); fault == nil || fault.What != Duplicate || fault.Earlier != 7 || fault.Index != 600 {
+		t.Errorf("duplicate: %v", fault)
+	}
+	if _, fault := r.Add([]byte("{}")); fault == nil || fault.What != Unreadable || fault.Index != 601 {
+		t.Errorf("unreadable: %v", fault)
+	}
+	if err := r.Check(l.checkpoint(t)); err == nil {
+		t.Error("another size passes")
+	}
+	c := l.checkpoint(t)
+	c.Size = r.Size()
+	if err := r.Check(c); !errors.Is(err, ErrFork) {
+		t.Errorf("another root: %v", err)
+	}
+	state := r.Marshal()
+	for _, i := range []int{30, 50, len(state) - 40, len(state) - 1} {
+		torn := bytes.Clone(state)
+		torn[i] ^= 1
+		if _, err := ParseReplay(torn); !errors.Is(err, ErrMalformed) {
+			t.Errorf("torn at %d: %v", i, err)
+		}
+	}
+}
+
+func TestWitnesses(t *testing.T) {
+	l := filled(t, 5)
+	c := l.checkpoint(t)
+	signed, err := c.Sign(l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var witnesses []Key
+	var keys []string
+	for i := range 3 {
+		skey, _, err := GenerateKey(rand.Reader, fmt.Sprintf("witness.example.com/%d", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := ParseWitnessKey(skey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		witnesses, keys = append(witnesses, w), append(keys, w.VerifierKey)
+	}
+	s, err := l.trust(t).Open(signed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range witnesses[:2] {
+		line, err := Cosign(s, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := ParseWitness(w.VerifierKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line = append(line, "— stranger.example.com AAAAAAAA\n"...)
+		if s.Note, err = AddCosignatures(s, line, v); err != nil {
+			t.Fatal(err)
+		}
+		// Twice is once.
+		if s.Note, err = AddCosignatures(s, line, v); err != nil {
+			t.Fatal(err)
+		}
+		for quorum := range 4 {
+			trust, err := NewTrust(l.key.VerifierKey, keys, quorum)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := trust.Open(s.Note)
+			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.Fresh()) > time.Minute) {
+				t.Errorf("%d cosignatures, %d required: %v, %v", i+1, quorum, got, err)
+			}
+			if quorum > i+1 && !errors.Is(err, ErrSignature) {
+				t.Errorf("%d cosignatures, %d required: %v", i+1, quorum, err)
+			}
+		}
+	}
+	if bytes.Contains(s.Note, []byte("stranger")) {
+		t.Error("a stranger's line was kept")
+	}
+	v, _ := ParseWitness(keys[2])
+	if _, err := AddCosignatures(s, []byte("— stranger.example.com AAAAAAAA\n"), v); err == nil {
+		t.Error("an answer without the witness's signature passes")
+	}
+	if _, err := NewTrust(l.key.VerifierKey, keys, 4); err == nil {
+		t.Error("4 of 3 can be required")
+	}
+	if _, err := NewTrust(l.key.VerifierKey, append(slices.Clone(keys), keys[0]), 1); err == nil {
+		t.Error("a witness listed twice passes")
+	}
+	// A cosignature alone is not the log's signature.
+	text, _ := c.Marshal()
+	line, _ := Cosign(s, witnesses[0])
+	trust, _ := NewTrust(l.key.VerifierKey, keys, 1)
+	if _, err := trust.Open(append(append(text, '\n'), line...)); !errors.Is(err, ErrSignature) {
+		t.Errorf("cosigned, but not signed: %v", err)
+	}
+}
+
+func TestAddCheckpoint(t *testing.T) {
+	l := filled(t, 9)
+	r := &Reader{At: l.checkpoint(t), Fetch: l.fetch}
+	proof, err := r.ProveSince(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, _ := r.At.Sign(l.key)
+	want := AddCheckpoint{Old: 5, Proof: proof, Checkpoint: signed}
+	got, err := ParseAddCheckpoint(want.Marshal())
+	if err != nil || got.Old != 5 || !slices.Equal(got.Proof, proof) || !bytes.Equal(got.Checkpoint, signed) {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := CheckConsistency(l.at(t, 5), r.At, got.Proof); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckpointOfAnotherOrigin(t *testing.T) {
+	l := newLog(t, "a.example.com")
+	signed, err := note.Sign(&note.Note{Text: "b.example.com\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"}, l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.trust(t).Open(signed); !errors.Is(err, ErrSignature) {
+		t.Errorf("another origin: %v", err)
+	}
+}

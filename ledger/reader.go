@@ -1,0 +1,186 @@
+package ledger
+
+import (
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Reader reads a log by its tiles, and believes none that does not fit the
+// checkpoint. It is not safe for concurrent use.
+type Reader struct {
+	At Checkpoint // must have been verified
+	// Fetch returns the bytes at a path such as "tile/0/000.p/7", at most
+	// [MaxBundle] of them.
+	Fetch func(path string) ([]byte, error)
+
+	known map[string][]byte // verified tiles of hashes
+}
+
+// maxKnown bounds the tiles that a Reader keeps: 2 MiB.
+const maxKnown = 256
+
+// ReadHashes returns stored hashes of the tree, each proven to be in it, and
+// makes Reader a [tlog.HashReader].
+func (r *Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	if r.At.Size <= 0 || r.At.Size > MaxSize {
+		return nil, fmt.Errorf("log %+q: a tree of %d entries has no hashes", r.At.Origin, r.At.Size)
+	}
+	for _, i := range indexes {
+		if i < 0 || i >= tlog.StoredHashIndex(0, r.At.Size) {
+			return nil, fmt.Errorf("log %+q: stored hash %d is beyond its %d entries", r.At.Origin, i, r.At.Size)
+		}
+	}
+	source := &tiles{r: r}
+	hashes, err := tlog.TileHashReader(tlog.Tree{N: r.At.Size, Hash: r.At.Root}, source).ReadHashes(indexes)
+	if err != nil && source.err == nil {
+		// All tiles came; they do not make the root.
+		return nil, fmt.Errorf("log %+q: %w: its tiles are not those of its tree of %d entries", r.At.Origin, ErrFork, r.At.Size)
+	}
+	return hashes, err
+}
+
+// Prove returns the proof that the entry is in the tree.
+func (r *Reader) Prove(index int64) ([]tlog.Hash, error) {
+	if index < 0 || index >= r.At.Size {
+		return nil, fmt.Errorf("log %+q: entry %d is beyond its %d entries", r.At.Origin, index, r.At.Size)
+	}
+	return tlog.ProveRecord(r.At.Size, index, r)
+}
+
+// ProveSince returns the proof that the tree begins with its first size entries.
+func (r *Reader) ProveSince(size int64) ([]tlog.Hash, error) {
+	if size < 0 || size > r.At.Size {
+		return nil, fmt.Errorf("%w: it went back from %d entries to %d", ErrFork, size, r.At.Size)
+	}
+	if size == 0 || size == r.At.Size {
+		return nil, nil
+	}
+	return tlog.ProveTree(r.At.Size, size, r)
+}
+
+// Extends checks that the log continues the one of an older checkpoint.
+func (r *Reader) Extends(older Checkpoint) error {
+	if older.Origin != r.At.Origin || older.Size >= r.At.Size {
+		return CheckConsistency(older, r.At, nil)
+	}
+	proof, err := r.ProveSince(older.Size)
+	if err != nil {
+		return err
+	}
+	return CheckConsistency(older, r.At, proof)
+}
+
+// Bundle returns the leaves of bundle n, as many as the tree has, each checked
+// against the tree. The entry that does not fit is named.
+func (r *Reader) Bundle(n int64) ([][]byte, error) {
+	t, ok := NewTile(Entries, n, r.At.Size)
+	if !ok {
+		return nil, fmt.Errorf("log %+q: bundle %d is beyond its %d entries", r.At.Origin, n, r.At.Size)
+	}
+	data, err := r.fetch(t)
+	if err != nil {
+		return nil, err
+	}
+	leaves, err := r.split(data, t)
+	if err != nil {
+		return nil, err
+	}
+	indexes := make([]int64, len(leaves))
+	for i := range leaves {
+		indexes[i] = tlog.StoredHashIndex(0, n*TileWidth+int64(i))
+	}
+	hashes, err := r.ReadHashes(indexes)
+	if err != nil {
+		return nil, err
+	}
+	for i, leaf := range leaves {
+		if tlog.RecordHash(leaf) != hashes[i] {
+			return nil, fmt.Errorf("%s: %w: entry %d is not the one in its tree of %d entries", TilePath(t), ErrFork, n*TileWidth+int64(i), r.At.Size)
+		}
+	}
+	return leaves, nil
+}
+
+// Entry returns one leaf, checked against the tree.
+func (r *Reader) Entry(index int64) ([]byte, error) {
+	if index < 0 || index >= r.At.Size {
+		return nil, fmt.Errorf("log %+q: entry %d is beyond its %d entries", r.At.Origin, index, r.At.Size)
+	}
+	leaves, err := r.Bundle(index / TileWidth)
+	if err != nil {
+		return nil, err
+	}
+	return leaves[index%TileWidth], nil
+}
+
+// split is the t.W leaves of a bundle that may be a wider one than was asked
+// for.
+func (r *Reader) split(data []byte, t tlog.Tile) ([][]byte, error) {
+	leaves, err := SplitBundle(data, t.W)
+	if err == nil || t.W == TileWidth {
+		return leaves, err
+	}
+	if full, fullErr := SplitBundle(data, TileWidth); fullErr == nil {
+		return full[:t.W], nil
+	}
+	return nil, fmt.Errorf("%s: %w", TilePath(t), err)
+}
+
+// fetch reads a tile, or, as logs may drop partial tiles, the full one in its
+// stead.
+func (r *Reader) fetch(t tlog.Tile) ([]byte, error) {
+	data, err := r.Fetch(TilePath(t))
+	if err != nil && t.W < TileWidth {
+		full := t
+		full.W = TileWidth
+		if wide, fullErr := r.Fetch(TilePath(full)); fullErr == nil {
+			return wide, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > MaxBundle {
+		return nil, malformed("%s: more than %d bytes", TilePath(t), MaxBundle)
+	}
+	return data, nil
+}
+
+// tiles is a Reader as the library reads tiles of hashes.
+type tiles struct {
+	r   *Reader
+	err error // of a fetch
+}
+
+func (t *tiles) Height() int { return tileHeight }
+
+func (t *tiles) ReadTiles(wanted []tlog.Tile) (_ [][]byte, err error) {
+	defer func() { t.err = err }()
+	data := make([][]byte, len(wanted))
+	for i, w := range wanted {
+		if known, ok := t.r.known[TilePath(w)]; ok {
+			data[i] = known
+			continue
+		}
+		got, err := t.r.fetch(w)
+		if err != nil {
+			return nil, err
+		}
+		if size := w.W * tlog.HashSize; len(got) == size || len(got) == TileWidth*tlog.HashSize {
+			data[i] = got[:size]
+		} else {
+			return nil, fmt.Errorf("%s: %w: %d bytes, not %d", TilePath(w), ErrFork, len(got), size)
+		}
+	}
+	return data, nil
+}
+
+func (t *tiles) SaveTiles(verified []tlog.Tile, data [][]byte) {
+	if t.r.known == nil || len(t.r.known)+len(verified) > maxKnown {
+		t.r.known = make(map[string][]byte)
+	}
+	for i, v := range verified {
+		t.r.known[TilePath(v)] = data[i]
+	}
+}
