@@ -32,7 +32,7 @@ def leaf(raw):
     need(m["kind"] in PUBLISHES or (m.get("of") in PUBLISHES and (m["kind"] == "finding" or m.get("status") in {"active", "deprecated", "deleted"})))
     need(all(isinstance(x, str) for k, x in m.items() if k != "v"))
     need(all(DIGEST.fullmatch(m[k]) for k in ("document", "content_integrity", "api_surface") if k in m))
-    for k, most in (("name", 512), ("version", 256), ("publisher", 1024)):
+    for k, most in (("name", 512), ("version", 1024), ("publisher", 1024)):
         need(0 < len(m[k].encode()) <= most and not re.search("[\0-\x1f\x7f-\x9f]", m[k]))
     need(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", m["at"]) and datetime.datetime.fromisoformat(m["at"]).year >= 1970)
     return m
