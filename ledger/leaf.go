@@ -49,9 +49,9 @@ type Leaf struct {
 
 // Bounds of a leaf's texts, in bytes.
 const (
-	maxName      = 512
-	maxVersion   = 256
-	maxPublisher = 1024
+	MaxName      = 512
+	MaxVersion   = 1024
+	MaxPublisher = 1024
 )
 
 const leafVersion = 1
@@ -178,7 +178,7 @@ func (l Leaf) check() error {
 	for _, t := range []struct {
 		what, text string
 		most       int
-	}{{"name", l.Name, maxName}, {"version", l.Version, maxVersion}, {"publisher", l.Publisher, maxPublisher}} {
+	}{{"name", l.Name, MaxName}, {"version", l.Version, MaxVersion}, {"publisher", l.Publisher, MaxPublisher}} {
 		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) || strings.ContainsFunc(t.text, unicode.IsControl) {
 			return malformed("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text, t.most)
 		}

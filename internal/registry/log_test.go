@@ -318,6 +318,36 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// Whatever an issuer, a file or an export says, there is an entry.
+func TestEntriesOfOddRecords(t *testing.T) {
+	for _, rec := range []Record{
+		{Name: "a/b", Version: strings.Repeat("\U0001F600", 255), Digest: sum("x"), Publisher: "oidc:a\nb\xff\x00c"},
+		{Name: strings.Repeat("a", 200), Version: "1", Digest: sum("x"), Publisher: strings.Repeat("é", 600)},
+		{Name: "a/b", Version: "1", Digest: sum("x"), Origin: "file:\x1b[31m.json", ImportedAt: epoch, Status: Deleted, StatusMessage: "x\ny"},
+		{Name: "a/b", Version: "1", Digest: sum("x"), PublishedAt: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("x", 3600)), Status: Active},
+	} {
+		leaves, err := rec.normal().leaves()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leaves {
+			text, err := l.Marshal()
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := ledger.ParseLeaf(text); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := subject("a\nb\xff"); got != "a\ufffdb\ufffd" {
+		t.Errorf("%q", got)
+	}
+	if got := subject(strings.Repeat("é", 600)); len(got) != ledger.MaxPublisher {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 // aLog is a log over a database.
 type aLog struct {
 	*Log
