@@ -52,11 +52,14 @@ const (
 
 // Limits bounds what is read. A zero field takes the default.
 type Limits struct {
-	Packed   int64 // bytes of the archive; default 64 MiB
+	Packed   int64 // bytes of the archive; default MaxPacked
 	Unpacked int64 // bytes of the uncompressed tar, or of a zip's contents; default 512 MiB
 	Ratio    int64 // unpacked bytes for each packed one; default 200
 	Entries  int   // entries, and also directories above them; default 20,000
 }
+
+// MaxPacked is the default of Limits.Packed, in bytes.
+const MaxPacked = 64 << 20
 
 // RatioFloor is how many unpacked bytes are never too many for the packed ones: the
 // padding of a small tar alone compresses better than any text.
@@ -64,7 +67,7 @@ const RatioFloor = 1 << 20
 
 func (l Limits) orDefault() Limits {
 	if l.Packed == 0 {
-		l.Packed = 64 << 20
+		l.Packed = MaxPacked
 	}
 	if l.Unpacked == 0 {
 		l.Unpacked = 512 << 20
