@@ -129,6 +129,7 @@ func TestForgedEnd(t *testing.T) {
 		"text after the end":          {append(ending(one), "text"...), ProblemTrailingData},
 		"a file after the end":        {append(ending(one), ending(file(t, "b", "x"))...), ProblemTrailingData},
 		"an end block too many":       {append(ending(full), make([]byte, tree.TarRecord)...), ProblemTrailingData},
+		"one end block too many":      {append(slices.Clone(full), make([]byte, tree.TarBlock)...), ProblemTrailingData},
 		"a file in the padding":       {append(append(file(t, "a", "x"), make([]byte, 512)...), ending(file(t, "b", "x"))...), ProblemTrailingData},
 		"padding ends early":          {ending(file(t, "a", "x"))[:tree.TarRecord-512], ProblemTruncated},
 		"padding ends inside a block": {ending(file(t, "a", "x"))[:tree.TarRecord-100], ProblemTruncated},

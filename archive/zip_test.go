@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"io/fs"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -174,8 +175,15 @@ func TestZipLimits(t *testing.T) {
 	for range 40_000 {
 		many = append(many, zipEntry{name: strings.Repeat("n", 200), change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	}
-	_, _, err = openZip(zipOf(t, many...), Limits{})
+	data = zipOf(t, many...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err = openZip(data, Limits{Entries: 100})
+	runtime.ReadMemStats(&after)
 	refused(t, err, ProblemTooManyEntries, layerZip)
+	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
+		t.Errorf("%d bytes were allocated", used)
+	}
 }
 
 func FuzzZip(f *testing.F) {
