@@ -708,6 +708,60 @@ func testHeads(t *testing.T, h Heads) {
 	}
 }
 
+func TestLogKey(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "log.key")
+	if _, err := ReadLogKey(path, ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	var keys [8]string
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			key, _, err := OpenLogKey(ctx, path, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = key.VerifierKey
+		})
+	}
+	wg.Wait()
+	if len(slices.Compact(keys[:])) != 1 || !strings.HasPrefix(keys[0], "hallmark-log-") {
+		t.Errorf("%q", keys)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, created, err := OpenLogKey(ctx, path, "other.example.com"); err == nil || created {
+		t.Errorf("another origin: %v", err)
+	}
+	seed := filepath.Join(t.TempDir(), "seed")
+	for _, content := range []string{strings.Repeat("7", 32), strings.Repeat("37", 32) + "\n"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := ReadLogKey(seed, "log.example.com")
+		if err != nil || key.Name() != "log.example.com" {
+			t.Fatal(err)
+		}
+		if keys[0], keys[1] = keys[1], key.VerifierKey; content[0] == '3' && keys[0] != keys[1] {
+			t.Error("one seed in two forms gives two keys")
+		}
+		if _, err := ReadLogKey(seed, ""); err == nil || !strings.Contains(err.Error(), "has no name") {
+			t.Errorf("a seed without a name: %v", err)
+		}
+	}
+	for _, content := range []string{"", "PRIVATE+KEY+x", "PRIVATE+KEY+a+00000000+AAAA\n", "7"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLogKey(seed, "log.example.com"); err == nil {
+			t.Errorf("%q is a key", content)
+		}
+	}
+}
+
 func TestFileHeads(t *testing.T) { testHeads(t, FileHeads{filepath.Join(t.TempDir(), "head")}) }
 
 func TestS3Heads(t *testing.T) { testHeads(t, openS3Test(t).Heads()) }
