@@ -25,7 +25,7 @@ is what runs, and what runs shows the model what was approved.`,
 		}
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.publish(), a.status())
-	add("user", a.pin(), a.run(), a.review(), a.check())
+	add("user", a.pin(), a.run(), a.review(), a.check(), a.hashfile("hashfile"))
 	add("operator", a.registry())
 	return root
 }
@@ -40,3 +40,6 @@ func Publisher(a *app) *cobra.Command {
 	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate())
 	return root
 }
+
+// Hashfile is hashfile-mcp: the editing server alone.
+func Hashfile(a *app) *cobra.Command { return a.hashfile("hashfile-mcp") }
