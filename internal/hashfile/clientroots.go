@@ -27,7 +27,8 @@ type clientRoots struct {
 	mu         sync.Mutex
 	generation int // raised by each list_changed
 	listed     int // generation of what follows; 0 is never
-	paths      []string
+	paths      []string // without links
+	given      []string // as they were listed
 	opened     []*root // only if they are the allowed directories themselves; calls may use those of earlier lists
 
 	asking sync.Mutex // one call at a time asks
@@ -97,7 +98,7 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 // set takes over a list of roots. Those that are no directories of this machine are left
 // out. c.mu is held.
 func (c *clientRoots) set(s *Server, roots []*mcp.Root) {
-	var paths []string
+	var paths, given []string
 	for _, r := range roots {
 		if r == nil || len(paths) == maxClientRoots {
 			continue
@@ -107,13 +108,13 @@ func (c *clientRoots) set(s *Server, roots []*mcp.Root) {
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
-			paths = append(paths, real)
+			paths, given = append(paths, real), append(given, path)
 		}
 	}
-	if c.listed > 0 && strings.Join(paths, "\x00") == strings.Join(c.paths, "\x00") {
+	if c.listed > 0 && strings.Join(paths, "\x00") == strings.Join(c.paths, "\x00") && strings.Join(given, "\x00") == strings.Join(c.given, "\x00") {
 		return
 	}
-	c.paths, c.listed = paths, max(c.listed, 1)
+	c.paths, c.given, c.listed = paths, given, max(c.listed, 1)
 	if len(s.roots) > 0 {
 		return
 	}
@@ -128,7 +129,7 @@ func (c *clientRoots) set(s *Server, roots []*mcp.Root) {
 // scope combines the roots with the server's own. c.mu is held.
 func (c *clientRoots) scope(s *Server) *scope {
 	if len(s.roots) > 0 {
-		return &scope{roots: s.roots, narrow: true, within: c.paths}
+		return &scope{roots: s.roots, narrow: true, within: c.paths, given: c.given}
 	}
 	return &scope{roots: c.opened}
 }

@@ -84,7 +84,7 @@ func (p *place) directory() (*os.Root, []*ruleSet, error) {
 	if p.rel == "." {
 		name = "."
 	}
-	dir, err := openDir(p.parent(), name, p.info)
+	dir, err := openDir(p.parent(), name)
 	if err != nil {
 		return nil, nil, asProblem(p.asked, err)
 	}
@@ -184,11 +184,7 @@ func (t *treeWalk) directory(dir *os.Root, rel string, rules []*ruleSet, git []g
 		if !e.IsDir() {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil {
-			continue // removed meanwhile
-		}
-		sub, err := openDir(dir, e.Name(), info)
+		sub, err := openDir(dir, e.Name())
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				continue

@@ -47,7 +47,7 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 		if !info.IsDir() {
 			return nil, refuse(exists, "%s: something else was made there meanwhile", show(in.Path))
 		}
-		sub, err := openDir(dir, name, info)
+		sub, err := openDir(dir, name)
 		if err != nil {
 			return nil, asProblem(in.Path, err)
 		}
@@ -121,12 +121,31 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		structure: map[string]any{"source": from.real(), "destination": to.real()}}, nil
 }
 
-// moveSame moves what was looked at: if something else had its name by then, it goes back.
+// moveSame moves what was looked at, which is held open meanwhile: if something else had
+// its name by then, that goes back.
 func moveSame(from, to *place) error {
+	var held fs.FileInfo
+	if from.info.IsDir() {
+		dir, _, err := from.directory()
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if held, err = dir.Stat("."); err != nil {
+			return err
+		}
+	} else {
+		f, info, err := from.open(os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		held = info
+	}
 	if err := moveNew(from, to); err != nil {
 		return err
 	}
-	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, from.info) {
+	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, held) {
 		return nil
 	}
 	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), moveNew(to, from))
@@ -185,7 +204,7 @@ func (s *Server) copyAcross(from, to *place) error {
 	temp.name = tempName(to.name)
 	temp.rel = path.Join(path.Dir(to.rel), temp.name)
 	hasher := digest.NewHasher()
-	mine, err := writeTemp(to.parent(), temp.name, nil, func(out *os.File) error {
+	written, err := writeTemp(to.parent(), temp.name, nil, func(out *os.File) error {
 		if _, err := io.Copy(io.MultiWriter(out, hasher), f); err != nil {
 			return err
 		}
@@ -194,7 +213,10 @@ func (s *Server) copyAcross(from, to *place) error {
 	if err != nil {
 		return err
 	}
-	temp.info = mine
+	defer written.Close()
+	if temp.info, err = written.Stat(); err != nil {
+		return err
+	}
 	if err := verify(&temp, hasher.Digest(digest.SHA256)); err != nil {
 		to.parent().Remove(temp.name)
 		return err

@@ -157,7 +157,7 @@ func (w *walk) from(abs string) (next string, err error) {
 		case !info.IsDir():
 			return "", refuse(notFound, "%s does not exist: something above it is not a directory", show(w.asked))
 		default:
-			if err := w.descend(name, info); err != nil {
+			if err := w.descend(name); err != nil {
 				return "", err
 			}
 		}
@@ -175,9 +175,9 @@ func elements(p string) []string {
 	return found
 }
 
-// descend opens a directory, which must still be the one that was looked at.
-func (w *walk) descend(name string, info fs.FileInfo) error {
-	dir, err := openDir(w.parent(), name, info)
+// descend opens a directory.
+func (w *walk) descend(name string) error {
+	dir, err := openDir(w.parent(), name)
 	if err != nil {
 		return asProblem(w.asked, err)
 	}
@@ -186,15 +186,23 @@ func (w *walk) descend(name string, info fs.FileInfo) error {
 	return w.enter()
 }
 
-// openDir opens the directory that info describes.
-func openDir(parent *os.Root, name string, info fs.FileInfo) (*os.Root, error) {
+// openDir opens the directory of a name that is no link. The comparison is made while it
+// is open, as the system gives the numbers of removed files to new ones.
+func openDir(parent *os.Root, name string) (*os.Root, error) {
 	dir, err := parent.OpenRoot(name)
 	if err != nil {
 		return nil, err
 	}
-	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) {
+	opened, err := dir.Stat(".")
+	if err == nil && name != "." {
+		var now fs.FileInfo
+		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
+			err = refuse(ioError, "%s was replaced while it was opened; try again", show(name))
+		}
+	}
+	if err != nil {
 		dir.Close()
-		return nil, refuse(ioError, "%s was replaced while it was opened; try again", show(name))
+		return nil, err
 	}
 	return dir, nil
 }

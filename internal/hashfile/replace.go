@@ -87,6 +87,7 @@ func (s *Server) replace(p *place, info fs.FileInfo, old, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer mine.Close()
 	if err := swap(p.parent(), temp, p.name, mine, info, old); err != nil {
 		return err
 	}
@@ -99,7 +100,12 @@ func create(p *place, data []byte) error {
 	temp := *p
 	temp.name = tempName(p.name)
 	temp.rel = path.Join(path.Dir(p.rel), temp.name)
-	if _, err := writeTemp(p.parent(), temp.name, data, nil); err != nil {
+	f, err := writeTemp(p.parent(), temp.name, data, nil)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		p.parent().Remove(temp.name)
 		return err
 	}
 	if err := moveNew(&temp, p); err != nil {
@@ -110,19 +116,20 @@ func create(p *place, data []byte) error {
 }
 
 // writeTemp makes a new file and brings it to the disk. prepare may set what the file
-// is to have besides its bytes. On an error there is no file.
-func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) error) (info fs.FileInfo, err error) {
+// is to have besides its bytes. On an error there is no file. It stays open, so that its
+// number cannot become another file's before it is closed.
+func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) error) (f *os.File, err error) {
 	perm := fs.FileMode(0o666)
 	if prepare != nil {
 		perm = 0o600 // until it has the old file's
 	}
-	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
-	if err != nil {
+	if f, err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
 		return nil, err
 	}
+	made := f
 	defer func() {
 		if err != nil {
-			f.Close()
+			made.Close()
 			dir.Remove(name)
 		}
 	}()
@@ -137,10 +144,7 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 	if err := f.Sync(); err != nil {
 		return nil, err
 	}
-	if info, err = f.Stat(); err != nil {
-		return nil, err
-	}
-	return info, f.Close()
+	return f, nil
 }
 
 // overwrite writes into the file itself, so that all its names show the new bytes. A crash

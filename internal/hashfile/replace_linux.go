@@ -72,11 +72,11 @@ func attribute(fd int, name string) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// swap gives temp, the new file that mine describes, the name of the old one, if that is
+// swap gives temp, the new file that is open as mine, the name of the old one, if that is
 // still the file that info describes with the bytes old. The two names are exchanged in
 // one step, and what was displaced is looked at afterwards: if it is something else, it
 // gets its name back. On an error the new file is gone.
-func swap(dir *os.Root, temp, name string, mine, info fs.FileInfo, old []byte) error {
+func swap(dir *os.Root, temp, name string, mine *os.File, info fs.FileInfo, old []byte) error {
 	d, err := dir.Open(".")
 	if err != nil {
 		dir.Remove(temp)
@@ -98,21 +98,36 @@ func swap(dir *os.Root, temp, name string, mine, info fs.FileInfo, old []byte) e
 	if is(dir, temp, info, old) {
 		return dir.Remove(temp)
 	}
-	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes out is what
-	// was put there before, or else something newer still, to which the same is done.
-	for put := mine; ; {
-		theirs, err := dir.Lstat(temp)
-		if err != nil {
-			return fmt.Errorf("%w: %w", errReplaced, cause(err))
+	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes
+	// out is what was put there before, or else something newer still, to which the same is
+	// done. Files are compared while they are open: see writeTemp.
+	put := mine
+	defer func() {
+		if put != mine {
+			put.Close()
 		}
-		if err := exchange(); errors.Is(err, unix.ENOENT) { // the name is gone
-			return errors.Join(errReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
-		} else if err != nil {
+	}()
+	for {
+		theirs, err := dir.OpenFile(temp, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
+			return errors.Join(errReplaced, exchange(), dir.Remove(temp))
+		}
+		if err := exchange(); err != nil {
+			theirs.Close()
+			if errors.Is(err, unix.ENOENT) { // the name is gone
+				return errors.Join(errReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
+			}
 			return fmt.Errorf("%w, and is now called %s: %w", errReplaced, show(temp), err)
 		}
-		if now, err := dir.Lstat(temp); err == nil && os.SameFile(now, put) {
+		was, err := put.Stat()
+		now, err2 := dir.Lstat(temp)
+		if err == nil && err2 == nil && os.SameFile(now, was) {
+			theirs.Close()
 			dir.Remove(temp)
 			return errReplaced
+		}
+		if put != mine {
+			put.Close()
 		}
 		put = theirs
 	}

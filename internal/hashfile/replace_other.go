@@ -19,7 +19,7 @@ func keep(_, f *os.File, info fs.FileInfo) error {
 }
 
 // swap gives temp the name of the old file. Two files cannot be exchanged here.
-func swap(dir *os.Root, temp, name string, _, info fs.FileInfo, old []byte) error {
+func swap(dir *os.Root, temp, name string, _ *os.File, info fs.FileInfo, old []byte) error {
 	return swapUnguarded(dir, temp, name, info, old)
 }
 

@@ -55,10 +55,17 @@ type scope struct {
 	roots  []*root
 	narrow bool     // only what lies in within
 	within []string // real paths of the client's roots
+	given  []string // the same as the client wrote them
 }
 
 // find is the innermost allowed directory that path is in by its name alone.
 func (s *scope) find(path string) (found *root, rel string) {
+	for i, dir := range s.given {
+		if rest, ok := below(dir, path); ok {
+			path = filepath.Join(s.within[i], rest)
+			break
+		}
+	}
 	for _, r := range s.roots {
 		for _, dir := range []string{r.path, r.given} {
 			if rest, ok := below(dir, path); ok && (found == nil || len(r.path) > len(found.path)) {

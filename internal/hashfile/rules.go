@@ -183,19 +183,16 @@ func (r *ruleSet) parse(text string) error {
 		}
 		seen[strings.ToLower(key)] = true
 		value = strings.TrimSpace(value)
-		if i := strings.Index(value, " #"); i >= 0 && !strings.ContainsAny(value[:i], `"'`) {
-			value = strings.TrimSpace(value[:i])
-		}
 		if value == "" || strings.HasPrefix(value, "#") {
 			current, name = into, key
 			continue
 		}
 		if list, ok := strings.CutPrefix(value, "["); ok {
-			list, ok = strings.CutSuffix(list, "]")
+			items, ok := splitList(list)
 			if !ok {
 				return fmt.Errorf("%s is a list over several lines; give an item a line", key)
 			}
-			for _, item := range splitList(list) {
+			for _, item := range items {
 				if err := add(into, key, item); err != nil {
 					return err
 				}
@@ -212,8 +209,9 @@ func (r *ruleSet) parse(text string) error {
 	return nil // a line of dashes
 }
 
-// splitList splits at commas outside quotes.
-func splitList(list string) (items []string) {
+// splitList splits at commas outside quotes, up to the bracket that ends the list, which
+// only a comment may follow.
+func splitList(list string) (items []string, ok bool) {
 	var quoted byte
 	start := 0
 	for i := 0; i < len(list); i++ {
@@ -227,12 +225,15 @@ func splitList(list string) (items []string) {
 		case c == ',':
 			items = append(items, list[start:i])
 			start = i + 1
+		case c == ']':
+			if strings.TrimSpace(list[start:i]) != "" {
+				items = append(items, list[start:i])
+			}
+			rest := strings.TrimSpace(list[i+1:])
+			return items, rest == "" || rest[0] == '#'
 		}
 	}
-	if strings.TrimSpace(list[start:]) != "" {
-		items = append(items, list[start:])
-	}
-	return items
+	return nil, false
 }
 
 // add parses an item of a list.
