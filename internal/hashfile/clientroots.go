@@ -25,11 +25,11 @@ const maxClientRoots = 256
 // clientRoots are the client's roots as it last listed them.
 type clientRoots struct {
 	mu         sync.Mutex
-	generation int // raised by each list_changed
-	listed     int // generation of what follows; 0 is never
+	generation int      // raised by each list_changed
+	listed     int      // generation of what follows; 0 is never
 	paths      []string // without links
 	given      []string // as they were listed
-	opened     []*root // only if they are the allowed directories themselves; calls may use those of earlier lists
+	opened     []*root  // only if they are the allowed directories themselves; calls may use those of earlier lists
 
 	asking sync.Mutex // one call at a time asks
 }
