@@ -79,9 +79,11 @@ const (
 )
 
 // Hash is the hash of a line's content, of which tags are the low bits.
-func Hash(line []byte) uint64 {
-	h := uint64(fnvBasis)
-	for _, c := range trim(line) {
+func Hash(line []byte) uint64 { return more(fnvBasis, trim(line)) }
+
+// more goes on with a hash.
+func more(h uint64, p []byte) uint64 {
+	for _, c := range p {
 		h = (h ^ uint64(c)) * fnvPrime
 	}
 	return h
@@ -120,9 +122,13 @@ func appendTag(dst []byte, hash uint64, width int) []byte {
 
 // AppendLine appends a line as a reader is shown it, with a line feed.
 func AppendLine(dst []byte, number int, content []byte, width int) []byte {
+	return appendLine(dst, number, content, Hash(content), width)
+}
+
+func appendLine(dst []byte, number int, content []byte, hash uint64, width int) []byte {
 	dst = strconv.AppendInt(dst, int64(number), 10)
 	dst = append(dst, ':')
-	dst = appendTag(dst, Hash(content), width)
+	dst = appendTag(dst, hash, width)
 	dst = append(dst, '|')
 	dst = append(dst, content...)
 	return append(dst, '\n')
@@ -131,12 +137,36 @@ func AppendLine(dst []byte, number int, content []byte, width int) []byte {
 // AppendLines appends each line of text, of which the first has the given number, as
 // [AppendLine] does.
 func AppendLines(dst, text []byte, first, width int) []byte {
-	for ; len(text) > 0; first++ {
-		var line []byte
-		line, text = cut(text)
-		dst = AppendLine(dst, first, content(line), width)
+	for len(text) > 0 {
+		var lines [4][]byte
+		n := 0
+		for ; n < len(lines) && len(text) > 0; n++ {
+			var line []byte
+			line, text = cut(text)
+			lines[n] = content(line)
+		}
+		hashes := hash4(&lines)
+		for i, line := range lines[:n] {
+			dst = appendLine(dst, first+i, line, hashes[i], width)
+		}
+		first += n
 	}
 	return dst
+}
+
+// hash4 is [Hash] of four lines at once: each step of a hash waits for the one before, and
+// four that do not wait for each other take hardly longer than one.
+func hash4(lines *[4][]byte) (hashes [4]uint64) {
+	a, b, c, d := trim(lines[0]), trim(lines[1]), trim(lines[2]), trim(lines[3])
+	n := min(len(a), len(b), len(c), len(d))
+	h0, h1, h2, h3 := uint64(fnvBasis), uint64(fnvBasis), uint64(fnvBasis), uint64(fnvBasis)
+	for i := range n {
+		h0 = (h0 ^ uint64(a[i])) * fnvPrime
+		h1 = (h1 ^ uint64(b[i])) * fnvPrime
+		h2 = (h2 ^ uint64(c[i])) * fnvPrime
+		h3 = (h3 ^ uint64(d[i])) * fnvPrime
+	}
+	return [4]uint64{more(h0, a[n:]), more(h1, b[n:]), more(h2, c[n:]), more(h3, d[n:])}
 }
 
 // cut splits text after its first line.

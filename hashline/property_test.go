@@ -338,11 +338,32 @@ func TestSurveyKeepsRange(t *testing.T) {
 			want += string(f.raw(n))
 			lines++
 		}
+		if got := string(AppendLines(nil, []byte(want), 1, 4)); got != eachLine(want) {
+			t.Fatalf("%q, want %q", got, eachLine(want))
+		}
+		whole := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
+		if err := whole.Whole([]byte(file)); err != nil {
+			t.Fatal(err)
+		}
+		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full || whole.Lines() != f.Lines() {
+			t.Fatalf("whole: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
+		}
 		kept, n, isFull := s.Kept()
 		if string(kept) != want || n != lines || isFull != full || s.Lines() != f.Lines() {
 			t.Fatalf("%q, %d lines of %d, full %v; want %q, %d of %d, %v", kept, n, s.Lines(), isFull, want, lines, f.Lines(), full)
 		}
 	})
+}
+
+// eachLine prints lines one at a time.
+func eachLine(text string) string {
+	var out []byte
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		out = AppendLine(out, n, content([]byte(line)), 4)
+	}
+	return string(out)
 }
 
 // FuzzEdit feeds arbitrary files and operations: no panic, no change of the input, and

@@ -25,6 +25,7 @@ type Survey struct {
 	last    byte
 	head    []byte // as long as a byte order mark
 	partial []byte // of a code point at the end of the last write
+	borrow  bool   // kept may be part of what is written
 }
 
 // Write refuses binary data with an *[Error], after which the survey is void.
@@ -39,7 +40,9 @@ func (s *Survey) Write(p []byte) (int, error) {
 	if missing := len(bom) - len(s.head); missing > 0 {
 		s.head = append(s.head, p[:min(missing, n)]...)
 	}
-	s.crlf += bytes.Count(p, []byte("\r\n"))
+	if bytes.IndexByte(p, '\r') >= 0 {
+		s.crlf += bytes.Count(p, []byte("\r\n"))
+	}
 	if s.last == '\r' && p[0] == '\n' {
 		s.crlf++
 	}
@@ -83,8 +86,32 @@ func (s *Survey) check(p []byte) error {
 	return nil
 }
 
+// Whole is one Write of a whole file and Close. What is kept may be part of data, which the
+// caller does not change any more.
+func (s *Survey) Whole(data []byte) error {
+	s.borrow = true
+	if _, err := s.Write(data); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
 // keep counts lines, and copies those that are wanted.
 func (s *Survey) keep(p []byte) {
+	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
+		if s.borrow && len(s.kept) == 0 {
+			s.kept = p
+		} else {
+			s.kept = append(s.kept, p...)
+		}
+		n := bytes.Count(p, []byte{'\n'})
+		s.feeds += n
+		s.lines += n
+		if i := bytes.LastIndexByte(s.kept, '\n'); n > 0 {
+			s.whole = i + 1
+		}
+		return
+	}
 	for len(p) > 0 {
 		current := s.feeds + 1
 		if s.full || s.Last > 0 && current > s.Last {

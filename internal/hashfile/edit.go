@@ -66,8 +66,8 @@ func claimed(text string) (evidence.Claim, error) {
 }
 
 // matches reports whether data is what a call claims the file to be.
-func matches(c evidence.Claim, data []byte) bool {
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{sum(data)}, Size: int64(len(data))}).Outcome == evidence.Match
+func (s *Server) matches(c evidence.Claim, data []byte) bool {
+	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.sum(data)}, Size: int64(len(data))}).Outcome == evidence.Match
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
@@ -128,7 +128,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 // edit applies the operations to data, or to the snapshot that they were made for.
 func (s *Server) edit(p *place, claim evidence.Claim, data []byte, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
-	if matches(claim, data) {
+	if s.matches(claim, data) {
 		r, err = hashline.Edit(data, ops, o)
 		if err != nil {
 			return nil, false, s.explain(p, data, ops, err)
@@ -178,9 +178,9 @@ func (s *Server) fresh(p *problem, data []byte, ops []hashline.Operation, more .
 	if err != nil {
 		return p
 	}
-	hash := sum(data).String()
+	hash := s.sum(data)
 	s.snapshots.add(hash, data)
-	p.FileHash = hash
+	p.FileHash = hash.String()
 	n := f.Lines()
 	p.TotalLines = &n
 	var ranges [][2]int
@@ -221,14 +221,14 @@ func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
 
 // edited is the answer to an edit.
 func (s *Server) edited(r *hashline.Result, in editArguments, rebased bool) *answer {
-	hash := sum(r.Bytes())
+	hash := s.sum(r.Bytes())
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(hash.String(), r.Bytes())
+		s.snapshots.add(hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -301,8 +301,8 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 	if _, err := survey.Write(data); err != nil {
 		return nil, asProblem(in.Path, err)
 	}
-	hash := sum(data)
-	s.snapshots.add(hash.String(), data)
+	hash := s.sum(data)
+	s.snapshots.add(hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }
@@ -320,7 +320,7 @@ func (s *Server) rewrite(p *place, in writeArguments, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if !matches(claim, old) {
+	if !s.matches(claim, old) {
 		return s.fresh(stale(in.Path, "has changed since it was read"), old, nil)
 	}
 	if string(old) == in.Content {

@@ -5,8 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
@@ -72,6 +72,9 @@ func readAll(f *os.File, info fs.FileInfo, asked string, limit int64) ([]byte, e
 	if info.Size() > limit {
 		return nil, tooLarge(asked, info.Size(), limit)
 	}
+	if info.Size() > maxSnapshot {
+		runtime.GC() // what an earlier call held has the size that is needed now
+	}
 	data := make([]byte, 0, info.Size()+1)
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
@@ -105,6 +108,3 @@ func (s *Server) contents(p *place) ([]byte, fs.FileInfo, error) {
 	data, err := readAll(f, info, p.asked, s.c.MaxFile)
 	return data, info, err
 }
-
-// sum is the file_hash of data.
-func sum(data []byte) digest.Digest { return digest.FromBytes(data) }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // TestMain lets the test binary be the server: a process that can be killed.
@@ -200,3 +202,5 @@ func (p *peer) tools(path string) map[string]reply {
 		"move":   p.call("move_file", arguments{"source": path, "destination": inside}),
 	}
 }
+
+func sum(data []byte) digest.Digest { return digest.FromBytes(data) }

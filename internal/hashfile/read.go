@@ -78,27 +78,46 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)), structure: facts}, nil
 }
 
-// tagged writes lines as a reader is shown them, in pieces.
+// tagged writes lines as a reader is shown them, in pieces, the next of which is made
+// while one is written.
 func tagged(w io.Writer, text []byte, first, width int) error {
-	buf := make([]byte, 0, largeText*2)
-	for len(text) > 0 {
-		n := 0 // whole lines
-		for n < len(text) && n < largeText {
-			i := bytes.IndexByte(text[n:], '\n')
-			if i < 0 {
-				n = len(text)
-				break
-			}
-			n += i + 1
-		}
-		buf = hashline.AppendLines(buf[:0], text[:n], first, width)
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-		first += bytes.Count(text[:n], []byte{'\n'})
-		text = text[n:]
+	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
+	for range cap(free) {
+		free <- nil
 	}
-	return nil
+	go func() {
+		defer close(pieces)
+		for len(text) > 0 {
+			n := len(text) // whole lines
+			if n > largeText {
+				n = bytes.LastIndexByte(text[:largeText], '\n') + 1
+				if n == 0 {
+					if n = bytes.IndexByte(text, '\n') + 1; n == 0 {
+						n = len(text)
+					}
+				}
+			}
+			buf, ok := <-free
+			if !ok {
+				return // nobody reads any more
+			}
+			pieces <- hashline.AppendLines(buf[:0], text[:n], first, width)
+			first += bytes.Count(text[:n], []byte{'\n'})
+			text = text[n:]
+		}
+	}()
+	var err error
+	for piece := range pieces {
+		if err != nil {
+			continue
+		}
+		if _, err = w.Write(piece); err != nil {
+			close(free)
+			continue
+		}
+		free <- piece
+	}
+	return err
 }
 
 // survey reads a file once, from beginning to end, and keeps it as a snapshot if it is
@@ -109,20 +128,16 @@ func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error
 		return digest.Digest{}, err
 	}
 	defer f.Close()
-	if info.Size() <= maxSnapshot {
+	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
 		data, err := readAll(f, info, p.asked, s.c.MaxFile)
 		if err != nil {
 			return digest.Digest{}, err
 		}
-		_, err = survey.Write(data)
-		if err == nil {
-			err = survey.Close()
-		}
-		if err != nil {
+		if err := survey.Whole(data); err != nil {
 			return digest.Digest{}, asProblem(p.asked, err)
 		}
-		hash := sum(data)
-		s.snapshots.add(hash.String(), data)
+		hash := s.sum(data)
+		s.snapshots.add(hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {

@@ -170,9 +170,9 @@ func (q *search) file(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	hash := sum(data).String()
+	hash := q.s.sum(data)
 	q.s.snapshots.add(hash, data)
-	out := fileHits{Path: p.real(), FileHash: hash, Lines: []string{}}
+	out := fileHits{Path: p.real(), FileHash: hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {
 		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {

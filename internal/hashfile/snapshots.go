@@ -1,8 +1,11 @@
 package hashfile
 
 import (
+	"bytes"
 	"container/list"
 	"sync"
+
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // What snapshots hold at most, in bytes.
@@ -20,18 +23,36 @@ type snapshots struct {
 }
 
 type snapshot struct {
-	hash string
+	hash digest.Digest
 	data []byte
 }
 
+// sum is the file_hash of data. Comparing with what is known is faster than hashing.
+func (s *Server) sum(data []byte) digest.Digest {
+	s.snapshots.mu.Lock()
+	var candidates []*snapshot
+	for e := s.snapshots.order.Front(); e != nil; e = e.Next() {
+		if found := e.Value.(*snapshot); len(found.data) == len(data) {
+			candidates = append(candidates, found)
+		}
+	}
+	s.snapshots.mu.Unlock()
+	for _, c := range candidates {
+		if bytes.Equal(c.data, data) {
+			return c.hash
+		}
+	}
+	return digest.FromBytes(data)
+}
+
 // add keeps data, which the caller does not change.
-func (s *snapshots) add(hash string, data []byte) {
+func (s *snapshots) add(hash digest.Digest, data []byte) {
 	if len(data) > maxSnapshot {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.find(hash) != nil {
+	if s.find(hash.String()) != nil {
 		return
 	}
 	s.order.PushFront(&snapshot{hash, data})
@@ -55,7 +76,7 @@ func (s *snapshots) get(hash string) (data []byte, ok bool) {
 // find moves what it finds to the front. s.mu is held.
 func (s *snapshots) find(hash string) *snapshot {
 	for e := s.order.Front(); e != nil; e = e.Next() {
-		if found := e.Value.(*snapshot); found.hash == hash {
+		if found := e.Value.(*snapshot); found.hash.String() == hash {
 			s.order.MoveToFront(e)
 			return found
 		}
