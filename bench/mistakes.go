@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -27,7 +27,11 @@ const mistakeTrials = 20_000
 //	stale    anchors are right, but lines were inserted above since; without the check of
 //	         file_hash, which refuses all of these
 func benchMistakes() (string, error) {
-	files, err := sources(".", filepath.Join(runtime.GOROOT(), "src"))
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", err
+	}
+	files, err := sources(".", filepath.Join(strings.TrimSpace(string(root)), "src"))
 	if err != nil {
 		return "", err
 	}

@@ -1,3 +1,5 @@
+//go:build unix
+
 package e2e
 
 import (
@@ -6,6 +8,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // typescriptSDK is the client that TestHashfileTypeScript installs.
@@ -54,5 +58,22 @@ func TestHashfileTypeScript(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if err != nil || !regexp.MustCompile(`(?m)^[1-9][0-9]* versions ok\s*\z`).Match(out) {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestHashfileDocument reads the server's own server.json.
+func TestHashfileDocument(t *testing.T) {
+	data, err := os.ReadFile("../cmd/hashfile-mcp/server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := serverjson.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, issue := range doc.Validate() {
+		if issue.Severity == serverjson.SeverityError {
+			t.Error(issue)
+		}
 	}
 }

@@ -66,12 +66,10 @@ func oracle(file string, ops []Operation) string {
 		default:
 			text := ""
 			for i, c := range content {
-				end := lines[last][len(strings.TrimRight(lines[last], "\r\n")):]
-				if !strings.HasSuffix(lines[last], "\n") {
-					end = ""
-				} else if strings.HasSuffix(lines[last], "\r\n") {
+				end := ""
+				if strings.HasSuffix(lines[last], "\r\n") {
 					end = "\r\n"
-				} else {
+				} else if strings.HasSuffix(lines[last], "\n") {
 					end = "\n"
 				}
 				if i < len(content)-1 {

@@ -112,6 +112,8 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 	if int64(len(result.Bytes())) > s.c.MaxFile {
 		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)", show(in.Path), len(result.Bytes()), s.c.MaxFile)
 	}
+	hash := make(chan digest.Digest, 1) // while the file is written
+	go func() { hash <- s.sum(result.Bytes()) }()
 	if !in.DryRun {
 		if err := ctx.Err(); err != nil {
 			return nil, asProblem(in.Path, err)
@@ -122,7 +124,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 			return nil, asProblem(in.Path, err)
 		}
 	}
-	return s.edited(result, in, rebased), nil
+	return s.edited(result, <-hash, in, rebased), nil
 }
 
 // edit applies the operations to data, or to the snapshot that they were made for.
@@ -220,8 +222,7 @@ func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
 }
 
 // edited is the answer to an edit.
-func (s *Server) edited(r *hashline.Result, in editArguments, rebased bool) *answer {
-	hash := s.sum(r.Bytes())
+func (s *Server) edited(r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,

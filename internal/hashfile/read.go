@@ -144,7 +144,7 @@ func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error
 		return digest.Digest{}, tooLarge(p.asked, info.Size(), s.c.MaxFile)
 	}
 	hasher := digest.NewHasher()
-	n, err := io.Copy(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1))
+	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1), make([]byte, digest.BufferSize))
 	if err == nil && n > s.c.MaxFile {
 		err = tooLarge(p.asked, n, s.c.MaxFile)
 	}
