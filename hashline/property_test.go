@@ -353,6 +353,16 @@ func TestSurveyKeepsRange(t *testing.T) {
 	})
 }
 
+// TestFourAtOnce hashes lines of every length beside each other.
+func TestFourAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-z]{0,9} ?`), 1, 9).Draw(t, "lines"), "\n")
+		if got := string(AppendLines(nil, []byte(text), 1, 4)); got != eachLine(text) {
+			t.Fatalf("%q, want %q", got, eachLine(text))
+		}
+	})
+}
+
 // eachLine prints lines one at a time.
 func eachLine(text string) string {
 	var out []byte

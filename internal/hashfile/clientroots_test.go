@@ -99,6 +99,10 @@ func TestRootsLinks(t *testing.T) {
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f")}).refused("outside_roots")
 	p.call("write_text_file", arguments{"path": filepath.Join(base, "b/new"), "content": ""}).refused("outside_roots")
 	p.call("move_file", arguments{"source": filepath.Join(base, "a/f"), "destination": filepath.Join(base, "b/g")}).refused("outside_roots")
+	// What is above the client's roots is not theirs.
+	p.call("list_directory", arguments{"path": base}).refused("outside_roots")
+	p.call("directory_tree", arguments{"path": base}).refused("outside_roots")
+	p.call("create_directory", arguments{"path": filepath.Join(base, "new")}).refused("outside_roots")
 	// What lies outside the client's roots is not told apart.
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f/none")}).refused("outside_roots")
 	p.call("read_text_file", arguments{"path": filepath.Join(base, "c/none")}).refused("outside_roots")

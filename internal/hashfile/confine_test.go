@@ -194,8 +194,57 @@ func TestSpecialFilesGHSAp9cv8g754xcg(t *testing.T) {
 	if d := time.Since(began); d > 20*time.Second {
 		t.Errorf("held up for %s", d)
 	}
-	race(t, filepath.Join(inside, "file"), fifo, func() {
-		p.call("read_text_file", arguments{"path": inside + "/file"})
+	// A pipe that has the name since it was looked at: opening it would wait for a writer.
+	r, err := os.OpenRoot(inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	regular, _ := r.Lstat("file")
+	opened := make(chan error, 1)
+	go func() {
+		_, _, err := (&place{asked: "fifo", chain: []*os.Root{r}, name: "fifo", info: regular}).open(os.O_RDONLY)
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		if asProblem("", err).Code != notAFile {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("a pipe holds the call")
+	}
+	name, spare := filepath.Join(inside, "file"), filepath.Join(inside, "spare")
+	var stop atomic.Bool
+	done := make(chan bool)
+	go func() {
+		for !stop.Load() {
+			os.Rename(name, spare)
+			os.Rename(fifo, name)
+			os.Rename(name, fifo)
+			os.Rename(spare, name)
+		}
+		close(done)
+	}()
+	for end := time.Now().Add(time.Second); time.Now().Before(end); {
+		p.call("read_text_file", arguments{"path": name})
+	}
+	stop.Store(true)
+	<-done
+}
+
+// TestForbiddenSwap: a file that becomes a link to a forbidden one beside it, which the
+// system would follow, is not read.
+func TestForbiddenSwap(t *testing.T) {
+	d := dir(t)
+	write(t, d, "AGENTS.md", "---\nforbidden: [id.pem]\n---\n")
+	write(t, d, "id.pem", "SECRET\n")
+	write(t, d, "file", "fine\n")
+	p := serve(t, d)
+	race(t, filepath.Join(d, "file"), "id.pem", func() {
+		if r := p.call("read_text_file", arguments{"path": "file"}); strings.Contains(r.Text, "SECRET") {
+			t.Fatal("read what is forbidden")
+		}
 	})
 }
 
