@@ -2,6 +2,7 @@
 //
 //	go run ./bench                  everything
 //	go run ./bench -only P7,P9      some of it
+//	go run ./bench -only mistakes  what becomes of edits with wrong anchors
 //	go run ./bench -versions 20000  with fewer rows, to look
 //
 // Machines differ and are noisy, so that every figure is a ratio: ours and the
@@ -63,7 +64,19 @@ func run(ctx context.Context, o options) error {
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}
+	if o.wants("P11") {
+		if err := benchHashfile(ctx, o, t); err != nil {
+			return err
+		}
+	}
 	text := t.String()
+	if o.wants("mistakes") {
+		found, err := benchMistakes()
+		if err != nil {
+			return err
+		}
+		text += "\n## Edits with wrong anchors\n\n" + found
+	}
 	fmt.Print("\n", text)
 	fmt.Fprintf(os.Stderr, "bench: %s\n", time.Since(began).Round(time.Second))
 	if o.results == "" && o.only == "" {

@@ -21,6 +21,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hallmark":      main,
 		"mcp-publisher": func() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) },
+		"hashfile-mcp":  func() { os.Exit(cli.Main(cli.Hashfile, os.Args[1:])) },
 		"request":       request,
 	})
 }

@@ -30,7 +30,7 @@ is what runs, and what runs shows the model what was approved.`,
 		}
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.publish(), a.status())
-	add("user", a.pin(), a.run(), a.review(), a.check())
+	add("user", a.pin(), a.run(), a.review(), a.check(), a.hashfile("hashfile"))
 	add("operator", a.registry())
 	return root
 }
@@ -53,6 +53,9 @@ func Publisher(a *app) *cobra.Command {
 	})
 	return root
 }
+
+// Hashfile is hashfile-mcp: the editing server alone.
+func Hashfile(a *app) *cobra.Command { return a.hashfile("hashfile-mcp") }
 
 // oneDash rewrites -flag and -flag=value, as the official mcp-publisher and its examples
 // write them, with two dashes, where a command below root has a flag of that name.

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/hashfile"
+)
+
+// hashfile is the editing server, under the name of its program.
+func (a *app) hashfile(name string) *cobra.Command {
+	var c hashfile.Config
+	cmd := &cobra.Command{
+		Use:   name + " [--root DIR]...",
+		Short: "Serve files to a model, read and edited by line hashes",
+		Long: `Be an MCP server on standard input and output that reads text files line by line as
+NUMBER:TAG|CONTENT and edits them through these anchors: an edit names the hash of the
+file that was read, so that it never lands on a file that has changed.
+
+Only directories of --root are used; the client's roots can narrow them. Without --root
+the client's roots are used, and if it has none, every call is refused. The front matter
+of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
+		Example: "  " + name + " --root ~/src/project\n  " + name + " --root docs --root src --read-only",
+		Args:    args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			places, err := hallmark.FindPlaces(os.Getenv)
+			if err != nil {
+				return err
+			}
+			c.Version = version()
+			c.Logger = slog.New(warnings{a})
+			stdout, ok := a.stdout.(*os.File)
+			if !ok {
+				stdout = os.Stdout
+			}
+			return hallmark.Hashfile(cmd.Context(), places, c, a.stdin, stdout)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&c.Roots, "root", nil, "`directory` that may be read and written; may be given several times")
+	f.BoolVar(&c.ReadOnly, "read-only", false, "offer no tool that writes")
+	f.IntVar(&c.TagWidth, "tag-width", 2, "hex `digits` of a line's tag: 2, 3 or 4")
+	f.BoolVar(&c.ExactAnchors, "exact-anchors", false, "refuse an anchor of which the line number is wrong, also if its tag is unique")
+	f.BoolVar(&c.HardLinks, "hard-links", false, "write files with several names, in place and not atomically")
+	f.Int64Var(&c.MaxFile, "max-file", hashfile.DefaultMaxFile, "largest file, in `bytes`")
+	f.IntVar(&c.MaxRequest, "max-request", hashfile.DefaultMaxRequest, "largest message of the client, in `bytes`")
+	f.IntVar(&c.ReadLines, "read-lines", hashfile.DefaultReadLines, "most `lines` that a read gives unless it asks for more")
+	f.IntVar(&c.ReadBytes, "read-bytes", hashfile.DefaultReadBytes, "most `bytes` likewise")
+	return cmd
+}

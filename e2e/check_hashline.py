@@ -1,0 +1,178 @@
+"""Reads spec/hashline.json and recomputes every vector from spec/hashline.md, line by line."""
+import json, pathlib, re, sys
+
+SPACE = {*range(9, 14), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
+
+class Refused(Exception):
+    def __init__(self, code, operations=(), candidates=()):
+        self.outcome = {"code": code, **({"operations": [*operations]} if operations else {}),
+                        **({"candidates": [*candidates]} if candidates else {})}
+
+def fnv(line):
+    while line and ord(line[-1]) in SPACE:
+        line = line[:-1]
+    h = 0xCBF29CE484222325
+    for byte in line.encode():
+        h = (h ^ byte) * 0x100000001B3 % 2**64
+    return "%016x" % h
+
+def split(file):  # [(content, ending)]
+    if "\0" in file:
+        raise Refused("binary")
+    found = re.findall(r"([^\n]*)(\n)|([^\n]+)\Z", file)
+    return [(c[:-1], "\r\n") if e and c.endswith("\r") else (c or rest, e) for c, e, rest in found]
+
+def resolve(text, lines, index, width, exact, insertion):
+    m = re.fullmatch(r"(?s)(0|[1-9][0-9]{0,9}):([0-9A-Fa-f]{0,4})(\|.*)?", text.strip())
+    if not m:
+        raise Refused("invalid", [index])
+    n, tag = int(m[1]), m[2].lower()
+    if n == 0:
+        if tag or not insertion:
+            raise Refused("invalid", [index])
+        if lines:
+            raise Refused("anchor_not_found", [index])
+        return 0, None
+    if len(tag) < width:
+        raise Refused("invalid", [index])
+    having = [i + 1 for i, (content, _) in enumerate(lines) if fnv(content).endswith(tag)]
+    if n in having:
+        return n, None
+    if len(having) == 1 and not exact:
+        return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
+    raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
+
+def locate(v, lines):
+    width, exact, steps, moved = v.get("width", 2), v.get("exact", False), [], []
+    if not v["operations"]:
+        raise Refused("invalid")
+    for i, o in enumerate(v["operations"]):
+        op, content, end = o["op"], o.get("content"), o.get("end_anchor", "")
+        insertion, deletion = op.startswith("insert_"), op.startswith("delete")
+        if op not in ("replace", "replace_range", "insert_after", "insert_before", "delete", "delete_range") \
+           or op.endswith("_range") and not end or insertion and end or deletion and content or not deletion and content is None:
+            raise Refused("invalid", [i])
+        new = []
+        if not deletion:
+            if "\0" in content:
+                raise Refused("binary", [i])
+            new = content.removesuffix("\n").split("\n")
+            if content and all(re.match("[0-9]+:[0-9a-f]{%d}\\|" % width, line) for line in new):
+                raise Refused("echoed_tags", [i])
+            new = [line.rstrip("\r") for line in new]
+        found = [resolve(a, lines, i, width, exact, insertion) for a in [o["anchor"], *([end] if end else [])]]
+        moved += [m for _, m in found if m]
+        first, last = found[0][0], found[-1][0]
+        if last < first:
+            raise Refused("overlap", [i])
+        place = 2 * first + (op == "insert_after" or first == 0) - (op == "insert_before" and first > 0)
+        steps.append(dict(i=i, new=new, first=first, last=last, insertion=insertion, deletion=deletion, place=place))
+    steps.sort(key=lambda s: s["place"])
+    for a in steps:
+        for b in steps:
+            if a is b or a["insertion"]:
+                continue
+            if b["insertion"]:
+                inside = 2 * a["first"] < b["place"] < 2 * a["last"] or a["deletion"] and a["first"] <= b["first"] <= a["last"]
+            else:
+                inside = a["first"] <= b["last"] and b["first"] <= a["last"]
+            if inside:
+                raise Refused("overlap", [s["i"] for s in sorted([a, b], key=lambda s: (s["place"], s["i"]))])
+    return steps, moved
+
+def build(lines, steps, shift=lambda n: n):
+    mark = bool(lines) and lines[0][0].startswith("\ufeff")
+    if mark:
+        lines = [(lines[0][0][1:], lines[0][1])] + lines[1:]
+    def ending(n):
+        while 1 <= n <= len(lines):
+            if lines[n - 1][1]:
+                return lines[n - 1][1]
+            n -= 1
+        return "\n"
+    places = {2 * n: content + end for n, (content, end) in enumerate(lines, 1)}
+    for s in steps:
+        first, last, new = shift(s["first"]), shift(s["last"]), list(s["new"])
+        place = s["place"] + 2 * (first - s["first"])
+        if mark and new and place <= 2:
+            new[0] = new[0].removeprefix("\ufeff")
+        if s["insertion"]:
+            end = ending(first)
+            unended = place == 2 * len(lines) + 1 and lines and not lines[-1][1]
+            places[place] = places.get(place, "") + "".join(end + c if unended else c + end for c in new)
+        else:
+            for n in range(first, last + 1):
+                places[2 * n] = ""
+            places[2 * first] = "".join(c + (lines[last - 1][1] if i == len(new) - 1 else ending(min(first + i, last))) for i, c in enumerate(new))
+    return "\ufeff" * mark + "".join(places[p] for p in sorted(places))
+
+def edit(v):
+    lines = split(v["file"])
+    steps, moved = locate(v, lines)
+    result = build(lines, steps)
+    if result == v["file"]:
+        raise Refused("no_change")
+    return {"result": result, **({"relocated": moved} if moved else {})}
+
+def rebase(v):
+    a, b = split(v["base"]), split(v["current"])
+    steps, moved = locate(v, a)
+    # The longest common subsequence, by the table.
+    best = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(len(b) - 1, -1, -1):
+            best[i][j] = best[i + 1][j + 1] + 1 if a[i] == b[j] else max(best[i + 1][j], best[i][j + 1])
+    i = j = 0
+    same, changed = {}, set()  # lines of base that are in current; places of base, as above, that are not the same
+    while i < len(a) or j < len(b):
+        if i < len(a) and j < len(b) and a[i] == b[j]:
+            same[i + 1] = j + 1
+            i, j = i + 1, j + 1
+        elif i < len(a) and (j == len(b) or best[i + 1][j] >= best[i][j + 1]):
+            changed |= {2 * i + 1, 2 * i + 2, 2 * i + 3}
+            i += 1
+        else:
+            changed.add(2 * i + 1)
+            j += 1
+    for s in steps:
+        mine = {s["place"]} if s["insertion"] else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
+        if mine & changed:
+            raise Refused("stale")
+    result = build(b, steps, lambda n: same.get(n, 0))
+    return {"result": result, **({"relocated": moved} if moved else {})}
+
+def facts(file):
+    lines = split(file)
+    feeds, both = file.count("\n"), file.count("\r\n")
+    return dict(file=file, lines=len(lines), final_newline=file.endswith("\n"),
+                line_ending="none" if not feeds else "lf" if not both else "crlf" if both == feeds else "mixed",
+                encoding="utf-8-bom" if file.startswith("\ufeff") else "utf-8",
+                text=["%d:%s|%s" % (n, fnv(content)[-2:], content) for n, (content, _) in enumerate(lines, 1)])
+
+def outcome(compute, v):
+    try:
+        return compute(v)
+    except Refused as refused:
+        return {"error": refused.outcome}
+
+def fault(data):
+    try:
+        data.decode()
+        return data.index(0)
+    except UnicodeDecodeError as e:
+        return e.start
+
+v = json.loads((pathlib.Path(__file__).parent.parent / "spec" / "hashline.json").read_text())
+wrong = [x for x in v["tags"] if x["hash"] != fnv(x["line"]) or x["tags"] != [x["hash"][-w:] for w in (2, 3, 4)]]
+wrong += [x for x in v["files"] if x != facts(x["file"])]
+wrong += [x for x in v["binary"] if x["offset"] != fault(bytes.fromhex(x["hex"]))]
+for kind, compute in ("edits", edit), ("rebases", rebase):
+    for x in v[kind]:
+        got = outcome(compute, x)
+        if got != {k: x[k] for k in ("result", "relocated", "error") if k in x}:
+            wrong.append((x, got))
+for x in wrong:
+    print("wrong:", x)
+if wrong:
+    sys.exit(1)
+print(sum(len(x) for x in v.values()), "vectors ok")

@@ -1,0 +1,197 @@
+package hashline
+
+import (
+	"bytes"
+)
+
+// Options are how anchors are read.
+type Options struct {
+	Width int  // of the tags that readers are shown; 0 is MinWidth
+	Exact bool // never move an anchor to another line
+}
+
+func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }
+
+// Relocation says that an anchor did not hold and was moved.
+type Relocation struct {
+	Operation int    // by index
+	Anchor    string // as given
+	Line      int    // where its tag was found
+}
+
+// Hunk is a stretch of lines that became other ones. A count of 0 stands for the place
+// before the line.
+type Hunk struct {
+	OldFirst, OldLines int
+	NewFirst, NewLines int
+}
+
+// Result is an edited file.
+type Result struct {
+	Old, New  *File
+	Hunks     []Hunk // in order, not touching
+	Relocated []Relocation
+}
+
+// Bytes are the bytes of the edited file.
+func (r *Result) Bytes() []byte { return r.New.data }
+
+// Edit applies operations to a file. Its errors are of type *[Error]; the operations are
+// applied together or not at all.
+func Edit(data []byte, operations []Operation, o Options) (*Result, error) {
+	f, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	changes, moved, err := plan(f, operations, o)
+	if err != nil {
+		return nil, err
+	}
+	return apply(f, changes, moved)
+}
+
+// change replaces the bytes from at to end, which are the given lines, by text, which is
+// so many lines.
+type change struct {
+	at, end     int
+	text        []byte
+	first       int // line; that before which lines are inserted
+	lines       int // removed
+	added       int
+	unendedLast bool // the last line gets the ending that it did not have
+}
+
+// plan makes the changes of operations, in order.
+func plan(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
+	o.Width = o.width()
+	steps, moved, err := locate(f, operations, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := arrange(steps); err != nil {
+		return nil, nil, err
+	}
+	changes := make([]change, len(steps))
+	for i, s := range steps {
+		changes[i] = f.change(s)
+	}
+	return changes, moved, nil
+}
+
+func (f *File) change(s step) change {
+	if s.insert {
+		return f.insertion(s)
+	}
+	c := change{at: f.start(s.first), end: f.start(s.last + 1), first: s.first, lines: s.last - s.first + 1, added: len(s.lines)}
+	f.spareBOM(&c, s.lines)
+	for i, line := range s.lines {
+		c.text = append(c.text, line...)
+		end := ending(f.raw(s.last))
+		if i < len(s.lines)-1 {
+			end = f.ending(min(s.first+i, s.last))
+		}
+		c.text = append(c.text, end...)
+	}
+	return c
+}
+
+func (f *File) insertion(s step) change {
+	c := change{at: f.start(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
+	c.end = c.at
+	end := f.ending(s.beside)
+	if n := f.Lines(); s.gap == n && n > 0 && !f.FinalNewline() {
+		// Behind a last line that is not ended: it gets an ending, and the last new line
+		// has none.
+		c.unendedLast = true
+		for _, line := range s.lines {
+			c.text = append(append(c.text, end...), line...)
+		}
+		return c
+	}
+	if s.gap == 0 {
+		f.spareBOM(&c, s.lines)
+	}
+	for _, line := range s.lines {
+		c.text = append(append(c.text, line...), end...)
+	}
+	return c
+}
+
+// spareBOM keeps the byte order mark, and keeps it single, in a change of the beginning.
+func (f *File) spareBOM(c *change, lines [][]byte) {
+	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
+		return
+	}
+	c.at = len(bom)
+	c.end = max(c.end, c.at)
+	if len(lines) > 0 {
+		lines[0] = bytes.TrimPrefix(lines[0], []byte(bom))
+	}
+}
+
+// apply makes the edited file.
+func apply(f *File, changes []change, moved []Relocation) (*Result, error) {
+	size := len(f.data)
+	for _, c := range changes {
+		size += len(c.text) - (c.end - c.at)
+	}
+	if size > MaxSize {
+		return nil, refuse(TooLarge, "would have %d bytes, more than %d", size, MaxSize)
+	}
+	out := make([]byte, 0, size)
+	at := 0
+	for _, c := range changes {
+		out = append(append(out, f.data[at:c.at]...), c.text...)
+		at = c.end
+	}
+	out = append(out, f.data[at:]...)
+	if bytes.Equal(out, f.data) {
+		return nil, refuse(NoChange, "the operations leave the file as it is; nothing was written")
+	}
+	edited, err := Parse(out)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Old: f, New: edited, Hunks: hunks(f, edited, changes), Relocated: moved}, nil
+}
+
+// hunks joins changes that touch.
+func hunks(f, edited *File, changes []change) []Hunk {
+	var found []Hunk
+	grown := 0 // lines that were added before
+	for _, c := range changes {
+		h := Hunk{c.first, c.lines, c.first + grown, c.added}
+		grown += c.added - c.lines
+		if c.unendedLast { // the line before changes, too
+			h.OldFirst--
+			h.OldLines++
+			h.NewFirst--
+			h.NewLines++
+		}
+		found = joined(found, h)
+	}
+	// The line to or from which the byte order mark went changes, too.
+	if h := &found[0]; bytes.HasPrefix(f.data, []byte(bom)) && h.OldFirst == 1 {
+		if (h.OldLines == 0 || h.NewLines == 0) && h.OldLines < f.Lines() {
+			h.OldLines++
+			h.NewLines++
+		}
+		if len(found) > 1 {
+			found = append(joined(found[:1:1], found[1]), found[2:]...)
+		} else if h.OldLines == f.Lines() { // what is left of the file may be the mark alone, a line
+			h.NewLines = edited.Lines()
+		}
+	}
+	return found
+}
+
+// joined appends a hunk, or lets the last one grow if they touch.
+func joined(found []Hunk, h Hunk) []Hunk {
+	if n := len(found); n > 0 && h.OldFirst <= found[n-1].OldFirst+found[n-1].OldLines {
+		p := &found[n-1]
+		p.OldLines = max(p.OldLines, h.OldFirst+h.OldLines-p.OldFirst)
+		p.NewLines = max(p.NewLines, h.NewFirst+h.NewLines-p.NewFirst)
+		return found
+	}
+	return append(found, h)
+}

@@ -1,0 +1,42 @@
+package hashline
+
+import "fmt"
+
+// Code names a kind of error, for programs.
+type Code string
+
+// The codes of this package's errors.
+const (
+	Stale           Code = "stale"            // the other change and this one meet
+	AnchorNotFound  Code = "anchor_not_found" // no line has the number and tag, nor the tag alone
+	AnchorAmbiguous Code = "anchor_ambiguous" // the line has another tag, and several have this one
+	Overlap         Code = "overlap"          // two operations meet, or a range ends before it begins
+	Binary          Code = "binary"           // not UTF-8, or a NUL
+	TooLarge        Code = "too_large"
+	NoChange        Code = "no_change"
+	EchoedTags      Code = "echoed_tags" // content with the tags that a reader was shown
+	Invalid         Code = "invalid"     // an operation that is not well formed
+)
+
+// Error says why an edit or a file is refused. Text from outside in its message is
+// escaped.
+type Error struct {
+	Code       Code
+	Operations []int // concerned, by index
+	Candidates []int // lines that an anchor may have meant
+	Line       int   // that an anchor names, if that is a line at all
+
+	message string
+}
+
+func (e *Error) Error() string { return e.message }
+
+func refuse(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, message: fmt.Sprintf(format, args...)}
+}
+
+// of names the operations that an error is about.
+func (e *Error) of(operations ...int) *Error {
+	e.Operations = operations
+	return e
+}

@@ -1,0 +1,407 @@
+package hashline
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// oracle applies operations of which the anchors are exact to an array of lines, each
+// with its ending, one line at a time: what Edit must equal.
+func oracle(file string, ops []Operation) string {
+	mark := strings.HasPrefix(file, bom)
+	file = strings.TrimPrefix(file, bom)
+	var lines []string
+	for line := range strings.Lines(file) {
+		lines = append(lines, line)
+	}
+	if len(lines) == 0 && mark {
+		lines = []string{""} // the mark alone is a line
+	}
+	n := len(lines)
+	endOf := func(i int) string { // of line i, from 0
+		for ; i >= 0 && i < n; i-- {
+			if strings.HasSuffix(lines[i], "\r\n") {
+				return "\r\n"
+			}
+			if strings.HasSuffix(lines[i], "\n") {
+				return "\n"
+			}
+		}
+		return "\n"
+	}
+	before := make([][]string, n+1) // new lines before line i, without endings
+	ends := make([][]string, n+1)   // and their endings
+	out := slices.Clone(lines)
+	for _, op := range ops {
+		at, last := number(op.Anchor)-1, number(op.Anchor)-1
+		if op.EndAnchor != "" {
+			last = number(op.EndAnchor) - 1
+		}
+		var content []string
+		if op.Content != nil {
+			content = strings.Split(strings.TrimSuffix(*op.Content, "\n"), "\n")
+			for i, c := range content {
+				content[i] = strings.TrimRight(c, "\r")
+			}
+			if at <= 0 && mark && op.Op != InsertAfter {
+				content[0] = strings.TrimPrefix(content[0], bom)
+			}
+		}
+		switch op.Op {
+		case InsertAfter, InsertBefore:
+			gap := max(at, 0)
+			if op.Op == InsertAfter && n > 0 {
+				gap = at + 1
+			}
+			for _, c := range content {
+				before[gap] = append(before[gap], c)
+				ends[gap] = append(ends[gap], endOf(at))
+			}
+		default:
+			text := ""
+			for i, c := range content {
+				end := ""
+				if strings.HasSuffix(lines[last], "\r\n") {
+					end = "\r\n"
+				} else if strings.HasSuffix(lines[last], "\n") {
+					end = "\n"
+				}
+				if i < len(content)-1 {
+					end = endOf(min(at+i, last))
+				}
+				text += c + end
+			}
+			for i := at; i <= last; i++ {
+				out[i] = ""
+			}
+			out[at] = text
+		}
+	}
+	result := ""
+	for i := 0; i <= n; i++ {
+		for j, c := range before[i] {
+			if i == n && n > 0 && !strings.HasSuffix(lines[n-1], "\n") {
+				result += ends[i][j] + c
+			} else {
+				result += c + ends[i][j]
+			}
+		}
+		if i < n {
+			result += out[i]
+		}
+	}
+	if mark {
+		result = bom + result
+	}
+	return result
+}
+
+func number(anchor string) int {
+	a, err := parseAnchor(anchor, MinWidth)
+	if err != nil {
+		panic(err)
+	}
+	return a.line
+}
+
+// text draws a file: few different lines, so that tags collide, mixed endings, sometimes
+// a byte order mark, no final newline, or nothing at all.
+func text(t *rapid.T, label string) string {
+	line := rapid.SampledFrom([]string{"", "a", "b", "  a", "a  ", "x\ty", "caf\u00e9", "\u65e5\u672c", "}", "a|b", "\r", "\U0001f600"})
+	end := rapid.SampledFrom([]string{"\n", "\n", "\n", "\r\n"})
+	var b strings.Builder
+	if rapid.IntRange(0, 9).Draw(t, label+" mark") == 0 {
+		b.WriteString(bom)
+	}
+	for range rapid.IntRange(0, 12).Draw(t, label+" lines") {
+		b.WriteString(line.Draw(t, "line") + end.Draw(t, "end"))
+	}
+	if rapid.Bool().Draw(t, label+" unended") {
+		b.WriteString(line.Draw(t, "last"))
+	}
+	return b.String()
+}
+
+// operations draws operations with exact anchors.
+func operations(t *rapid.T, f *File) (ops []Operation) {
+	content := rapid.SampledFrom([]string{"", "n", "n\n", "n1\nn2", "\n", "\n\n", "n1\r\nn2\r\n", bom + "n", "n\r"})
+	at := func(n int) string {
+		return strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), rapid.IntRange(2, 4).Draw(t, "width"))), "\n")
+	}
+	for range rapid.IntRange(1, 4).Draw(t, "operations") {
+		op := Operation{Op: rapid.SampledFrom([]string{Replace, ReplaceRange, InsertAfter, InsertBefore, Delete, DeleteRange}).Draw(t, "op")}
+		if op.Op != Delete && op.Op != DeleteRange {
+			c := content.Draw(t, "content")
+			op.Content = &c
+		}
+		if f.Lines() == 0 {
+			op.Op, op.Anchor = InsertAfter, "0:"
+			c := content.Draw(t, "content")
+			op.Content = &c
+		} else {
+			n := rapid.IntRange(1, f.Lines()).Draw(t, "line")
+			op.Anchor = at(n)
+			if op.Op == ReplaceRange || op.Op == DeleteRange {
+				op.EndAnchor = at(rapid.IntRange(n, min(n+2, f.Lines())).Draw(t, "last"))
+			}
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}
+
+// meet reports whether operations overlap, by looking at each pair and each line.
+func meet(ops []Operation) bool {
+	span := func(o Operation) (first, last int, insert bool) {
+		first = number(o.Anchor)
+		last = first
+		if o.EndAnchor != "" {
+			last = number(o.EndAnchor)
+		}
+		return first, last, o.Op == InsertAfter || o.Op == InsertBefore
+	}
+	for i, a := range ops {
+		for j, b := range ops {
+			first, last, insert := span(a)
+			at, end, inserts := span(b)
+			switch {
+			case i == j || insert:
+			case !inserts:
+				if at <= last && first <= end {
+					return true
+				}
+			case a.Op == Delete || a.Op == DeleteRange:
+				if first <= at && at <= last {
+					return true
+				}
+			default:
+				gap := at
+				if b.Op == InsertBefore {
+					gap--
+				}
+				if first <= gap && gap < last {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// TestEditEqualsLineArray compares Edit with the oracle, and its diff and hunks with what
+// they describe.
+func TestEditEqualsLineArray(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		file := text(t, "file")
+		f, err := Parse([]byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ops := operations(t, f)
+		r, err := Edit([]byte(file), ops, Options{})
+		var e *Error
+		if meet(ops) {
+			if !errors.As(err, &e) || e.Code != Overlap {
+				t.Fatalf("%v, want an overlap", err)
+			}
+			return
+		}
+		want := oracle(file, ops)
+		if want == file {
+			if !errors.As(err, &e) || e.Code != NoChange {
+				t.Fatalf("%v, want no change", err)
+			}
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(r.Bytes()); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		checkHunks(t, r)
+	})
+}
+
+// checkHunks takes the lines outside the hunks as unchanged and demands that they are.
+func checkHunks(t *rapid.T, r *Result) {
+	old, now := 1, 1
+	for _, h := range r.Hunks {
+		for ; old < h.OldFirst; old, now = old+1, now+1 {
+			if !bytes.Equal(r.Old.raw(old), r.New.raw(now)) {
+				t.Fatalf("line %d is outside %v and changed", old, r.Hunks)
+			}
+		}
+		if now != h.NewFirst {
+			t.Fatalf("hunks %v do not follow each other", r.Hunks)
+		}
+		old, now = h.OldFirst+h.OldLines, h.NewFirst+h.NewLines
+	}
+	for ; old <= r.Old.Lines() && now <= r.New.Lines(); old, now = old+1, now+1 {
+		if !bytes.Equal(r.Old.raw(old), r.New.raw(now)) {
+			t.Fatalf("line %d is outside %v and changed", old, r.Hunks)
+		}
+	}
+	if old <= r.Old.Lines() || now <= r.New.Lines() {
+		t.Fatalf("hunks %v do not end where the files do: %q, %q", r.Hunks, r.Old.data, r.New.data)
+	}
+}
+
+// TestUntouchedBytes replaces one line: all bytes before and behind it stay.
+func TestUntouchedBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		file := text(t, "file")
+		f, _ := Parse([]byte(file))
+		if f.Lines() == 0 {
+			t.Skip("no line")
+		}
+		n := rapid.IntRange(1, f.Lines()).Draw(t, "line")
+		content := "replaced"
+		r, err := Edit([]byte(file), []Operation{{Op: Replace, Anchor: strings.TrimSuffix(string(AppendLine(nil, n, f.Line(n), 2)), "\n"), Content: &content}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := f.Line(n)
+		start := f.start(n)
+		if n == 1 && strings.HasPrefix(file, bom) {
+			start += len(bom)
+		}
+		if got, want := string(r.Bytes()), file[:start]+content+file[f.start(n)+len(line):]; got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+	})
+}
+
+// TestRebaseCommutes makes two sets of operations on one file: what Rebase merges is the
+// same whichever comes first. The lines of the file differ, as it is not determined which
+// of two like lines somebody deleted.
+func TestRebaseCommutes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base, n := "", 0
+		for line := range strings.Lines(text(t, "base")) {
+			base += strings.TrimRight(line, "\r\n") + strconv.Itoa(n) + line[len(strings.TrimRight(line, "\r\n")):]
+			n++
+		}
+		f, _ := Parse([]byte(base))
+		ours, theirs := operations(t, f), operations(t, f)
+		a, errA := Edit([]byte(base), ours, Options{})
+		b, errB := Edit([]byte(base), theirs, Options{})
+		if errA != nil || errB != nil {
+			t.Skip("not both apply")
+		}
+		one, err := Rebase([]byte(base), b.Bytes(), ours, Options{})
+		two, err2 := Rebase([]byte(base), a.Bytes(), theirs, Options{})
+		if err != nil || err2 != nil {
+			var e *Error
+			if err != nil && (!errors.As(err, &e) || e.Code != Stale && e.Code != NoChange) {
+				t.Fatal(err)
+			}
+			return
+		}
+		if string(one.Bytes()) != string(two.Bytes()) {
+			t.Fatalf("%q or %q", one.Bytes(), two.Bytes())
+		}
+		checkHunks(t, one)
+	})
+}
+
+// TestSurveyKeepsRange compares the lines that a survey keeps with those of the file.
+func TestSurveyKeepsRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		file := text(t, "file")
+		f, _ := Parse([]byte(file))
+		s := &Survey{
+			First: rapid.IntRange(0, 14).Draw(t, "first"), Last: rapid.IntRange(0, 14).Draw(t, "last"),
+			MaxLines: rapid.IntRange(0, 5).Draw(t, "lines"), MaxBytes: rapid.IntRange(0, 20).Draw(t, "bytes"),
+		}
+		if err := survey(s, []byte(file), rapid.IntRange(1, 30).Draw(t, "size")); err != nil {
+			t.Fatal(err)
+		}
+		want, lines, full := "", 0, false
+		last := s.Last
+		if last == 0 {
+			last = f.Lines()
+		}
+		for n := max(s.First, 1); n <= min(last, f.Lines()); n++ {
+			if s.MaxLines > 0 && lines == s.MaxLines || s.MaxBytes > 0 && len(want)+len(f.raw(n)) > s.MaxBytes {
+				full = true
+				break
+			}
+			want += string(f.raw(n))
+			lines++
+		}
+		if got := string(AppendLines(nil, []byte(want), 1, 4)); got != eachLine(want) {
+			t.Fatalf("%q, want %q", got, eachLine(want))
+		}
+		whole := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
+		if err := whole.Whole([]byte(file)); err != nil {
+			t.Fatal(err)
+		}
+		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full || whole.Lines() != f.Lines() {
+			t.Fatalf("whole: %q, %d lines, full %v; want %q, %d, %v", all, n, isFull, want, lines, full)
+		}
+		kept, n, isFull := s.Kept()
+		if string(kept) != want || n != lines || isFull != full || s.Lines() != f.Lines() {
+			t.Fatalf("%q, %d lines of %d, full %v; want %q, %d of %d, %v", kept, n, s.Lines(), isFull, want, lines, f.Lines(), full)
+		}
+	})
+}
+
+// TestFourAtOnce hashes lines of every length beside each other.
+func TestFourAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-z]{0,9} ?`), 1, 9).Draw(t, "lines"), "\n")
+		if got := string(AppendLines(nil, []byte(text), 1, 4)); got != eachLine(text) {
+			t.Fatalf("%q, want %q", got, eachLine(text))
+		}
+	})
+}
+
+// eachLine prints lines one at a time.
+func eachLine(text string) string {
+	var out []byte
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		out = AppendLine(out, n, content([]byte(line)), 4)
+	}
+	return string(out)
+}
+
+// FuzzEdit feeds arbitrary files and operations: no panic, no change of the input, and
+// an edit that is accepted is one that the oracle makes if its anchors are exact.
+func FuzzEdit(f *testing.F) {
+	f.Add("a\nb\r\nc", "replace", "2:"+Tag(Hash([]byte("b")), 2), "", "x")
+	f.Add("", "insert_after", "0:", "", "x\n")
+	f.Add(bom+"a\n", "delete_range", "1:00", "1:00", "")
+	f.Fuzz(func(t *testing.T, file, op, anchor, end, content string) {
+		operation := Operation{Op: op, Anchor: anchor, EndAnchor: end, Content: &content}
+		if op == Delete || op == DeleteRange {
+			operation.Content = nil
+		}
+		data := []byte(file)
+		r, err := Edit(data, []Operation{operation}, Options{Exact: true})
+		if string(data) != file {
+			t.Fatal("the input is changed")
+		}
+		if err != nil {
+			if !errors.As(err, new(*Error)) {
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		if want := oracle(file, []Operation{operation}); string(r.Bytes()) != want {
+			t.Fatalf("%q, want %q", r.Bytes(), want)
+		}
+		r.Diff(3, 1000)
+		if _, err := Rebase(data, data, []Operation{operation}, Options{Exact: true}); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

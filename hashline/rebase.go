@@ -1,0 +1,79 @@
+package hashline
+
+import "github.com/aymanbagabas/go-udiff/lcs"
+
+// Rebase applies operations to base, which is what their author had read, and merges the
+// outcome onto current: a three-way merge by lines. Where the operations and the other
+// change meet, or touch, it is refused as [Stale]. The result's old file is current; its
+// relocations name lines of base.
+func Rebase(base, current []byte, operations []Operation, o Options) (*Result, error) {
+	from, err := Parse(base)
+	if err != nil {
+		return nil, err
+	}
+	onto, err := Parse(current)
+	if err != nil {
+		return nil, err
+	}
+	changes, moved, err := plan(from, operations, o)
+	if err != nil {
+		return nil, err
+	}
+	others := differences(from, onto)
+	next, grown := 0, 0 // the first other change that is not before c, and what those before it added
+	for i := range changes {
+		c := &changes[i]
+		first, end := c.first-1, c.first-1+c.lines // lines from 0
+		if c.unendedLast {
+			first--
+		}
+		for next < len(others) && others[next].End < first {
+			d := others[next]
+			grown += (d.ReplEnd - d.ReplStart) - (d.End - d.Start)
+			next++
+		}
+		if next < len(others) && others[next].Start <= end {
+			d := others[next]
+			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
+			err.Line = d.ReplStart + 1
+			return nil, err
+		}
+		shift := onto.start(first+1+grown) - from.start(first+1)
+		c.at += shift
+		c.end += shift
+		c.first += grown
+	}
+	return apply(onto, changes, moved)
+}
+
+// differences are the lines of a that were replaced by lines of b, counted from 0 and
+// half open. They are not always the fewest: beyond some hundred the rest is one.
+func differences(a, b *File) []lcs.Diff {
+	n, m := a.Lines(), b.Lines()
+	head := 0
+	for head < min(n, m) && string(a.raw(head+1)) == string(b.raw(head+1)) {
+		head++
+	}
+	tail := 0
+	for tail < min(n, m)-head && string(a.raw(n-tail)) == string(b.raw(m-tail)) {
+		tail++
+	}
+	diffs := lcs.DiffLines(a.slice(head, n-tail), b.slice(head, m-tail))
+	for i := range diffs {
+		d := &diffs[i]
+		d.Start += head
+		d.End += head
+		d.ReplStart += head
+		d.ReplEnd += head
+	}
+	return diffs
+}
+
+// slice is the lines from first to end, from 0 and half open, with their endings.
+func (f *File) slice(first, end int) []string {
+	lines := make([]string, 0, end-first)
+	for n := first + 1; n <= end; n++ {
+		lines = append(lines, string(f.raw(n)))
+	}
+	return lines
+}

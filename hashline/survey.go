@@ -1,0 +1,197 @@
+package hashline
+
+import (
+	"bytes"
+	"slices"
+	"unicode/utf8"
+)
+
+// Survey learns what a reader is told of a file while its bytes are written to it, and
+// keeps a range of its lines. Other lines are counted only. Memory is bounded by the
+// limit of what is kept and by the size of one write.
+type Survey struct {
+	// Set before the first write.
+	First, Last int // the lines to keep, from 1; Last 0 is the last of the file
+	MaxLines    int // kept at most; 0 is no limit
+	MaxBytes    int // kept at most; 0 is no limit
+
+	kept    []byte // whole lines, and the beginning of one while it is read
+	lines   int    // kept that are whole
+	whole   int    // bytes of them
+	full    bool   // a limit ended the range
+	feeds   int    // line feeds so far
+	crlf    int
+	size    int64
+	last    byte
+	head    []byte // as long as a byte order mark
+	partial []byte // of a code point at the end of the last write
+	borrow  bool   // kept may be part of what is written
+}
+
+// Write refuses binary data with an *[Error], after which the survey is void.
+func (s *Survey) Write(p []byte) (int, error) {
+	n := len(p)
+	if n == 0 {
+		return 0, nil
+	}
+	if err := s.check(p); err != nil {
+		return 0, err
+	}
+	if missing := len(bom) - len(s.head); missing > 0 {
+		s.head = append(s.head, p[:min(missing, n)]...)
+	}
+	if bytes.IndexByte(p, '\r') >= 0 {
+		s.crlf += bytes.Count(p, []byte("\r\n"))
+	}
+	if s.last == '\r' && p[0] == '\n' {
+		s.crlf++
+	}
+	s.size += int64(n)
+	s.last = p[n-1]
+	s.keep(p)
+	return n, nil
+}
+
+// check validates p after what was left of the last write.
+func (s *Survey) check(p []byte) error {
+	offset := s.size - int64(len(s.partial))
+	if len(s.partial) > 0 { // complete the code point
+		need := utf8.UTFMax - len(s.partial)
+		joined := append(slices.Clone(s.partial), p[:min(need, len(p))]...)
+		if !utf8.FullRune(joined) {
+			s.partial = joined // p was too short
+			return nil
+		}
+		_, size := utf8.DecodeRune(joined)
+		if size == 1 {
+			return checkText(joined, offset)
+		}
+		p = p[size-len(s.partial):]
+		offset += int64(size)
+		s.partial = nil
+	}
+	tail := len(p)
+	for i := 1; i <= min(utf8.UTFMax-1, len(p)); i++ {
+		if c := p[len(p)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(p[len(p)-i:]) {
+				tail = len(p) - i
+			}
+			break
+		}
+	}
+	if err := checkText(p[:tail], offset); err != nil {
+		return err
+	}
+	s.partial = slices.Clone(p[tail:])
+	return nil
+}
+
+// Whole is one Write of a whole file and Close. What is kept may be part of data, which the
+// caller does not change any more.
+func (s *Survey) Whole(data []byte) error {
+	s.borrow = true
+	if _, err := s.Write(data); err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// keep counts lines, and copies those that are wanted.
+func (s *Survey) keep(p []byte) {
+	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
+		if s.borrow && len(s.kept) == 0 {
+			s.kept = p
+		} else {
+			s.kept = append(s.kept, p...)
+		}
+		n := bytes.Count(p, []byte{'\n'})
+		s.feeds += n
+		s.lines += n
+		if i := bytes.LastIndexByte(s.kept, '\n'); n > 0 {
+			s.whole = i + 1
+		}
+		return
+	}
+	for len(p) > 0 {
+		current := s.feeds + 1
+		if s.full || s.Last > 0 && current > s.Last {
+			s.feeds += bytes.Count(p, []byte{'\n'})
+			return
+		}
+		if current < s.First {
+			n := bytes.Count(p, []byte{'\n'})
+			if s.feeds+n+1 < s.First {
+				s.feeds += n
+				return
+			}
+			_, p = cut(p)
+			s.feeds++
+			continue
+		}
+		line, rest := cut(p)
+		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && len(s.kept)+len(line) > s.MaxBytes {
+			s.full = true
+			s.kept = s.kept[:s.whole]
+			continue
+		}
+		s.kept = append(s.kept, line...)
+		if line[len(line)-1] == '\n' {
+			s.feeds++
+			s.lines++
+			s.whole = len(s.kept)
+		}
+		p = rest
+	}
+}
+
+// Close is called after the last write and may refuse the file, as Write does.
+func (s *Survey) Close() error {
+	if len(s.partial) > 0 {
+		return checkText(s.partial, s.size-int64(len(s.partial)))
+	}
+	if len(s.kept) > s.whole {
+		s.lines++
+		s.whole = len(s.kept)
+	}
+	return nil
+}
+
+// Kept is the kept lines with their endings, and the number of lines. Full says that a
+// limit ended them before the last one that was wanted; without a single line, that one
+// line is too long for the limit.
+func (s *Survey) Kept() (text []byte, lines int, full bool) { return s.kept, s.lines, s.full }
+
+// Lines is the number of the file's lines.
+func (s *Survey) Lines() int {
+	if s.size > 0 && s.last != '\n' {
+		return s.feeds + 1
+	}
+	return s.feeds
+}
+
+// Size is in bytes.
+func (s *Survey) Size() int64 { return s.size }
+
+// FinalNewline reports whether the last line is ended. An empty file has none.
+func (s *Survey) FinalNewline() bool { return s.size > 0 && s.last == '\n' }
+
+// LineEnding is "lf", "crlf", "mixed", or "none" where no line is ended.
+func (s *Survey) LineEnding() string {
+	switch {
+	case s.feeds == 0:
+		return "none"
+	case s.crlf == 0:
+		return "lf"
+	case s.crlf == s.feeds:
+		return "crlf"
+	}
+	return "mixed"
+}
+
+// Encoding is "utf-8", or "utf-8-bom" with a byte order mark.
+func (s *Survey) Encoding() string {
+	if string(s.head) == bom {
+		return "utf-8-bom"
+	}
+	return "utf-8"
+}

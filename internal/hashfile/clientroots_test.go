@@ -1,0 +1,112 @@
+package hashfile
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestRoots uses the Go SDK's client in every protocol version, with and without roots,
+// with and without --root, and changes the roots.
+func TestRoots(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths as file URIs")
+	}
+	versions := mcp.SupportedProtocolVersions()
+	if len(versions) < 5 || !slices.Contains(versions, statelessVersion) {
+		t.Fatalf("%q", versions)
+	}
+	for _, version := range versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			base := dir(t)
+			for _, name := range []string{"a", "b", "a_evil", "a/sub"} {
+				write(t, base, name+"/f", "text\n")
+			}
+			a, b, sub := filepath.Join(base, "a"), filepath.Join(base, "b"), filepath.Join(base, "a/sub")
+			can := func(p *peer, allowed ...string) {
+				t.Helper()
+				for _, d := range []string{a, b, sub, filepath.Join(base, "a_evil")} {
+					code := "outside_roots"
+					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := below(root, d); return ok }) {
+						code = ""
+					}
+					if r := p.call("read_text_file", arguments{"path": filepath.Join(d, "f")}); r.Error != code {
+						t.Errorf("%s: %q %s, want %q", d, r.Error, r.Text, code)
+					}
+				}
+				r := p.call("list_allowed_directories", nil)
+				if got, _ := r.All["directories"].([]any); len(got) != len(allowed) {
+					t.Errorf("directories %v, want %q", got, allowed)
+				}
+			}
+			// Neither.
+			none, _ := connect(t, Config{}, version, nil)
+			can(none)
+			if r := none.call("read_text_file", arguments{"path": a + "/f"}); !strings.Contains(r.Text, "--root") {
+				t.Error(r.Text)
+			}
+			// --root alone.
+			flags, _ := connect(t, Config{Roots: []string{a}}, version, nil)
+			can(flags, a)
+			// Roots alone grant.
+			only, client := connect(t, Config{}, version, []string{a})
+			can(only, a)
+			change := func(p *peer, f func(), allowed ...string) {
+				t.Helper()
+				f()
+				// The notification travels beside the calls.
+				for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					r := p.call("list_allowed_directories", nil)
+					if got, _ := r.All["directories"].([]any); len(got) == len(allowed) && (len(got) == 0 || got[0] == allowed[0]) {
+						break
+					}
+				}
+				can(p, allowed...)
+			}
+			change(only, func() { client.AddRoots(&mcp.Root{URI: "file://" + b}) }, a, b)
+			change(only, func() { client.RemoveRoots("file://" + a) }, b)
+			change(only, func() { client.RemoveRoots("file://" + b) })
+			// Roots narrow --root, and widen nothing.
+			both, client := connect(t, Config{Roots: []string{a}}, version, []string{sub, b})
+			can(both, sub)
+			change(both, func() { client.AddRoots(&mcp.Root{URI: "file://" + base}) }, a)
+			change(both, func() { client.RemoveRoots("file://"+base, "file://"+sub) })
+			// What is no directory here is left out.
+			odd, _ := connect(t, Config{Roots: []string{a}}, version, []string{"/none", "//elsewhere" + a, a + "/f%00"})
+			can(odd)
+		})
+	}
+}
+
+// TestRootsLinks takes client roots by their real paths.
+func TestRootsLinks(t *testing.T) {
+	base := dir(t)
+	write(t, base, "a/f", "text\n")
+	write(t, base, "b/f", "text\n")
+	if err := os.Symlink("a", filepath.Join(base, "link")); err != nil {
+		t.Skip(err)
+	}
+	p, _ := connect(t, Config{Roots: []string{base}}, "2025-11-25", []string{filepath.Join(base, "link")})
+	p.call("read_text_file", arguments{"path": filepath.Join(base, "a/f")}).ok()
+	p.call("read_text_file", arguments{"path": filepath.Join(base, "link/f")}).ok()
+	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f")}).refused("outside_roots")
+	p.call("write_text_file", arguments{"path": filepath.Join(base, "b/new"), "content": ""}).refused("outside_roots")
+	p.call("move_file", arguments{"source": filepath.Join(base, "a/f"), "destination": filepath.Join(base, "b/g")}).refused("outside_roots")
+	// What is above the client's roots is not theirs.
+	p.call("list_directory", arguments{"path": base}).refused("outside_roots")
+	p.call("directory_tree", arguments{"path": base}).refused("outside_roots")
+	p.call("create_directory", arguments{"path": filepath.Join(base, "new")}).refused("outside_roots")
+	// What lies outside the client's roots is not told apart.
+	p.call("read_text_file", arguments{"path": filepath.Join(base, "b/f/none")}).refused("outside_roots")
+	p.call("read_text_file", arguments{"path": filepath.Join(base, "c/none")}).refused("outside_roots")
+	if _, err := New(Config{Roots: []string{filepath.Join(base, "none")}}); err == nil {
+		t.Error("a root that does not exist is accepted")
+	}
+}

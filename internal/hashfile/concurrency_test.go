@@ -1,0 +1,323 @@
+//go:build unix
+
+package hashfile
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+// process is a server as a process, spoken to by hand.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+	id  int
+}
+
+func startProcess(t testing.TB, c Config) *process {
+	t.Helper()
+	config, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(self)}
+	p.cmd.Env = append(os.Environ(), "HASHFILE_TEST_SERVER="+string(config))
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReaderSize(out, 1<<20)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.cmd.Process.Kill(); p.cmd.Wait() })
+	if _, err := p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(p.in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p
+}
+
+type processReply struct {
+	Result struct {
+		IsError           bool
+		StructuredContent map[string]any
+		Content           []struct{ Text string }
+	}
+	Error *struct{ Message string }
+}
+
+func (p *process) ask(method, params string) (r processReply, err error) {
+	p.id++
+	if _, err := fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", p.id, method, params); err != nil {
+		return r, err
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(line, &r)
+}
+
+func (p *process) call(tool string, args any) (processReply, error) {
+	text, err := json.Marshal(args)
+	if err != nil {
+		return processReply{}, err
+	}
+	return p.ask("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, text))
+}
+
+// TestThirtyTwoClients lets 32 servers, each with a client, append to one file. No edit is
+// lost: each that was reported is there, once.
+func TestThirtyTwoClients(t *testing.T) {
+	const clients, edits = 32, 4
+	d, locks := dir(t), t.TempDir()
+	path := write(t, d, "f", "begin\n")
+	var wg sync.WaitGroup
+	var refused atomic.Int64
+	for c := range clients {
+		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
+		wg.Go(func() {
+			hash, last := "sha256:"+strings.Repeat("0", 64), "1:00"
+			for done := 0; done < edits; {
+				r, err := p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": ops(
+					arguments{"op": "insert_after", "anchor": last, "content": fmt.Sprintf("client %d edit %d", c, done)})})
+				if err != nil || r.Error != nil {
+					t.Errorf("client %d: %v, %v", c, err, r.Error)
+					return
+				}
+				if r.Result.IsError {
+					refused.Add(1)
+					if code := r.Result.StructuredContent["code"]; code != "stale" && code != "io" {
+						t.Errorf("client %d: %v", c, r.Result.StructuredContent)
+						return
+					}
+					read, err := p.call("read_text_file", arguments{"path": path})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					hash = read.Result.StructuredContent["file_hash"].(string)
+					lines := strings.Split(strings.TrimSpace(read.Result.Content[0].Text), "\n")
+					last, _, _ = strings.Cut(lines[len(lines)-1], "|")
+					continue
+				}
+				done++
+				hash = r.Result.StructuredContent["file_hash"].(string)
+				fresh := r.Result.StructuredContent["lines"].([]any)
+				last, _, _ = strings.Cut(fresh[len(fresh)-1].(string), "|")
+			}
+		})
+	}
+	wg.Wait()
+	got := map[string]int{}
+	for line := range strings.Lines(content(t, path)) {
+		got[line]++
+	}
+	for c := range clients {
+		for e := range edits {
+			if line := fmt.Sprintf("client %d edit %d\n", c, e); got[line] != 1 {
+				t.Errorf("%q stands %d times", line, got[line])
+			}
+		}
+	}
+	if len(got) != clients*edits+1 {
+		t.Errorf("%d different lines", len(got))
+	}
+	t.Logf("%d edits were stale", refused.Load())
+	tidy(t, d)
+}
+
+// tidy demands that no temporary file is left.
+func tidy(t *testing.T, d string) {
+	t.Helper()
+	if left, _ := filepath.Glob(filepath.Join(d, ".*.tmp")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+}
+
+// TestForeignWriter edits a file that a process which knows no lock rewrites all the time,
+// by renaming or in place of a line at a time. The writer numbers its versions and the
+// edits mark them: no version that the writer made after an edit holds the edit, and none
+// that it made is ever lost to one.
+func TestForeignWriter(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "version 0\nend\n")
+	p := serve(t, d)
+	var stop atomic.Bool
+	var lost atomic.Int64
+	done := make(chan int)
+	go func() {
+		version := 0
+		for !stop.Load() {
+			version++
+			temp := filepath.Join(d, fmt.Sprint("new", version))
+			os.WriteFile(temp, fmt.Appendf(nil, "version %d\nend\n", version), 0o644)
+			os.Rename(temp, path)
+			time.Sleep(time.Duration(rand.IntN(300)) * time.Microsecond)
+			// What is there now is this version, edited or not: never an older one.
+			if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
+				time.Sleep(20 * time.Millisecond) // an edit may be in the act of putting it back
+				if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), fmt.Sprintf("version %d\n", version)) {
+					lost.Add(1)
+				}
+			}
+		}
+		done <- version
+	}()
+	applied, stale := 0, 0
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+		read := p.call("read_text_file", arguments{"path": path})
+		if read.Error != "" {
+			continue
+		}
+		r := p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("end"), "edited"), arguments{"op": "insert_after", "anchor": read.anchor("end"), "content": "end"})})
+		switch r.Error {
+		case "":
+			applied++
+		case "stale":
+			stale++
+		default:
+			t.Fatalf("%s: %s", r.Error, r.Text)
+		}
+	}
+	stop.Store(true)
+	versions := <-done
+	t.Logf("%d versions, %d edits, %d stale", versions, applied, stale)
+	if lost.Load() > 0 {
+		t.Errorf("%d versions were lost to an edit", lost.Load())
+	}
+	if stale == 0 || versions < 100 {
+		t.Error("the two did not meet")
+	}
+	tidy(t, d)
+}
+
+// TestKilled kills servers while they write (R1). The file is always one of the two states, whole.
+func TestKilled(t *testing.T) {
+	d, locks := dir(t), t.TempDir()
+	body := strings.Repeat("a line that stays as it is\n", 40_000) // 1 MB, so that writing takes a while
+	path := write(t, d, "f", "0\n"+body)
+	sumOf := func(n int) string { return sum([]byte(fmt.Sprintf("%d\n%s", n, body))).String() }
+	state, killed, finished := 0, 0, 0
+	for round := range 30 {
+		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
+		anchor := "1:" + hashline.Tag(hashline.Hash(fmt.Append(nil, state)), 2)
+		args, _ := json.Marshal(arguments{"path": path, "file_hash": sumOf(state), "operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
+		fmt.Fprintf(p.in, `{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"edit_text_file","arguments":%s}}`+"\n", args)
+		if round%5 == 4 { // now and then one may finish
+			p.out.ReadBytes('\n')
+		} else {
+			time.Sleep(rand.N(12 * time.Millisecond))
+		}
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		switch now := sum([]byte(content(t, path))).String(); now {
+		case sumOf(state):
+			killed++
+		case sumOf(state + 1):
+			state++
+			finished++
+		default:
+			t.Fatalf("round %d: the file is neither the old nor the new one", round)
+		}
+	}
+	t.Logf("%d old, %d new", killed, finished)
+	if finished == 0 {
+		t.Error("no edit was ever finished")
+	}
+	// What is left behind hinders nobody.
+	p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
+	if r, err := p.call("read_text_file", arguments{"path": path}); err != nil || r.Result.IsError {
+		t.Errorf("%v, %v", r.Result, err)
+	}
+}
+
+// TestKept keeps mode, owner and attributes, and refuses what has several names.
+func TestKept(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "a\n")
+	os.Chmod(path, 0o751)
+	if os.Getuid() == 0 {
+		os.Chown(path, 1234, 4321)
+		os.Chmod(path, 0o6751) // after chown
+	}
+	attribute := setAttribute(path)
+	before, _ := os.Stat(path)
+	p := serve(t, d)
+	read := p.call("read_text_file", arguments{"path": path}).ok()
+	edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("a"), "b"))}
+	p.call("edit_text_file", edit).ok()
+	after, _ := os.Stat(path)
+	was, is := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+	if was.Mode != is.Mode || was.Uid != is.Uid || was.Gid != is.Gid {
+		t.Errorf("%o %d:%d became %o %d:%d", was.Mode, was.Uid, was.Gid, is.Mode, is.Uid, is.Gid)
+	}
+	if attribute && !hasAttribute(path) {
+		t.Error("the extended attribute is lost")
+	}
+	// Hard links.
+	write(t, d, "g", "a\n")
+	if err := os.Link(filepath.Join(d, "g"), filepath.Join(d, "h")); err != nil {
+		t.Skip(err)
+	}
+	edit["path"] = filepath.Join(d, "g")
+	if r := p.call("edit_text_file", edit).refused("hard_link"); !strings.Contains(r.Text, "--hard-links") {
+		t.Error(r.Text)
+	}
+	if content(t, filepath.Join(d, "h")) != "a\n" {
+		t.Error("written")
+	}
+	linked, _ := connect(t, Config{Roots: []string{d}, HardLinks: true}, "2025-11-25", nil)
+	linked.call("edit_text_file", edit).ok()
+	if content(t, filepath.Join(d, "h")) != "b\n" || content(t, filepath.Join(d, "g")) != "b\n" {
+		t.Error("the names are torn apart")
+	}
+	tidy(t, d)
+}
+
+// TestTwoEdits makes two edits of one state at once: one is stale.
+func TestTwoEdits(t *testing.T) {
+	d, locks := dir(t), t.TempDir()
+	path := write(t, d, "f", "a\n")
+	a := startProcess(t, Config{Roots: []string{d}, Locks: locks})
+	b := startProcess(t, Config{Roots: []string{d}, Locks: locks})
+	hash := sum([]byte("a\n")).String()
+	anchor := "1:" + hashline.Tag(hashline.Hash([]byte("a")), 2)
+	results := make(chan processReply, 2)
+	for i, p := range []*process{a, b} { // of two edits of one state, one is stale
+		go func() {
+			r, err := p.call("edit_text_file", arguments{"path": path, "file_hash": hash, "operations": ops(replaceOp(anchor, fmt.Sprint("edit ", i)))})
+			if err != nil {
+				t.Error(err)
+			}
+			results <- r
+		}()
+	}
+	one, two := <-results, <-results
+	if one.Result.IsError == two.Result.IsError {
+		t.Errorf("%v and %v", one.Result, two.Result)
+	}
+}

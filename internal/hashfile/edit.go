@@ -1,0 +1,336 @@
+package hashfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+type operation struct {
+	Op        string  `json:"op,omitempty" jsonschema:"replace, replace_range, insert_after, insert_before, delete or delete_range"`
+	OpType    string  `json:"op_type,omitempty" jsonschema:"older spelling of op"`
+	Anchor    string  `json:"anchor" jsonschema:"NUMBER:TAG of the line, as it was read"`
+	EndAnchor string  `json:"end_anchor,omitempty" jsonschema:"NUMBER:TAG of the last line of a range, which is included"`
+	Content   *string `json:"content,omitempty" jsonschema:"the new lines, without NUMBER:TAG|; one line feed at the end may be left out"`
+}
+
+type editArguments struct {
+	Path       string      `json:"path" jsonschema:"file to edit"`
+	FileHash   string      `json:"file_hash" jsonschema:"file_hash of the file as it was read"`
+	Operations []operation `json:"operations" jsonschema:"what to do; all refer to the file as it was read"`
+	DryRun     bool        `json:"dry_run,omitempty" jsonschema:"show the diff and write nothing"`
+	OnStale    string      `json:"on_stale,omitempty" jsonschema:"if the file has changed since: reject (default), or rebase, which merges if the changes do not meet"`
+}
+
+// Bounds of an edit's answer.
+const (
+	editContext = 3         // lines around each edit, and in the diff
+	maxDiff     = 64 << 10  // bytes
+	maxFresh    = 200       // lines
+	freshBytes  = 128 << 10 // of them
+)
+
+type relocated struct {
+	Operation int    `json:"operation"` // by index from 0
+	Anchor    string `json:"anchor"`
+	Line      int    `json:"line"`
+}
+
+type editResult struct {
+	FileHash      digest.Digest `json:"file_hash"`
+	TotalLines    int           `json:"total_lines"`
+	Applied       int           `json:"applied"` // operations
+	Relocated     []relocated   `json:"relocated"`
+	Rebased       bool          `json:"rebased,omitempty"`
+	DryRun        bool          `json:"dry_run,omitempty"`
+	Diff          string        `json:"diff"`
+	DiffTruncated bool          `json:"diff_truncated,omitempty"`
+	Lines         []string      `json:"lines"`
+}
+
+// claimed parses the file_hash of a call.
+func claimed(text string) (evidence.Claim, error) {
+	d, err := digest.Parse(text)
+	if err != nil || d.Algorithm() != digest.SHA256 {
+		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
+	}
+	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
+}
+
+// matches reports whether data is what a call claims the file to be.
+func (s *Server) matches(c evidence.Claim, data []byte) bool {
+	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.sum(data)}, Size: int64(len(data))}).Outcome == evidence.Match
+}
+
+func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
+	claim, err := claimed(in.FileHash)
+	if err != nil {
+		return nil, err
+	}
+	if in.OnStale != "" && in.OnStale != "reject" && in.OnStale != "rebase" {
+		return nil, refuse(hashline.Invalid, "on_stale %s is neither reject nor rebase", show(in.OnStale))
+	}
+	var ops []hashline.Operation
+	for i, o := range in.Operations {
+		if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
+			return nil, refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, show(o.Op), show(o.OpType))
+		}
+		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor, Content: o.Content})
+	}
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.writable(); err != nil {
+		return nil, err
+	}
+	if err := p.demand(); err != nil {
+		return nil, err
+	}
+	unlock, err := s.lock(ctx, p.real())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data, info, err := s.contents(p)
+	if err != nil {
+		return nil, err
+	}
+	result, rebased, err := s.edit(p, claim, data, ops, in)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(result.Bytes())) > s.c.MaxFile {
+		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)", show(in.Path), len(result.Bytes()), s.c.MaxFile)
+	}
+	hash := make(chan digest.Digest, 1) // while the file is written
+	go func() { hash <- s.sum(result.Bytes()) }()
+	if !in.DryRun {
+		if err := ctx.Err(); err != nil {
+			return nil, asProblem(in.Path, err)
+		}
+		if err := s.replace(p, info, data, result.Bytes()); errors.Is(err, errReplaced) {
+			return nil, s.staleNow(p, ops, errReplaced.Error())
+		} else if err != nil {
+			return nil, asProblem(in.Path, err)
+		}
+	}
+	return s.edited(result, <-hash, in, rebased), nil
+}
+
+// edit applies the operations to data, or to the snapshot that they were made for.
+func (s *Server) edit(p *place, claim evidence.Claim, data []byte, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
+	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
+	if s.matches(claim, data) {
+		r, err = hashline.Edit(data, ops, o)
+		if err != nil {
+			return nil, false, s.explain(p, data, ops, err)
+		}
+		return r, false, nil
+	}
+	if _, err := hashline.Parse(data); err != nil {
+		return nil, false, asProblem(p.asked, err)
+	}
+	const changed = "has changed since it was read"
+	if in.OnStale != "rebase" {
+		return nil, false, s.fresh(stale(p.asked, changed), data, ops)
+	}
+	base, ok := s.snapshots.get(claim.Want[0].String())
+	if !ok {
+		return nil, false, s.fresh(stale(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), data, ops)
+	}
+	r, err = hashline.Rebase(base, data, ops, o)
+	if err != nil {
+		return nil, true, s.explain(p, data, ops, err)
+	}
+	return r, true, nil
+}
+
+// explain adds to a refused edit what helps to make it again.
+func (s *Server) explain(p *place, data []byte, ops []hashline.Operation, err error) error {
+	problem := asProblem(p.asked, err)
+	switch problem.Code {
+	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
+		return s.fresh(problem, data, ops, problem.Candidates...)
+	}
+	return problem
+}
+
+// staleNow is the answer to an edit that somebody else's change overtook.
+func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
+	problem := stale(p.asked, why)
+	if data, _, err := s.contents(p); err == nil {
+		return s.fresh(problem, data, ops)
+	}
+	return problem
+}
+
+// fresh adds the file's hash and the lines near the anchors as they are now.
+func (s *Server) fresh(p *problem, data []byte, ops []hashline.Operation, more ...int) *problem {
+	f, err := hashline.Parse(data)
+	if err != nil {
+		return p
+	}
+	hash := s.sum(data)
+	s.snapshots.add(hash, data)
+	p.FileHash = hash.String()
+	n := f.Lines()
+	p.TotalLines = &n
+	var ranges [][2]int
+	for _, o := range ops {
+		for _, anchor := range []string{o.Anchor, o.EndAnchor} {
+			var line int
+			if _, err := fmt.Sscanf(anchor, "%d:", &line); err == nil {
+				ranges = append(ranges, [2]int{min(line, n) - editContext, min(line, n) + editContext})
+			}
+		}
+	}
+	for _, line := range more {
+		ranges = append(ranges, [2]int{line, line})
+	}
+	p.Lines = s.lines(f, ranges)
+	return p
+}
+
+// lines are the tagged lines of ranges, each line once, in order, as far as an answer
+// holds them.
+func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
+	wanted := map[int]bool{}
+	for _, r := range ranges {
+		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && len(wanted) < maxFresh; n++ {
+			wanted[n] = true
+		}
+	}
+	lines, size := []string{}, 0
+	for _, n := range slices.Sorted(maps.Keys(wanted)) {
+		line := string(f.AppendLines(nil, n, n, s.c.TagWidth))
+		if size += len(line); size > freshBytes {
+			break
+		}
+		lines = append(lines, strings.TrimSuffix(line, "\n"))
+	}
+	return lines
+}
+
+// edited is the answer to an edit.
+func (s *Server) edited(r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+	out := editResult{
+		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
+		Rebased: rebased, DryRun: in.DryRun,
+	}
+	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
+	if !in.DryRun {
+		s.snapshots.add(hash, r.Bytes())
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
+	if in.DryRun {
+		text.Reset()
+		fmt.Fprintf(&text, "[dry run: nothing was written; the file would have %d lines]\n%s", out.TotalLines, out.Diff)
+	}
+	if rebased {
+		text.WriteString("[rebased onto a change that somebody else made]\n")
+	}
+	for _, m := range r.Relocated {
+		out.Relocated = append(out.Relocated, relocated{m.Operation, m.Anchor, m.Line})
+		fmt.Fprintf(&text, "[operation %d: anchor %s did not hold and was moved to line %d, the only one with its tag]\n", m.Operation+1, m.Anchor, m.Line)
+	}
+	var ranges [][2]int
+	for _, h := range r.Hunks {
+		ranges = append(ranges, [2]int{h.NewFirst - editContext, h.NewFirst + h.NewLines - 1 + editContext})
+	}
+	out.Lines = s.lines(r.New, ranges)
+	if !in.DryRun {
+		for _, line := range out.Lines {
+			text.WriteString(line + "\n")
+		}
+	}
+	return &answer{text: text.String(), structure: out}
+}
+
+type writeArguments struct {
+	Path     string `json:"path" jsonschema:"file to write"`
+	Content  string `json:"content" jsonschema:"the whole content, byte for byte"`
+	FileHash string `json:"file_hash,omitempty" jsonschema:"of the file as it was read; required if it exists"`
+}
+
+func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments) (*answer, error) {
+	if int64(len(in.Content)) > s.c.MaxFile {
+		return nil, tooLarge(in.Path, int64(len(in.Content)), s.c.MaxFile)
+	}
+	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
+		return nil, asProblem(in.Path, err)
+	}
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.writable(); err != nil {
+		return nil, err
+	}
+	if len(p.missing) > 0 {
+		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Path))
+	}
+	unlock, err := s.lock(ctx, p.real())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	data := []byte(in.Content)
+	if p.info == nil {
+		if in.FileHash != "" {
+			return nil, refuse(notFound, "%s does not exist; without file_hash it is created", show(in.Path))
+		}
+		err = create(p, data)
+	} else {
+		err = s.rewrite(p, in, data)
+	}
+	if err != nil {
+		return nil, asProblem(in.Path, err)
+	}
+	survey := &hashline.Survey{MaxLines: 1}
+	if _, err := survey.Write(data); err != nil {
+		return nil, asProblem(in.Path, err)
+	}
+	hash := s.sum(data)
+	s.snapshots.add(hash, data)
+	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
+	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
+}
+
+// rewrite replaces the whole content of a file that exists.
+func (s *Server) rewrite(p *place, in writeArguments, data []byte) error {
+	old, info, err := s.contents(p)
+	if err != nil {
+		return err
+	}
+	if in.FileHash == "" {
+		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file", show(in.Path))
+	}
+	claim, err := claimed(in.FileHash)
+	if err != nil {
+		return err
+	}
+	if !s.matches(claim, old) {
+		return s.fresh(stale(in.Path, "has changed since it was read"), old, nil)
+	}
+	if string(old) == in.Content {
+		return refuse(hashline.NoChange, "%s has this content already; nothing was written", show(in.Path))
+	}
+	if err := s.replace(p, info, old, data); errors.Is(err, errReplaced) {
+		return s.staleNow(p, nil, errReplaced.Error())
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

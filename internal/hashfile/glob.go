@@ -1,0 +1,95 @@
+package hashfile
+
+import (
+	"path"
+	"strings"
+)
+
+// glob is a pattern for slash-separated paths, as .gitignore files have it: "*" and "?"
+// stay in one element, "**" is any number of elements, a "/" at the beginning or in the
+// middle ties it to the directory of its file, one at the end demands a directory.
+type glob struct {
+	elements []string
+	dirOnly  bool
+	negated  bool // only in .gitignore
+	fold     bool // letter case does not count
+}
+
+func newGlob(pattern string, fold bool) (g glob, ok bool) {
+	g.fold = fold
+	if fold {
+		pattern = strings.ToLower(pattern)
+	}
+	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
+	tied := strings.Contains(pattern, "/")
+	g.elements = elements(pattern)
+	if len(g.elements) == 0 {
+		return g, false
+	}
+	if !tied {
+		g.elements = append([]string{"**"}, g.elements...)
+	}
+	for _, e := range g.elements {
+		if _, err := path.Match(e, ""); err != nil || e == ".." {
+			return g, false
+		}
+	}
+	return g, true
+}
+
+// matches reports whether the path rel is matched.
+func (g glob) matches(rel string, dir bool) bool {
+	if g.dirOnly && !dir {
+		return false
+	}
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	return match(g.elements, strings.Split(rel, "/"))
+}
+
+// covers reports whether rel or a directory above it is matched. "x/**" covers x, too: who
+// may not touch anything in it has no business with the whole.
+func (g glob) covers(rel string) bool {
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	names := strings.Split(rel, "/")
+	pattern := g.elements
+	if n := len(pattern); n > 1 && pattern[n-1] == "**" {
+		pattern = pattern[:n-1]
+	}
+	for n := 1; n <= len(names); n++ {
+		if match(pattern, names[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// match keeps, element by element of the pattern, the set of prefixes of names that it
+// has matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
+func match(pattern, names []string) bool {
+	reached := make([]bool, len(names)+1)
+	reached[0] = true
+	for i, e := range pattern {
+		next := make([]bool, len(names)+1)
+		if e == "**" {
+			any, last := false, i == len(pattern)-1
+			for n := range reached {
+				next[n] = any || !last && reached[n] // at the end it is what lies below
+				any = any || reached[n]
+			}
+		} else {
+			for n, name := range names {
+				if reached[n] {
+					if ok, _ := path.Match(e, name); ok {
+						next[n+1] = true
+					}
+				}
+			}
+		}
+		reached = next
+	}
+	return reached[len(names)]
+}

@@ -1,0 +1,206 @@
+package hashfile
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// TestMain lets the test binary be the server: a process that can be killed.
+func TestMain(m *testing.M) {
+	if config := os.Getenv("HASHFILE_TEST_SERVER"); config != "" {
+		var c Config
+		if err := json.Unmarshal([]byte(config), &c); err != nil {
+			panic(err)
+		}
+		c.Logger = slog.New(slog.DiscardHandler)
+		s, err := New(c)
+		if err != nil {
+			panic(err)
+		}
+		if err := s.Run(context.Background(), os.Stdin, os.Stdout); err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// peer is a client of a server in this process.
+type peer struct {
+	t *testing.T
+	s *mcp.ClientSession
+}
+
+// connect starts a server and a client that offers roots, if they are not nil.
+func connect(t *testing.T, c Config, version string, roots []string) (*peer, *mcp.Client) {
+	t.Helper()
+	if c.Locks == "" {
+		c.Locks = t.TempDir()
+	}
+	c.Logger = slog.New(slog.DiscardHandler)
+	server, err := New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- server.Run(context.Background(), inR, outW) }()
+	options := &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}}
+	if roots != nil {
+		options.Capabilities.RootsV2 = &mcp.RootCapabilities{ListChanged: true}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, options)
+	for _, r := range roots {
+		client.AddRoots(&mcp.Root{URI: "file://" + r})
+	}
+	s, err := client.Connect(t.Context(), &mcp.IOTransport{Reader: outR, Writer: inW, MaxLineLength: -1}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.Close()
+		inW.Close()
+		outR.Close()
+		<-done
+		server.Close()
+	})
+	return &peer{t, s}, client
+}
+
+// serve starts a server for dir with a client of the usual kind.
+func serve(t *testing.T, dir string) *peer {
+	p, _ := connect(t, Config{Roots: []string{dir}}, "2025-11-25", nil)
+	return p
+}
+
+// reply is the outcome of a call.
+type reply struct {
+	t     *testing.T
+	Text  string
+	Error string // code; "" is success
+	All   map[string]any
+}
+
+type arguments map[string]any
+
+func (p *peer) call(tool string, args arguments) reply {
+	p.t.Helper()
+	r, err := p.s.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		p.t.Fatalf("%s: %v", tool, err)
+	}
+	out := reply{t: p.t, Text: r.Content[0].(*mcp.TextContent).Text}
+	out.All, _ = r.StructuredContent.(map[string]any)
+	if r.IsError {
+		out.Error, _ = out.All["code"].(string)
+		if out.Error == "" || out.All["message"] == "" {
+			p.t.Errorf("%s: an error without a code: %s", tool, out.Text)
+		}
+	}
+	return out
+}
+
+// ok demands success.
+func (r reply) ok() reply {
+	r.t.Helper()
+	if r.Error != "" {
+		r.t.Fatalf("%s: %s", r.Error, r.Text)
+	}
+	return r
+}
+
+// refused demands an error with a code.
+func (r reply) refused(code string) reply {
+	r.t.Helper()
+	if r.Error != code {
+		r.t.Errorf("%q %s, want %s", r.Error, r.Text, code)
+	}
+	return r
+}
+
+func (r reply) hash() string {
+	r.t.Helper()
+	h, _ := r.All["file_hash"].(string)
+	if !strings.HasPrefix(h, "sha256:") {
+		r.t.Fatalf("no file_hash: %v", r.All)
+	}
+	return h
+}
+
+// anchor is that of the line with content, as it was read.
+func (r reply) anchor(content string) string {
+	r.t.Helper()
+	for line := range strings.Lines(r.Text) {
+		if a, c, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "|"); ok && c == content {
+			return a
+		}
+	}
+	r.t.Fatalf("no line %q in %s", content, r.Text)
+	return ""
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// dir is a temporary directory without links in its path.
+func dir(t *testing.T) string {
+	t.Helper()
+	d, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func replaceOp(anchor, content string) arguments {
+	return arguments{"op": "replace", "anchor": anchor, "content": content}
+}
+
+func ops(all ...arguments) []arguments { return all }
+
+// tools calls each tool that takes a path with it and returns the replies.
+func (p *peer) tools(path string) map[string]reply {
+	inside := path + ".moved"
+	return map[string]reply{
+		"read":   p.call("read_text_file", arguments{"path": path}),
+		"edit":   p.call("edit_text_file", arguments{"path": path, "file_hash": "sha256:" + strings.Repeat("0", 64), "operations": ops(replaceOp("1:00", "x"))}),
+		"write":  p.call("write_text_file", arguments{"path": path, "content": "x"}),
+		"list":   p.call("list_directory", arguments{"path": path}),
+		"tree":   p.call("directory_tree", arguments{"path": path}),
+		"info":   p.call("file_info", arguments{"path": path}),
+		"mkdir":  p.call("create_directory", arguments{"path": path}),
+		"search": p.call("search_files", arguments{"path": path, "pattern": "."}),
+		"move":   p.call("move_file", arguments{"source": path, "destination": inside}),
+	}
+}
+
+func sum(data []byte) digest.Digest { return digest.FromBytes(data) }

@@ -1,0 +1,279 @@
+package hashfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+// Bounds of listings.
+const (
+	maxEntries   = 10_000  // of one answer
+	maxVisited   = 200_000 // files and directories that one call looks at
+	maxDepth     = 64      // directories below the one that was asked for
+	maxDirectory = 200_000 // entries of one directory
+)
+
+type entry struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // file, directory, link or other
+	Size *int64 `json:"size,omitempty"`
+}
+
+func entryOf(e fs.DirEntry) entry {
+	out := entry{Name: e.Name(), Type: "other"}
+	switch {
+	case e.IsDir():
+		out.Type = "directory"
+	case e.Type()&fs.ModeSymlink != 0:
+		out.Type = "link"
+	case e.Type().IsRegular():
+		out.Type = "file"
+		if info, err := e.Info(); err == nil {
+			size := info.Size()
+			out.Size = &size
+		}
+	}
+	return out
+}
+
+// entries reads an open directory, by name, without what is forbidden in it unless all is
+// set.
+func entries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
+	d, err := dir.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	var found []fs.DirEntry
+	for {
+		batch, err := d.ReadDir(1000)
+		for _, e := range batch {
+			if _, no := ruled(rules, path.Join(rel, e.Name()), (*ruleSet).forbids); all || !no {
+				found = append(found, e)
+			}
+		}
+		if len(found) > maxDirectory {
+			return nil, refuse(hashline.TooLarge, "a directory has more than %d entries", maxDirectory)
+		}
+		if err != nil { // io.EOF, or as much as there is
+			break
+		}
+	}
+	slices.SortFunc(found, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return found, nil
+}
+
+// directory opens the directory at a place, with the rules that hold inside.
+func (p *place) directory() (*os.Root, []*ruleSet, error) {
+	if err := p.demand(); err != nil {
+		return nil, nil, err
+	}
+	if !p.info.IsDir() {
+		return nil, nil, refuse(hashline.Invalid, "%s is %s, not a directory", show(p.asked), kindOf(p.info.Mode()))
+	}
+	name := p.name
+	if p.rel == "." {
+		name = "."
+	}
+	dir, err := openDir(p.parent(), name)
+	if err != nil {
+		return nil, nil, asProblem(p.asked, err)
+	}
+	rules, err := readRules(dir, p.rel)
+	if err != nil {
+		dir.Close()
+		return nil, nil, err
+	}
+	return dir, append(slices.Clone(p.rules), rules), nil
+}
+
+type pathArguments struct {
+	Path string `json:"path" jsonschema:"absolute, or relative to the only allowed directory"`
+}
+
+func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	dir, rules, err := p.directory()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	all, err := entries(dir, p.rel, rules, false)
+	if err != nil {
+		return nil, asProblem(in.Path, err)
+	}
+	out := []entry{}
+	var text strings.Builder
+	for i, e := range all {
+		if i == maxEntries {
+			break
+		}
+		en := entryOf(e)
+		out = append(out, en)
+		mark := map[string]string{"file": "[FILE]", "directory": "[DIR]", "link": "[LINK]", "other": "[OTHER]"}[en.Type]
+		fmt.Fprintf(&text, "%s %s\n", mark, show(en.Name))
+	}
+	if len(all) > len(out) {
+		fmt.Fprintf(&text, "and %d more\n", len(all)-len(out))
+	}
+	return &answer{text: text.String(), structure: map[string]any{"entries": out, "truncated": len(all) > len(out)}}, nil
+}
+
+// visit is called for each entry of a tree with its path from the root, the directory that
+// holds it, and the rules there. It ends the walk with errEnough.
+type visit func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// tree walks below a directory, in order of names, without following links. ignore leaves
+// out what .gitignore and AGENTS.md ignore.
+func tree(ctx context.Context, dir *os.Root, rel string, rules []*ruleSet, ignore bool, f visit) error {
+	t := &treeWalk{ctx: ctx, ignore: ignore, visit: f}
+	return t.directory(dir, rel, rules, nil, 0)
+}
+
+type treeWalk struct {
+	ctx     context.Context
+	ignore  bool // leave out what is ignored
+	all     bool // show what is forbidden, too
+	visit   visit
+	visited int
+}
+
+func (t *treeWalk) directory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
+	if depth > maxDepth {
+		return refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
+	}
+	all, err := entries(dir, rel, rules, t.all)
+	if err != nil {
+		return err
+	}
+	if t.ignore {
+		git = append(slices.Clone(git), readGitIgnore(dir, rel))
+	}
+	for _, e := range all {
+		if err := t.ctx.Err(); err != nil {
+			return err
+		}
+		if t.visited++; t.visited > maxVisited {
+			return refuse(hashline.TooLarge, "there are more than %d files; begin further down", maxVisited)
+		}
+		below := path.Join(rel, e.Name())
+		if t.ignore {
+			if _, no := ruled(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) || e.IsDir() && e.Name() == ".git" {
+				continue
+			}
+		}
+		if err := t.visit(dir, below, e, rules); err != nil {
+			return err
+		}
+		if !e.IsDir() {
+			continue
+		}
+		sub, err := openDir(dir, e.Name())
+		if err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return err
+		}
+		inner, err := readRules(sub, below)
+		if err == nil {
+			err = t.directory(sub, below, append(slices.Clone(rules), inner), git, depth+1)
+		}
+		sub.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	dir, rules, err := p.directory()
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	paths := []string{}
+	err = tree(ctx, dir, p.rel, rules, true, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
+		if len(paths) == maxEntries {
+			return errEnough
+		}
+		if p.rel != "." {
+			rel = strings.TrimPrefix(rel, p.rel+"/")
+		}
+		if e.IsDir() {
+			rel += "/"
+		}
+		paths = append(paths, rel)
+		return nil
+	})
+	cut := errors.Is(err, errEnough)
+	if err != nil && !cut {
+		return nil, asProblem(in.Path, err)
+	}
+	var text strings.Builder
+	for _, path := range paths {
+		text.WriteString(show(path) + "\n")
+	}
+	if cut {
+		text.WriteString("and more\n")
+	}
+	return &answer{text: text.String(), structure: map[string]any{"paths": paths, "truncated": cut}}, nil
+}
+
+func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answer, error) {
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if err := p.demand(); err != nil {
+		return nil, err
+	}
+	out := struct {
+		Path     string    `json:"path"` // without links
+		Type     string    `json:"type"`
+		Size     int64     `json:"size"` // bytes
+		Modified time.Time `json:"modified"`
+		Mode     string    `json:"mode"`
+		ReadOnly bool      `json:"read_only"` // by AGENTS.md or --read-only
+	}{p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(), p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.writable() != nil}
+	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
+		show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
+	return &answer{text: text, structure: out}, nil
+}
+
+type noArguments struct{}
+
+func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArguments) (*answer, error) {
+	dirs := sc.directories()
+	if len(dirs) == 0 {
+		return nil, refuse(outsideRoots, "no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
+	}
+	var text strings.Builder
+	for _, dir := range dirs {
+		text.WriteString(show(dir) + "\n")
+	}
+	return &answer{text: text.String(), structure: map[string]any{"directories": dirs}}, nil
+}

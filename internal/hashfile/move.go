@@ -1,0 +1,253 @@
+package hashfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArguments) (*answer, error) {
+	p, err := sc.resolve(in.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if p.info != nil {
+		if !p.info.IsDir() {
+			return nil, refuse(exists, "%s is %s", show(in.Path), kindOf(p.info.Mode()))
+		}
+		return &answer{text: show(in.Path) + " exists already\n", structure: map[string]any{"path": p.real(), "created": false}}, nil
+	}
+	if err := p.writable(); err != nil {
+		return nil, err
+	}
+	dir, closeAll := p.parent(), []func() error{}
+	defer func() {
+		for _, f := range closeAll {
+			f()
+		}
+	}()
+	for _, name := range append([]string{p.name}, p.missing...) {
+		if err := dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, asProblem(in.Path, err)
+		}
+		info, err := dir.Lstat(name)
+		if err != nil {
+			return nil, asProblem(in.Path, err)
+		}
+		if !info.IsDir() {
+			return nil, refuse(exists, "%s: something else was made there meanwhile", show(in.Path))
+		}
+		sub, err := openDir(dir, name)
+		if err != nil {
+			return nil, asProblem(in.Path, err)
+		}
+		closeAll = append(closeAll, sub.Close)
+		if err := syncDir(dir); err != nil {
+			return nil, asProblem(in.Path, err)
+		}
+		dir = sub
+	}
+	return &answer{text: "created " + show(in.Path) + "\n", structure: map[string]any{"path": p.real(), "created": true}}, nil
+}
+
+type moveArguments struct {
+	Source      string `json:"source" jsonschema:"file or directory to move"`
+	Destination string `json:"destination" jsonschema:"its new path, where nothing may be"`
+}
+
+func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*answer, error) {
+	from, err := sc.resolve(in.Source)
+	if err != nil {
+		return nil, err
+	}
+	defer from.close()
+	to, err := sc.resolve(in.Destination)
+	if err != nil {
+		return nil, err
+	}
+	defer to.close()
+	for _, p := range []*place{from, to} {
+		if err := p.writable(); err != nil {
+			return nil, err
+		}
+	}
+	if err := from.demand(); err != nil {
+		return nil, err
+	}
+	if to.info != nil {
+		return nil, refuse(exists, "%s exists already; a move replaces nothing", show(in.Destination))
+	}
+	if len(to.missing) > 0 {
+		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Destination))
+	}
+	if !from.info.Mode().IsRegular() && !from.info.IsDir() {
+		return nil, refuse(notAFile, "%s is %s; only files and directories are moved", show(in.Source), kindOf(from.info.Mode()))
+	}
+	if from.root == to.root && strings.HasPrefix(to.rel+"/", from.rel+"/") {
+		return nil, refuse(hashline.Invalid, "%s lies in %s", show(in.Destination), show(in.Source))
+	}
+	unlock, err := s.lock(ctx, from.real(), to.real())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if from.info.IsDir() {
+		if err := s.movable(ctx, from, to); err != nil {
+			return nil, err
+		}
+	}
+	if from.root == to.root {
+		err = moveSame(from, to)
+	} else {
+		err = s.copyAcross(from, to)
+	}
+	if err != nil {
+		return nil, asProblem(in.Destination, err)
+	}
+	if err := errors.Join(syncDir(to.parent()), syncDir(from.parent())); err != nil {
+		return nil, asProblem(in.Destination, err)
+	}
+	return &answer{text: fmt.Sprintf("moved %s to %s\n", show(in.Source), show(in.Destination)),
+		structure: map[string]any{"source": from.real(), "destination": to.real()}}, nil
+}
+
+// moveSame moves what was looked at, which is held open meanwhile: if something else had
+// its name by then, that goes back.
+func moveSame(from, to *place) error {
+	var held fs.FileInfo
+	if from.info.IsDir() {
+		dir, _, err := from.directory()
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		if held, err = dir.Stat("."); err != nil {
+			return err
+		}
+	} else {
+		f, info, err := from.open(os.O_RDONLY)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		held = info
+	}
+	if err := moveNew(from, to); err != nil {
+		return err
+	}
+	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, held) {
+		return nil
+	}
+	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), moveNew(to, from))
+}
+
+// movable refuses a directory in which something may not be changed, here or there: a
+// move must not be a way out of the rules above.
+func (s *Server) movable(ctx context.Context, from, to *place) error {
+	dir, rules, err := from.directory()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	check := func(rel string, rules []*ruleSet) error {
+		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
+		if _, no := ruled(rules, rel, (*ruleSet).forbids); no {
+			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole", show(from.asked))
+		}
+		if _, no := ruled(to.rules, there, (*ruleSet).forbids); no {
+			return refuse(forbidden, "%s would hold something that is forbidden there", show(to.asked))
+		}
+		for _, side := range []struct {
+			rules []*ruleSet
+			rel   string
+		}{{rules, rel}, {to.rules, there}} {
+			if err := writableAt(side.rules, side.rel, from.asked); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	w := &treeWalk{ctx: ctx, all: true, visit: func(_ *os.Root, rel string, _ fs.DirEntry, rules []*ruleSet) error {
+		return check(rel, rules)
+	}}
+	if err := check(from.rel, rules); err != nil {
+		return err
+	}
+	return w.directory(dir, from.rel, rules, nil, 0)
+}
+
+// copyAcross moves a file to another allowed directory, which may be another file system:
+// copy, verify, delete. Directories are not moved so.
+func (s *Server) copyAcross(from, to *place) error {
+	if from.info.IsDir() {
+		return refuse(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another", show(from.asked))
+	}
+	f, info, err := from.open(os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if links(f) > 1 && !s.c.HardLinks {
+		return refuse(hardLink, "%s has several names (hard links); the server moves such files only with --hard-links", show(from.asked))
+	}
+	temp := *to
+	temp.name = tempName(to.name)
+	temp.rel = path.Join(path.Dir(to.rel), temp.name)
+	hasher := digest.NewHasher()
+	written, err := writeTemp(to.parent(), temp.name, nil, func(out *os.File) error {
+		if _, err := io.Copy(io.MultiWriter(out, hasher), f); err != nil {
+			return err
+		}
+		return keep(f, out, info)
+	})
+	if err != nil {
+		return err
+	}
+	defer written.Close()
+	if temp.info, err = written.Stat(); err != nil {
+		return err
+	}
+	if err := verify(&temp, hasher.Digest(digest.SHA256)); err != nil {
+		to.parent().Remove(temp.name)
+		return err
+	}
+	if err := moveNew(&temp, to); err != nil {
+		to.parent().Remove(temp.name)
+		return err
+	}
+	if err := syncDir(to.parent()); err != nil {
+		return err
+	}
+	if err := verify(from, hasher.Digest(digest.SHA256)); err != nil { // written meanwhile: both stay
+		return err
+	}
+	return from.parent().Remove(from.name)
+}
+
+// verify reads a file again.
+func verify(p *place, want digest.Digest) error {
+	f, _, err := p.open(os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	got, size, err := digest.FromReader(f)
+	if err != nil {
+		return err
+	}
+	e := evidence.Compare(evidence.Claim{Subject: p.asked, Scheme: evidence.File, Want: []digest.Digest{want}}, evidence.Observed{Digests: []digest.Digest{got}, Size: size})
+	if e.Outcome != evidence.Match {
+		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now", show(p.asked))
+	}
+	return nil
+}

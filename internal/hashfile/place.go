@@ -1,0 +1,269 @@
+package hashfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// maxLinks is how many links a path may lead through.
+const maxLinks = 40
+
+// maxPath is the length of a path, in bytes.
+const maxPath = 4096
+
+// place is where a path leads: a name in a directory that is held open.
+type place struct {
+	asked   string // as the caller wrote it
+	root    *root
+	rel     string     // from the root, without links, with slashes; "." is the root itself
+	chain   []*os.Root // the directories from the root to the one that holds the name
+	name    string     // its last element
+	info    fs.FileInfo
+	missing []string // what follows the name, if that is missing, too
+	rules   []*ruleSet
+}
+
+// real is the absolute path without links.
+func (p *place) real() string { return filepath.Join(p.root.path, filepath.FromSlash(p.rel)) }
+
+// parent is the directory that holds the name.
+func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
+
+func (p *place) close() {
+	for _, d := range p.chain[1:] { // the first is the root's own
+		d.Close()
+	}
+}
+
+// demand refuses what does not exist.
+func (p *place) demand() error {
+	if p.info == nil {
+		return refuse(notFound, "%s does not exist", show(p.asked))
+	}
+	return nil
+}
+
+// resolve finds where a path leads, and refuses what leads out of the allowed
+// directories or is forbidden. The name need not exist, nor, then, directories above it.
+// The caller closes the place.
+func (s *scope) resolve(asked string) (*place, error) {
+	if asked == "" || len(asked) > maxPath || strings.ContainsRune(asked, 0) {
+		return nil, refuse("invalid", "%s is no path", show(asked))
+	}
+	abs := filepath.Clean(asked)
+	if !filepath.IsAbs(abs) {
+		dirs := s.directories()
+		if len(dirs) != 1 {
+			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path", show(asked), len(dirs))
+		}
+		abs = filepath.Join(dirs[0], abs)
+	}
+	for links := 0; ; {
+		w := walk{scope: s, asked: asked, links: links}
+		next, err := w.from(abs)
+		if next == "" || err != nil {
+			if err != nil {
+				w.close()
+				return nil, err
+			}
+			return &w.place, nil
+		}
+		w.close()
+		abs, links = next, w.links
+	}
+}
+
+// walk is one way from an allowed directory downwards.
+type walk struct {
+	place
+	scope *scope
+	asked string
+	links int
+	names []string // of the directories below the root
+}
+
+func (w *walk) close() {
+	if len(w.chain) > 0 {
+		w.place.close()
+	}
+}
+
+// from walks to the absolute path abs. Next is where a link out of the directory leads,
+// to be looked up anew.
+func (w *walk) from(abs string) (next string, err error) {
+	r, rest := w.scope.find(abs)
+	if r == nil {
+		return "", outside(w.asked)
+	}
+	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.dir}
+	if err := w.enter(); err != nil {
+		return "", err
+	}
+	todo := elements(rest)
+	for {
+		if len(todo) == 0 {
+			return "", w.arrive(".", nil)
+		}
+		name := todo[0]
+		todo = todo[1:]
+		if name == ".." {
+			if len(w.names) == 0 {
+				return filepath.Join(append([]string{filepath.Dir(r.path)}, todo...)...), nil
+			}
+			w.parent().Close()
+			w.chain = w.chain[:len(w.chain)-1]
+			w.names = w.names[:len(w.names)-1]
+			w.rules = w.rules[:len(w.chain)]
+			continue
+		}
+		info, err := w.parent().Lstat(name)
+		if err == nil {
+			name = diskName(w.parent(), name, info)
+		}
+		w.rel = path.Join(append(w.names, name)...)
+		if err := w.allowed(); err != nil {
+			return "", err
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			for _, n := range todo {
+				if n == ".." {
+					return "", refuse(notFound, "%s does not exist", show(w.asked))
+				}
+			}
+			w.missing = todo
+			w.rel = path.Join(append([]string{w.rel}, todo...)...)
+			return "", w.arrive(name, nil)
+		case err != nil:
+			return "", asProblem(w.asked, err)
+		case info.Mode()&fs.ModeSymlink != 0:
+			if w.links++; w.links > maxLinks {
+				return "", refuse(notFound, "%s leads through more than %d links", show(w.asked), maxLinks)
+			}
+			target, err := w.parent().Readlink(name)
+			if err != nil {
+				return "", asProblem(w.asked, err)
+			}
+			if filepath.IsAbs(target) {
+				return filepath.Join(append([]string{target}, todo...)...), nil
+			}
+			todo = append(elements(target), todo...)
+		case len(todo) == 0:
+			return "", w.arrive(name, info)
+		case !info.IsDir():
+			return "", refuse(notFound, "%s does not exist: something above it is not a directory", show(w.asked))
+		default:
+			if err := w.descend(name); err != nil {
+				return "", err
+			}
+		}
+	}
+}
+
+// elements splits a path, without those that stay in place.
+func elements(p string) []string {
+	var found []string
+	for _, e := range strings.Split(filepath.ToSlash(p), "/") {
+		if e != "" && e != "." {
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// descend opens a directory.
+func (w *walk) descend(name string) error {
+	dir, err := openDir(w.parent(), name)
+	if err != nil {
+		return asProblem(w.asked, err)
+	}
+	w.chain = append(w.chain, dir)
+	w.names = append(w.names, name)
+	return w.enter()
+}
+
+// openDir opens the directory of a name that is no link. The comparison is made while it
+// is open, as the system gives the numbers of removed files to new ones.
+func openDir(parent *os.Root, name string) (*os.Root, error) {
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && name != "." {
+		var now fs.FileInfo
+		if now, err = parent.Lstat(name); err == nil && !os.SameFile(opened, now) {
+			err = refuse(ioError, "%s was replaced while it was opened; try again", show(name))
+		}
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
+}
+
+// enter reads the rules of the directory that was just opened.
+func (w *walk) enter() error {
+	rules, err := readRules(w.parent(), path.Join(w.names...))
+	if err != nil {
+		return err
+	}
+	w.rules = append(w.rules, rules)
+	return nil
+}
+
+// allowed refuses what is forbidden, and what leads to no root of the client.
+func (w *walk) allowed() error {
+	if !w.scope.leads(w.real()) {
+		return outside(w.asked)
+	}
+	if file, ok := ruled(w.rules, w.rel, (*ruleSet).forbids); ok {
+		return refuse(forbidden, "%s is forbidden by %s", show(w.asked), show(file))
+	}
+	return nil
+}
+
+// arrive ends the walk at name in the last directory.
+func (w *walk) arrive(name string, info fs.FileInfo) error {
+	if name == "." { // the last directory itself
+		var err error
+		if info, err = w.parent().Stat("."); err != nil {
+			return asProblem(w.asked, err)
+		}
+		w.rel = path.Join(append([]string{"."}, w.names...)...)
+		if n := len(w.names); n > 0 {
+			name = w.names[n-1]
+			w.parent().Close()
+			w.chain = w.chain[:n]
+			w.rules = w.rules[:n]
+		}
+	}
+	w.name, w.info = name, info
+	if err := w.allowed(); err != nil {
+		return err
+	}
+	if !w.scope.permits(w.real()) {
+		return outside(w.asked)
+	}
+	return nil
+}
+
+// writable refuses what must not be changed.
+func (p *place) writable() error {
+	if p.rel == "." {
+		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
+	}
+	return writableAt(p.rules, p.rel, p.asked)
+}
+
+func writableAt(rules []*ruleSet, rel, asked string) error {
+	if file, ok := ruled(rules, rel, (*ruleSet).protects); ok {
+		return refuse(readOnly, "%s is read-only by %s", show(asked), show(file))
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package hashfile
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+)
+
+// lockTime is how long a call waits for others that write the same file.
+const lockTime = 30 * time.Second
+
+// lock takes the locks of real paths, which exclude other calls, here and in other servers
+// of the user. A path's lock is one of 256 files, so that they do not pile up.
+func (s *Server) lock(ctx context.Context, paths ...string) (unlock func(), err error) {
+	var slots []string
+	for _, p := range paths {
+		h := sha256.Sum256([]byte(p))
+		slots = append(slots, hex.EncodeToString(h[:1]))
+	}
+	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
+	slots = slices.Compact(slots)
+	if err := os.MkdirAll(s.c.Locks, 0o700); err != nil {
+		return nil, refuse(ioError, "the directory for locks cannot be made: %s", show(cause(err).Error()))
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	var held []func()
+	release := func() {
+		for _, u := range held {
+			u()
+		}
+	}
+	for _, slot := range slots {
+		u, err := durable.Lock(ctx, filepath.Join(s.c.Locks, slot), "a file that is edited")
+		if err != nil {
+			release()
+			return nil, refuse(ioError, "another edit of the file does not end: %s; try again", show(err.Error()))
+		}
+		held = append(held, u)
+	}
+	return release, nil
+}
+
+// errReplaced says that somebody else wrote the file after it was read.
+var errReplaced = errors.New("was changed by somebody else while it was edited")
+
+// tempName is the name of a new file beside its place.
+func tempName(name string) string {
+	if len(name) > 200 { // names end at 255 bytes
+		name = name[:200]
+	}
+	return "." + name + "." + rand.Text()[:12] + ".tmp"
+}
+
+// replace makes data the content of the file at p, which was read as old with info. On an
+// error the file is as it was, or as somebody else made it.
+func (s *Server) replace(p *place, info fs.FileInfo, old, data []byte) error {
+	from, opened, err := p.open(os.O_RDONLY) // for what is kept of it
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if !os.SameFile(info, opened) {
+		return errReplaced
+	}
+	if n := links(from); n > 1 {
+		if !s.c.HardLinks {
+			return refuse(hardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", show(p.asked), n)
+		}
+		return s.overwrite(p, info, old, data)
+	}
+	temp := tempName(p.name)
+	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return keep(from, f, info) })
+	if err != nil {
+		return err
+	}
+	defer mine.Close()
+	if err := swap(p.parent(), temp, p.name, mine, info, old); err != nil {
+		return err
+	}
+	return syncDir(p.parent())
+}
+
+// create gives data the name of a place where nothing is. Somebody else's file of that
+// name stays, and is an error that wraps fs.ErrExist.
+func create(p *place, data []byte) error {
+	temp := *p
+	temp.name = tempName(p.name)
+	temp.rel = path.Join(path.Dir(p.rel), temp.name)
+	f, err := writeTemp(p.parent(), temp.name, data, nil)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		p.parent().Remove(temp.name)
+		return err
+	}
+	if err := moveNew(&temp, p); err != nil {
+		p.parent().Remove(temp.name)
+		return err
+	}
+	return syncDir(p.parent())
+}
+
+// writeTemp makes a new file and brings it to the disk. prepare may set what the file
+// is to have besides its bytes. On an error there is no file. It stays open, so that its
+// number cannot become another file's before it is closed.
+func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) error) (f *os.File, err error) {
+	perm := fs.FileMode(0o666)
+	if prepare != nil {
+		perm = 0o600 // until it has the old file's
+	}
+	if f, err = dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
+		return nil, err
+	}
+	made := f
+	defer func() {
+		if err != nil {
+			made.Close()
+			dir.Remove(name)
+		}
+	}()
+	if _, err := f.Write(data); err != nil {
+		return nil, err
+	}
+	if prepare != nil {
+		if err := prepare(f); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.Sync(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// overwrite writes into the file itself, so that all its names show the new bytes. A crash
+// may leave a mixture.
+func (s *Server) overwrite(p *place, info fs.FileInfo, old, data []byte) error {
+	f, opened, err := p.open(os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if !os.SameFile(info, opened) {
+		return errReplaced
+	}
+	if same, err := holds(f, old); err != nil || !same {
+		return errors.Join(err, errReplaced)
+	}
+	write := func(data []byte) error {
+		if _, err := f.WriteAt(data, 0); err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(int64(len(data))), f.Sync())
+	}
+	if err := write(data); err != nil {
+		return errors.Join(err, write(old)) // a full disk: the old bytes have room
+	}
+	return nil
+}
+
+// is reports whether a name stands for the file that info describes, with these bytes.
+func is(dir *os.Root, name string, info fs.FileInfo, want []byte) bool {
+	p := &place{chain: []*os.Root{dir}, name: name, info: info}
+	f, opened, err := p.open(os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	same, err := holds(f, want)
+	return err == nil && same && os.SameFile(opened, info)
+}
+
+// swapUnguarded is swap where two names cannot be exchanged: between the last look at the
+// old file and the renaming lies a moment in which somebody else's bytes are lost.
+func swapUnguarded(dir *os.Root, temp, name string, info fs.FileInfo, old []byte) error {
+	if !is(dir, name, info, old) {
+		dir.Remove(temp)
+		return errReplaced
+	}
+	if err := dir.Rename(temp, name); err != nil {
+		dir.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// vacant looks whether nothing is at a place, for systems that cannot demand it of a
+// renaming.
+func vacant(p *place) error {
+	switch _, err := p.parent().Lstat(p.name); {
+	case err == nil:
+		return fs.ErrExist
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return nil
+}
+
+// holds reports whether a file, read from its position, has exactly these bytes.
+func holds(f io.Reader, want []byte) (bool, error) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := f.Read(buf)
+		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
+			return false, nil
+		}
+		want = want[n:]
+		if err == io.EOF {
+			return len(want) == 0, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+}
+
+// syncDir brings the names in a directory to the disk.
+func syncDir(dir *os.Root) error {
+	if !canSyncDirs {
+		return nil
+	}
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// stale is the answer where the file is not the one that was meant.
+func stale(asked, why string) *problem {
+	return refuse(hashline.Stale, "%s %s; nothing was written. Use the file_hash and lines given here, or read it again", show(asked), why)
+}

@@ -1,0 +1,156 @@
+package hashfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// keep gives f the owner, mode and extended attributes of the file that it replaces.
+func keep(from, f *os.File, info fs.FileInfo) error {
+	now, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	was, is := info.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
+	if was.Uid != is.Uid || was.Gid != is.Gid {
+		if err := f.Chown(int(was.Uid), int(was.Gid)); err != nil {
+			return fmt.Errorf("its owner cannot be kept: %w", cause(err))
+		}
+	}
+	if err := unix.Fchmod(int(f.Fd()), was.Mode&0o7777); err != nil { // after chown, which clears setuid
+		return fmt.Errorf("its mode cannot be kept: %w", err)
+	}
+	return keepAttributes(int(from.Fd()), int(f.Fd()))
+}
+
+// keepAttributes copies extended attributes, access control lists among them.
+func keepAttributes(from, to int) error {
+	names, err := attributes(from)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		value, err := attribute(from, name)
+		if err != nil {
+			return fmt.Errorf("its attribute %s cannot be read: %w", show(name), err)
+		}
+		if has, err := attribute(to, name); err == nil && bytes.Equal(has, value) {
+			continue // as security labels, which the system sets by itself
+		}
+		if err := unix.Fsetxattr(to, name, value, 0); err != nil {
+			return fmt.Errorf("its attribute %s cannot be kept: %w", show(name), err)
+		}
+	}
+	return nil
+}
+
+func attributes(fd int) ([]string, error) {
+	buf := make([]byte, 64<<10) // the kernel's limit
+	n, err := unix.Flistxattr(fd, buf)
+	if errors.Is(err, unix.ENOTSUP) || n == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("its attributes cannot be listed: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
+}
+
+func attribute(fd int, name string) ([]byte, error) {
+	buf := make([]byte, 64<<10) // the kernel's limit
+	n, err := unix.Fgetxattr(fd, name, buf)
+	if err != nil {
+		return nil, err
+	}
+	return buf[:n], nil
+}
+
+// swap gives temp, the new file that is open as mine, the name of the old one, if that is
+// still the file that info describes with the bytes old. The two names are exchanged in
+// one step, and what was displaced is looked at afterwards: if it is something else, it
+// gets its name back. On an error the new file is gone.
+func swap(dir *os.Root, temp, name string, mine *os.File, info fs.FileInfo, old []byte) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		dir.Remove(temp)
+		return err
+	}
+	defer d.Close()
+	fd := int(d.Fd())
+	exchange := func() error { return unix.Renameat2(fd, temp, fd, name, unix.RENAME_EXCHANGE) }
+	switch err := exchange(); {
+	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
+		return swapUnguarded(dir, temp, name, info, old) // the file system cannot
+	case errors.Is(err, unix.ENOENT):
+		dir.Remove(temp)
+		return errReplaced // removed, or moved away
+	case err != nil:
+		dir.Remove(temp)
+		return err
+	}
+	if is(dir, temp, info, old) {
+		return dir.Remove(temp)
+	}
+	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes
+	// out is what was put there before, or else something newer still, to which the same is
+	// done. Files are compared while they are open: see writeTemp.
+	put := mine
+	defer func() {
+		if put != mine {
+			put.Close()
+		}
+	}()
+	for {
+		theirs, err := dir.OpenFile(temp, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
+			return errors.Join(errReplaced, exchange(), dir.Remove(temp))
+		}
+		if err := exchange(); err != nil {
+			theirs.Close()
+			if errors.Is(err, unix.ENOENT) { // the name is gone
+				return errors.Join(errReplaced, unix.Renameat2(fd, temp, fd, name, unix.RENAME_NOREPLACE))
+			}
+			return fmt.Errorf("%w, and is now called %s: %w", errReplaced, show(temp), err)
+		}
+		was, err := put.Stat()
+		now, err2 := dir.Lstat(temp)
+		if err == nil && err2 == nil && os.SameFile(now, was) {
+			theirs.Close()
+			dir.Remove(temp)
+			return errReplaced
+		}
+		if put != mine {
+			put.Close()
+		}
+		put = theirs
+	}
+}
+
+// moveNew gives what is at a place another one, unless something is there.
+func moveNew(from, to *place) error {
+	a, err := from.parent().Open(".")
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	b, err := to.parent().Open(".")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	err = unix.Renameat2(int(a.Fd()), from.name, int(b.Fd()), to.name, unix.RENAME_NOREPLACE)
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system cannot
+		if err := vacant(to); err != nil {
+			return err
+		}
+		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)
+	}
+	return err
+}

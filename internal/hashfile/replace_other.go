@@ -1,0 +1,33 @@
+//go:build !linux
+
+package hashfile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// keep gives f the mode of the file that it replaces. Owner and extended attributes are
+// those of a new file here.
+func keep(_, f *os.File, info fs.FileInfo) error {
+	if err := f.Chmod(info.Mode().Perm()); err != nil {
+		return fmt.Errorf("its mode cannot be kept: %w", cause(err))
+	}
+	return nil
+}
+
+// swap gives temp the name of the old file. Two files cannot be exchanged here.
+func swap(dir *os.Root, temp, name string, _ *os.File, info fs.FileInfo, old []byte) error {
+	return swapUnguarded(dir, temp, name, info, old)
+}
+
+// moveNew gives what is at a place of the same allowed directory another one, unless
+// something is there, as far as a look beforehand tells.
+func moveNew(from, to *place) error {
+	if err := vacant(to); err != nil {
+		return err
+	}
+	return from.root.dir.Rename(filepath.FromSlash(from.rel), filepath.FromSlash(to.rel))
+}

@@ -1,0 +1,128 @@
+package hashfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// root is an allowed directory, held open.
+type root struct {
+	given string // absolute, as it was given
+	path  string // without links
+	dir   *os.Root
+}
+
+func openRoot(dir string) (*root, error) {
+	given, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return nil, fmt.Errorf("allowed directory %s: %w", show(dir), cause(err))
+	}
+	r, err := os.OpenRoot(real)
+	if err != nil {
+		return nil, fmt.Errorf("allowed directory %s: %w", show(dir), cause(err))
+	}
+	return &root{given: given, path: real, dir: r}, nil
+}
+
+// cause leaves out the path of a system's error, which is told in another form.
+func cause(err error) error {
+	if p, ok := err.(*os.PathError); ok {
+		return p.Err
+	}
+	return err
+}
+
+// below returns path relative to dir, if it is dir or lies below it. Both are absolute
+// and clean.
+func below(dir, path string) (rel string, ok bool) {
+	if path == dir {
+		return ".", true
+	}
+	if !strings.HasSuffix(dir, string(filepath.Separator)) {
+		dir += string(filepath.Separator)
+	}
+	return strings.CutPrefix(path, dir)
+}
+
+// scope is what one call may use.
+type scope struct {
+	roots  []*root
+	narrow bool     // only what lies in within
+	within []string // real paths of the client's roots
+	given  []string // the same as the client wrote them
+}
+
+// find is the innermost allowed directory that path is in by its name alone.
+func (s *scope) find(path string) (found *root, rel string) {
+	for i, dir := range s.given {
+		if rest, ok := below(dir, path); ok {
+			path = filepath.Join(s.within[i], rest)
+			break
+		}
+	}
+	for _, r := range s.roots {
+		for _, dir := range []string{r.path, r.given} {
+			if rest, ok := below(dir, path); ok && (found == nil || len(r.path) > len(found.path)) {
+				found, rel = r, rest
+			}
+		}
+	}
+	return found, rel
+}
+
+// permits reports whether a real path is in the client's roots.
+func (s *scope) permits(path string) bool {
+	if !s.narrow {
+		return true
+	}
+	for _, dir := range s.within {
+		if _, ok := below(dir, path); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// leads reports whether a real path is in the client's roots or above one of them.
+func (s *scope) leads(path string) bool {
+	if s.permits(path) {
+		return true
+	}
+	for _, dir := range s.within {
+		if _, ok := below(path, dir); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// directories are the real paths that may be used.
+func (s *scope) directories() []string {
+	var dirs []string
+	add := func(dir string) {
+		for _, d := range dirs {
+			if d == dir {
+				return
+			}
+		}
+		dirs = append(dirs, dir)
+	}
+	for _, r := range s.roots {
+		if s.permits(r.path) {
+			add(r.path)
+			continue
+		}
+		for _, dir := range s.within {
+			if _, ok := below(r.path, dir); ok {
+				add(dir)
+			}
+		}
+	}
+	return dirs
+}

@@ -1,0 +1,262 @@
+package hashfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// rulesFile is the name of the file whose front matter holds rules.
+const rulesFile = "AGENTS.md"
+
+// maxRulesFile is the most of such a file, or of a .gitignore, that is read, in bytes.
+const maxRulesFile = 1 << 20
+
+// ruleSet is the front matter of one AGENTS.md: between lines "---" at the beginning of the
+// file, three lists of globs, relative to its directory:
+//
+//	forbidden    may not be read, listed or written
+//	read_only    may not be written
+//	ignore       is left out of searches and trees
+//
+// The rules of all directories from the allowed one down to a file hold together, so that
+// a nearer file can only tighten them. Letter case does not count, and a matched directory
+// covers what is in it. An AGENTS.md with rules is itself read-only. One whose rules cannot be
+// read forbids its whole directory, which the error explains.
+type ruleSet struct {
+	file                        string // path of the AGENTS.md from the root
+	dir                         string // its directory; "." is the root
+	forbidden, readOnly, ignore []glob
+	restricts                   bool // there are rules
+	broken                      string
+}
+
+// local is rel relative to the rules' directory, or "" if it is not below it.
+func (r *ruleSet) local(rel string) string {
+	if r.dir == "." {
+		return rel
+	}
+	rest, _ := strings.CutPrefix(rel, r.dir+"/")
+	if rest == rel {
+		return ""
+	}
+	return rest
+}
+
+func covered(globs []glob, rel string) bool {
+	for _, g := range globs {
+		if g.covers(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *ruleSet) forbids(rel string) bool { return r.broken != "" || covered(r.forbidden, rel) }
+
+func (r *ruleSet) protects(rel string) bool {
+	return covered(r.readOnly, rel) || r.restricts && strings.EqualFold(rel, rulesFile)
+}
+
+func (r *ruleSet) ignores(rel string) bool { return covered(r.ignore, rel) }
+
+// ruled returns the file whose rule holds for rel.
+func ruled(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
+	for _, r := range rules {
+		if local := r.local(rel); local != "" && local != "." && rule(r, local) {
+			if r.broken != "" {
+				return r.file + " (" + r.broken + ")", true
+			}
+			return r.file, true
+		}
+	}
+	return "", false
+}
+
+// readRules reads the rules of a directory, rel from the root; without any the set is
+// empty.
+func readRules(dir *os.Root, rel string) (*ruleSet, error) {
+	if rel == "" {
+		rel = "."
+	}
+	r := &ruleSet{dir: rel, file: path.Join(rel, rulesFile)}
+	text, err := readSmall(dir, rulesFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return r, nil
+	case err != nil:
+		r.broken = "cannot be read: " + asProblem(rulesFile, err).Message
+	default:
+		if err := r.parse(text); err != nil {
+			r.broken = err.Error()
+		}
+	}
+	r.restricts = r.broken != "" || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0
+	return r, nil
+}
+
+// readSmall reads a regular file of rules in a directory.
+func readSmall(dir *os.Root, name string) (string, error) {
+	if _, err := dir.Lstat(name); err != nil {
+		return "", err
+	}
+	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", errors.New("it leads nowhere")
+		}
+		return "", err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxRulesFile+1))
+	if len(data) > maxRulesFile {
+		err = fmt.Errorf("it has more than %d bytes", maxRulesFile)
+	}
+	return string(data), err
+}
+
+// parse reads the front matter: of YAML the forms
+//
+//	forbidden: [a, "b/**"]
+//	read_only:
+//	  - c
+//	ignore: d
+//
+// Other members are passed over; of these three any other form is an error.
+func (r *ruleSet) parse(text string) error {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	text, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return nil
+	}
+	var current *[]glob
+	name, seen := "", map[string]bool{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, " \t\n")
+		bare := strings.TrimLeft(line, " ")
+		if line == "---" || line == "..." {
+			return nil
+		}
+		if bare == "" || strings.HasPrefix(bare, "#") {
+			continue
+		}
+		if item, ok := strings.CutPrefix(bare, "-"); ok && current != nil && (item == "" || item[0] == ' ' || item[0] == '\t') {
+			if err := add(current, name, item); err != nil {
+				return err
+			}
+			continue
+		}
+		if line != bare { // nested in something else, or in something we would have to understand
+			if current != nil {
+				return fmt.Errorf("%s is no list of globs", name)
+			}
+			continue
+		}
+		current = nil
+		key, value, found := strings.Cut(line, ":")
+		key = strings.Trim(strings.TrimSpace(key), `"'`)
+		var into *[]glob
+		switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
+		case "forbidden":
+			into = &r.forbidden
+		case "read_only", "readonly":
+			into = &r.readOnly
+		case "ignore":
+			into = &r.ignore
+		case "<<":
+			return errors.New("its front matter merges YAML, which is not supported")
+		default:
+			if strings.HasPrefix(line, "{") {
+				return errors.New("its front matter is not written line by line")
+			}
+			continue
+		}
+		if !found || seen[strings.ToLower(key)] {
+			return fmt.Errorf("%s stands twice, or without a value", key)
+		}
+		seen[strings.ToLower(key)] = true
+		value = strings.TrimSpace(value)
+		if value == "" || strings.HasPrefix(value, "#") {
+			current, name = into, key
+			continue
+		}
+		if list, ok := strings.CutPrefix(value, "["); ok {
+			items, ok := splitList(list)
+			if !ok {
+				return fmt.Errorf("%s is a list over several lines; give an item a line", key)
+			}
+			for _, item := range items {
+				if err := add(into, key, item); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if err := add(into, key, value); err != nil {
+			return err
+		}
+	}
+	if len(seen) > 0 {
+		return errors.New("its front matter has no end")
+	}
+	return nil // a line of dashes
+}
+
+// splitList splits at commas outside quotes, up to the bracket that ends the list, which
+// only a comment may follow.
+func splitList(list string) (items []string, ok bool) {
+	var quoted byte
+	start := 0
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case c == '"' || c == '\'':
+			quoted = c
+		case c == ',':
+			items = append(items, list[start:i])
+			start = i + 1
+		case c == ']':
+			if strings.TrimSpace(list[start:i]) != "" {
+				items = append(items, list[start:i])
+			}
+			rest := strings.TrimSpace(list[i+1:])
+			return items, rest == "" || rest[0] == '#'
+		}
+	}
+	return nil, false
+}
+
+// add parses an item of a list.
+func add(into *[]glob, name, item string) error {
+	item = strings.TrimSpace(item)
+	switch {
+	case len(item) >= 2 && (item[0] == '"' || item[0] == '\''):
+		end := strings.IndexByte(item[1:], item[0])
+		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' || strings.Contains(item[:end+1], `\`) {
+			return fmt.Errorf("%s holds %s, which is not understood", name, show(item))
+		}
+		item = item[1 : end+1]
+	case item == "" || strings.ContainsAny(item[:1], "[]&|>%@!`\"'"):
+		return fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
+	default:
+		if i := strings.Index(item, " #"); i >= 0 {
+			item = strings.TrimSpace(item[:i])
+		}
+	}
+	g, ok := newGlob(item, true)
+	if !ok || strings.ContainsAny(item, "{}") {
+		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
+	}
+	*into = append(*into, g)
+	return nil
+}

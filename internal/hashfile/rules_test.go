@@ -1,0 +1,221 @@
+package hashfile
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\nignore: dist # built\n---\n# Rules\n"
+
+// ruledTree makes a project with rules.
+func ruledTree(t *testing.T) (string, *peer) {
+	d := dir(t)
+	write(t, d, "AGENTS.md", rulesText)
+	write(t, d, "secrets/key", "SECRET\n")
+	write(t, d, "secrets/deep/key", "SECRET\n")
+	write(t, d, "src/id.pem", "SECRET\n")
+	write(t, d, "src/a", "a\n")
+	write(t, d, "go.sum", "sum\n")
+	write(t, d, "vendor/v", "v\n")
+	write(t, d, "dist/out", "a\n")
+	return d, serve(t, d)
+}
+
+func TestRules(t *testing.T) {
+	d, p := ruledTree(t)
+	for _, path := range []string{"secrets", "secrets/key", "secrets/none", "secrets/deep/key", "secrets/no/such/dir", "src/id.pem", "src/none.pem"} {
+		for tool, r := range p.tools(filepath.Join(d, path)) {
+			if r.Error != "forbidden" {
+				t.Errorf("%s %s: %q %s", tool, path, r.Error, r.Text)
+			}
+		}
+	}
+	for _, path := range []string{"go.sum", "vendor/v"} {
+		read := p.call("read_text_file", arguments{"path": path}).ok()
+		p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp("1:00", "x"))}).refused("read_only")
+		p.call("write_text_file", arguments{"path": path, "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("move_file", arguments{"source": path, "destination": "elsewhere"}).refused("read_only")
+	}
+	p.call("write_text_file", arguments{"path": "vendor/new", "content": "x"}).refused("read_only")
+	p.call("move_file", arguments{"source": "src/a", "destination": "vendor/a"}).refused("read_only")
+	p.call("create_directory", arguments{"path": "vendor/new"}).refused("read_only")
+	// What is ignored is left out, and can be read by name.
+	tree := p.call("directory_tree", arguments{"path": "."}).ok()
+	if tree.Text != "AGENTS.md\ngo.sum\nsrc/\nsrc/a\nvendor/\nvendor/v\n" {
+		t.Errorf("%q", tree.Text)
+	}
+	if list := p.call("list_directory", arguments{"path": "src"}).ok(); list.Text != "[FILE] a\n" {
+		t.Errorf("%q", list.Text)
+	}
+	if r := p.call("search_files", arguments{"pattern": "a|SECRET"}).ok(); strings.Contains(r.Text, "SECRET") || strings.Contains(r.Text, "dist") {
+		t.Errorf("%s", r.Text)
+	}
+	p.call("read_text_file", arguments{"path": "dist/out"}).ok()
+	p.call("edit_text_file", arguments{"path": "src/a", "file_hash": p.call("read_text_file", arguments{"path": "src/a"}).hash(),
+		"operations": ops(replaceOp(p.call("read_text_file", arguments{"path": "src/a"}).anchor("a"), "b"))}).ok()
+}
+
+// TestRulesBypasses tries what got around the rules of the program of source 004.
+func TestRulesBypasses(t *testing.T) {
+	d, p := ruledTree(t)
+	refused := func(path, code string) {
+		t.Helper()
+		p.call("read_text_file", arguments{"path": path}).refused(code)
+	}
+	t.Run("dots", func(t *testing.T) {
+		refused(d+"/src/../secrets/key", "forbidden")
+		refused(d+"/src/./../secrets//key", "forbidden")
+		refused("src/../../"+filepath.Base(d)+"/secrets/key", "forbidden")
+	})
+	t.Run("links", func(t *testing.T) {
+		for name, to := range map[string]string{"l1": "secrets/key", "l2": "secrets", "l3": d + "/secrets", "l4": "src/../secrets"} {
+			if err := os.Symlink(to, filepath.Join(d, name)); err != nil {
+				t.Skip(err)
+			}
+		}
+		refused("l1", "forbidden")
+		refused("l2/key", "forbidden")
+		refused("l3/key", "forbidden")
+		refused("l4/key", "forbidden")
+		p.call("write_text_file", arguments{"path": "l2/new", "content": "x"}).refused("forbidden")
+		p.call("move_file", arguments{"source": "src/a", "destination": "l2/a"}).refused("forbidden")
+	})
+	t.Run("case", func(t *testing.T) {
+		refused("SECRETS/key", "forbidden")
+		refused("Secrets/KEY", "forbidden")
+		refused("src/ID.PEM", "forbidden")
+		p.call("write_text_file", arguments{"path": "GO.SUM", "content": "x"}).refused("read_only")
+	})
+	t.Run("moving a directory out", func(t *testing.T) {
+		p.call("move_file", arguments{"source": "secrets", "destination": "public"}).refused("forbidden")
+		p.call("move_file", arguments{"source": "src", "destination": "public"}).refused("forbidden") // it holds id.pem
+		p.call("move_file", arguments{"source": "vendor", "destination": "mine"}).refused("read_only")
+		write(t, d, "plain/x", "x\n")
+		p.call("move_file", arguments{"source": "plain", "destination": "secrets"}).refused("forbidden")
+		write(t, d, "plain/y.pem2", "x\n")
+		p.call("move_file", arguments{"source": "plain/y.pem2", "destination": "plain/y.pem"}).refused("forbidden")
+		p.call("move_file", arguments{"source": "plain", "destination": "plain2"}).ok()
+	})
+	t.Run("writing AGENTS.md", func(t *testing.T) {
+		read := p.call("read_text_file", arguments{"path": "AGENTS.md"}).ok()
+		p.call("edit_text_file", arguments{"path": "AGENTS.md", "file_hash": read.hash(), "operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
+		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
+		p.call("move_file", arguments{"source": "AGENTS.md", "destination": "old.md"}).refused("read_only")
+		if runtime.GOOS != "windows" {
+			os.Symlink("AGENTS.md", filepath.Join(d, "alias"))
+			p.call("write_text_file", arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
+		}
+		// A nearer one is welcome, as it can only tighten.
+		p.call("write_text_file", arguments{"path": "src/AGENTS.md", "content": "---\nforbidden: []\nread_only: [a]\n---\n"}).ok()
+		refused("src/id.pem", "forbidden")
+		p.call("write_text_file", arguments{"path": "src/a", "content": "x", "file_hash": read.hash()}).refused("read_only")
+		p.call("move_file", arguments{"source": "src", "destination": "src2"}).refused("read_only")
+	})
+	t.Run("a directory below the allowed one", func(t *testing.T) {
+		below := serve(t, filepath.Join(d, "src"))
+		below.call("read_text_file", arguments{"path": "a"}).ok() // rules above the allowed directory are not the server's
+	})
+	if content(t, filepath.Join(d, "secrets/key")) != "SECRET\n" || content(t, filepath.Join(d, "AGENTS.md")) != rulesText {
+		t.Error("something forbidden is changed")
+	}
+}
+
+// TestRuleForms reads the front matter, or forbids everything.
+func TestRuleForms(t *testing.T) {
+	for _, x := range []struct{ text, forbidden, broken string }{
+		{"# Just prose\nforbidden: x\n", "", ""},
+		{"---\nforbidden: x\n---\n", "x", ""},
+		{"\ufeff---\r\nforbidden:\r\n- x\r\n---\r\n", "x", ""},
+		{"---\nforbidden:\n  - x # why\n  # more\n\n  - 'y z'\nother: 1\n---\n", "x,y z", ""},
+		{"---\nforbidden: [x, \"y,z\"]\n---\n", "x,y,z", ""},
+		{"---\nForbidden: [*.pem, \"b\"] # c\n---\n", "*.pem,b", ""},
+		{"---\ntools:\n  forbidden: x\n---\n", "", ""},
+		{"---\ntools:\n- forbidden\nforbidden: []\n---\n", "", ""},
+		{"---\nprose without an end\n", "", ""},
+		{"---\nforbidden: x\n", "", "no end"},
+		{"---\nforbidden:\n  x: y\n---\n", "", "no list"},
+		{"---\nforbidden: |\n  x\n---\n", "", "not understood"},
+		{"---\nforbidden: [x,\n y]\n---\n", "", "several lines"},
+		{"---\nforbidden: {x: y}\n---\n", "", "no glob"},
+		{"---\nforbidden: \"a\\x62\"\n---\n", "", "not understood"},
+		{"---\nforbidden: '*.{pem,key}'\n---\n", "", "no glob"},
+		{"---\nforbidden: ../x\n---\n", "", "no glob"},
+		{"---\nforbidden: a\nforbidden: b\n---\n", "", "twice"},
+		{"---\nforbidden: &a x\n---\n", "", "not understood"},
+		{"---\n<<: *base\n---\n", "", "merges"},
+		{"---\n{forbidden: x}\n---\n", "", "line by line"},
+	} {
+		r := &ruleSet{dir: "."}
+		err := r.parse(x.text)
+		if x.broken != "" {
+			if err == nil || !strings.Contains(err.Error(), x.broken) {
+				t.Errorf("%q: %v, want %s", x.text, err, x.broken)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%q: %v", x.text, err)
+			continue
+		}
+		var got []string
+		for _, g := range r.forbidden {
+			e := g.elements
+			if len(e) > 1 && e[0] == "**" {
+				e = e[1:]
+			}
+			got = append(got, strings.Join(e, "/"))
+		}
+		if strings.Join(got, ",") != x.forbidden {
+			t.Errorf("%q: %q, want %s", x.text, got, x.forbidden)
+		}
+	}
+	d := dir(t)
+	write(t, d, "sub/AGENTS.md", "---\nforbidden: |\n  x\n---\n")
+	write(t, d, "sub/f", "x\n")
+	write(t, d, "f", "x\n")
+	p := serve(t, d)
+	if r := p.call("read_text_file", arguments{"path": "sub/f"}).refused("forbidden"); !strings.Contains(r.Text, "not understood") {
+		t.Error(r.Text)
+	}
+	p.call("read_text_file", arguments{"path": "f"}).ok()
+}
+
+func TestGlobs(t *testing.T) {
+	for _, x := range []struct {
+		pattern  string
+		dir      bool
+		yes, not []string
+	}{
+		{"a", false, []string{"a", "x/a", "x/y/a"}, []string{"ab", "b"}},
+		{"/a", false, []string{"a"}, []string{"x/a"}},
+		{"a/b", false, []string{"a/b"}, []string{"x/a/b", "a/x/b"}},
+		{"a/**/b", false, []string{"a/b", "a/x/b", "a/x/y/b"}, []string{"b", "a/bb"}},
+		{"**/b", false, []string{"b", "x/b", "x/y/b"}, []string{"bb"}},
+		{"a/**", false, []string{"a/b", "a/b/c"}, []string{"a", "b/a"}},
+		{"*.pem", false, []string{"x.pem", "d/x.pem"}, []string{"x.pem2"}},
+		{"a/*", false, []string{"a/b"}, []string{"a/b/c", "a"}},
+		{"b/", true, []string{"b", "x/b"}, nil},
+		{"b/", false, nil, []string{"b", "x/b"}},
+		{"[ab]?", false, []string{"ax", "x/b1"}, []string{"cx", "a"}},
+		{"a/**/**/**/**/**/**/**/**/b", false, []string{"a/b"}, []string{"a/" + strings.Repeat("x/", 500) + "c"}},
+	} {
+		g, ok := newGlob(x.pattern, false)
+		if !ok {
+			t.Fatal(x.pattern)
+		}
+		for _, path := range slices.Concat(x.yes, x.not) {
+			if got, want := g.matches(path, x.dir), slices.Contains(x.yes, path); got != want {
+				t.Errorf("%s matches %s: %v", x.pattern, path, got)
+			}
+		}
+	}
+	for _, bad := range []string{"", "/", "a/../b", "[a"} {
+		if _, ok := newGlob(bad, false); ok {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}

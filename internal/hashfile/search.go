@@ -1,0 +1,196 @@
+package hashfile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+type searchArguments struct {
+	Pattern    string `json:"pattern" jsonschema:"regular expression, RE2 syntax, matched against each line"`
+	Path       string `json:"path,omitempty" jsonschema:"directory or file to search; all allowed directories if it is left out"`
+	Glob       string `json:"glob,omitempty" jsonschema:"only files that match, such as *.go or src/**/*.ts"`
+	IgnoreCase bool   `json:"ignore_case,omitempty"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show before and after each hit, up to 10"`
+	MaxResults int    `json:"max_results,omitempty" jsonschema:"most hits, 100 if it is left out, up to 1000"`
+}
+
+// Bounds of a search.
+const (
+	searchTime    = 30 * time.Second
+	searchFile    = 16 << 20  // bytes; larger files are passed over
+	searchAnswer  = 256 << 10 // bytes of text
+	maxPattern    = 1000      // bytes
+	searchContext = 10
+)
+
+// fileHits are the hits in one file.
+type fileHits struct {
+	Path     string   `json:"path"`
+	FileHash string   `json:"file_hash"`
+	Hits     []int    `json:"hits"`  // line numbers
+	Lines    []string `json:"lines"` // tagged, with context
+}
+
+func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments) (*answer, error) {
+	pattern := in.Pattern
+	if in.IgnoreCase {
+		pattern = "(?i:" + pattern + ")"
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil || in.Pattern == "" || len(in.Pattern) > maxPattern {
+		return nil, refuse(hashline.Invalid, "pattern %s is no regular expression of RE2 with 1 to %d bytes", show(in.Pattern), maxPattern)
+	}
+	var only *glob
+	if in.Glob != "" {
+		g, ok := newGlob(in.Glob, false)
+		if !ok {
+			return nil, refuse(hashline.Invalid, "glob %s is none", show(in.Glob))
+		}
+		only = &g
+	}
+	if in.Context < 0 || in.Context > searchContext || in.MaxResults < 0 || in.MaxResults > 1000 {
+		return nil, refuse(hashline.Invalid, "context is 0 to %d and max_results 1 to 1000", searchContext)
+	}
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	search := &search{s: s, re: re, only: only, context: in.Context, left: cmp.Or(in.MaxResults, 100), found: []fileHits{}}
+	paths := []string{in.Path}
+	if in.Path == "" {
+		paths = sc.directories()
+	}
+	for _, path := range paths {
+		if err = search.path(ctx, sc, path); err != nil {
+			break
+		}
+	}
+	cut := errors.Is(err, errEnough) || errors.Is(err, context.DeadlineExceeded)
+	if err != nil && !cut {
+		return nil, asProblem(in.Path, err)
+	}
+	var text strings.Builder
+	hits := 0
+	for _, f := range search.found {
+		fmt.Fprintf(&text, "==> %s <==\n[file_hash=%s]\n", show(f.Path), f.FileHash)
+		for _, line := range f.Lines {
+			text.WriteString(line + "\n")
+		}
+		hits += len(f.Hits)
+	}
+	fmt.Fprintf(&text, "[%d hits in %d files", hits, len(search.found))
+	if cut {
+		text.WriteString("; there may be more")
+	}
+	text.WriteString("]\n")
+	return &answer{text: text.String(), structure: map[string]any{"files": search.found, "truncated": cut}}, nil
+}
+
+type search struct {
+	s       *Server
+	re      *regexp.Regexp
+	only    *glob
+	context int
+	left    int // hits that may still be found
+	size    int // bytes of lines so far
+	found   []fileHits
+}
+
+// path searches a file, or what is below a directory.
+func (q *search) path(ctx context.Context, sc *scope, asked string) error {
+	p, err := sc.resolve(asked)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.demand(); err != nil {
+		return err
+	}
+	if !p.info.IsDir() {
+		return q.file(p)
+	}
+	dir, rules, err := p.directory()
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return tree(ctx, dir, p.rel, rules, true, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+		if !e.Type().IsRegular() {
+			return nil
+		}
+		local := rel
+		if p.rel != "." {
+			local = strings.TrimPrefix(rel, p.rel+"/")
+		}
+		if q.only != nil && !q.only.matches(local, false) {
+			return nil
+		}
+		info, err := dir.Lstat(e.Name())
+		if err != nil {
+			return nil // removed meanwhile
+		}
+		if info.Size() > searchFile {
+			return nil
+		}
+		err = q.file(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel, chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
+		if errors.As(err, new(*problem)) {
+			return nil // binary, replaced, not readable
+		}
+		return err
+	})
+}
+
+func (q *search) file(p *place) error {
+	data, _, err := q.s.contents(p)
+	if err != nil {
+		return err
+	}
+	if !q.re.Match(data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
+		return nil
+	}
+	f, err := hashline.Parse(data)
+	if err != nil {
+		return asProblem(p.asked, err)
+	}
+	var hits []int
+	for n := 1; n <= f.Lines() && q.left > 0; n++ {
+		if q.re.Match(f.Line(n)) {
+			hits = append(hits, n)
+			q.left--
+		}
+	}
+	if len(hits) == 0 {
+		return nil
+	}
+	hash := q.s.sum(data)
+	q.s.snapshots.add(hash, data)
+	out := fileHits{Path: p.real(), FileHash: hash.String(), Lines: []string{}}
+	last := 0
+	for _, n := range hits {
+		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {
+			line := f.AppendLines(nil, i, i, q.s.c.TagWidth)
+			if q.size += len(line); q.size > searchAnswer {
+				if len(out.Hits) > 0 {
+					q.found = append(q.found, out)
+				}
+				return errEnough
+			}
+			out.Lines = append(out.Lines, strings.TrimSuffix(string(line), "\n"))
+			last = i
+		}
+		out.Hits = append(out.Hits, n)
+	}
+	q.found = append(q.found, out)
+	if q.left == 0 {
+		return errEnough
+	}
+	return nil
+}

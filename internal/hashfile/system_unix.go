@@ -1,0 +1,23 @@
+//go:build unix
+
+package hashfile
+
+import (
+	"os"
+	"syscall"
+)
+
+const (
+	nonblock    = syscall.O_NONBLOCK // a pipe without a writer would hold the call
+	canSyncDirs = true
+)
+
+// links is the number of a file's names.
+func links(f *os.File) int {
+	if info, err := f.Stat(); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			return int(st.Nlink)
+		}
+	}
+	return 1
+}

@@ -1,0 +1,20 @@
+package hashfile
+
+import (
+	"os"
+	"syscall"
+)
+
+const (
+	nonblock    = 0
+	canSyncDirs = false
+)
+
+// links is the number of a file's names.
+func links(f *os.File) int {
+	var info syscall.ByHandleFileInformation
+	if err := syscall.GetFileInformationByHandle(syscall.Handle(f.Fd()), &info); err == nil {
+		return int(info.NumberOfLinks)
+	}
+	return 1
+}
