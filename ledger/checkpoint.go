@@ -143,12 +143,11 @@ func NewTrust(logKey string, witnessKeys []string, quorum int) (Trust, error) {
 				return Trust{}, fmt.Errorf("witness %+q is listed twice", w.Name())
 			}
 		}
-		// One key under two names would count twice.
-		if raw := string(keyMaterial(k)); material[raw] {
+		raw := string(keyMaterial(k))
+		if material[raw] { // under two names it would count twice
 			return Trust{}, fmt.Errorf("the key of witness %+q is listed twice", w.Name())
-		} else {
-			material[raw] = true
 		}
+		material[raw] = true
 		t.Witnesses = append(t.Witnesses, w)
 	}
 	if quorum < 0 || quorum > len(t.Witnesses) {
