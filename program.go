@@ -93,9 +93,17 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	switch {
 	case target.Opaque != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case target.Package != "":
+	case target.Launcher == "npx" && target.Wrapper == "" && len(target.Packages) == 1 && target.Packages[0].Ecosystem == launcher.NPM:
 		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
-			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Package))
+			fmt.Errorf("npx would download and run %+q unverified", target.Packages[0].Text))
+	case target.Wrapper != "":
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
+			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))
+	case target.Module != "":
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
+			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
+	case !target.Direct:
+		return p, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	found, err := w.find(s.Command, path)
 	if err != nil {
@@ -251,16 +259,6 @@ func hashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
 }
 
-// loaders are variables that make a program load other code than its own. They are
-// never passed: what they name would run unverified.
-var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT",
-	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "BASH_ENV", "ENV", "GCONV_PATH"}
-
-func changesLoading(name string) bool {
-	upper := strings.ToUpper(name)
-	return slices.Contains(loaders, upper) || strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
-}
-
 // passed are the variables that every server gets.
 func passed() []string {
 	if runtime.GOOS == "windows" {
@@ -274,7 +272,7 @@ func passed() []string {
 func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.path}
 	for _, name := range append(passed(), p.variables...) {
-		if changesLoading(name) || strings.EqualFold(name, "PATH") {
+		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
 			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
 				fmt.Errorf("the variable %s changes what code is loaded", name))
 		}
