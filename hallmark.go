@@ -14,6 +14,7 @@
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything
+//	scan.go      read how MCP clients start their servers
 package hallmark
 
 import (

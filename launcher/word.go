@@ -157,7 +157,7 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 		if p.before == "" && !p.bare {
 			return nil, false
 		}
-		blank := strings.HasPrefix(versions[i], "<") && strings.HasSuffix(versions[i], ">")
+		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i], ">")
 		if !blank && !p.accepts(versions[i]) {
 			return nil, false
 		}
