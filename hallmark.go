@@ -15,6 +15,7 @@
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything
 //	scan.go      read how MCP clients start their servers
+//	configure.go migrate hallmark.toml, fill in verify blocks
 package hallmark
 
 import (

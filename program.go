@@ -218,15 +218,11 @@ func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]ev
 		return nil
 	}
 	for _, c := range s.Verify.Claims {
-		file := p.exe.Path()
+		file, chain := p.exe.Path(), ""
 		if c.Path != "" {
-			file = c.Path
-			if !filepath.IsAbs(file) {
-				file = w.path(filepath.FromSlash(file))
-			}
-			if real, err := filepath.EvalSymlinks(file); err == nil {
-				file = real
-			}
+			file, chain = w.claimed(c.Path)
+		} else if found, err := w.find(s.Command, p.path); err == nil {
+			chain = links(found)
 		}
 		claim.Subject, claim.Want = file, []digest.Digest{c.Want}
 		o, ok := seen[file]
@@ -237,9 +233,44 @@ func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]ev
 				continue
 			}
 		}
-		p.report = append(p.report, evidence.Compare(claim, o))
+		e := evidence.Compare(claim, o)
+		e.Reason = chain
+		p.report = append(p.report, e)
 	}
 	return nil
+}
+
+// claimed resolves the path of a verify block, relative to the project, and the links that
+// lead from it to the file.
+func (w *workspace) claimed(name string) (file, chain string) {
+	if !filepath.IsAbs(name) {
+		name = w.path(filepath.FromSlash(name))
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return name, ""
+	}
+	return real, links(name)
+}
+
+// links are the symbolic links at name itself, in the order in which they are followed:
+// "a -> b -> c"; "" if it is none. Directories above it may be links too.
+func links(name string) string {
+	chain := name
+	for range 40 {
+		to, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(name), to)
+		}
+		chain, name = chain+" -> "+to, to
+	}
+	if !strings.Contains(chain, " -> ") {
+		return ""
+	}
+	return chain
 }
 
 // hashFile hashes a regular file under sha256 and algs.
