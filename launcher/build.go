@@ -51,8 +51,6 @@ func goRun(name string, words []word) Target {
 	return t
 }
 
-var goCommitRE = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
-
 // goPackage reads "path@version". Whether the version exists is not asked.
 func goPackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}

@@ -30,10 +30,16 @@ var pipxOptions = grammar{
 	values: []string{"--spec", "--python", "--with", "--pip-args", "--path", "--index-url", "-i"},
 }
 
+// uvOptions stand between uv and its command.
+var uvOptions = grammar{
+	flags:  []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress", "--native-tls", "--no-config", "--no-python-downloads"},
+	values: []string{"--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
+}
+
 func uv(name string, words []word) Target {
-	options, rest, unknown := uvxOptions.read(words)
+	_, rest, unknown := uvOptions.read(words)
 	switch {
-	case unknown != "" || len(options) > 0 && len(all(options, "--from", "--with", "-w")) > 0:
+	case unknown != "":
 		return opaque(name, unknownOption(name, unknown), words)
 	case len(rest) > 1 && rest[0].text == "tool" && rest[1].text == "run":
 		return uvx("uv tool run", rest[2:])

@@ -94,6 +94,8 @@ func TestRedact(t *testing.T) {
 		{[]string{"sk-abcdefghijklmnopqrst"}, []string{"<redacted>"}},
 		{[]string{"ghp_abcdefghijklmnopqrstuvwxyz0123456789"}, []string{"<redacted>"}},
 		{[]string{"--x=Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk"}, []string{"--x=<redacted>"}},
+		{[]string{"--secret", "/hunter2"}, []string{"--secret", "<redacted>"}},
+		{[]string{"--password=$ecret2"}, []string{"--password=<redacted>"}},
 		{[]string{"Bearer hunter2"}, []string{"Bearer <redacted>"}},
 	} {
 		if got := Redact(c.args); !slices.Equal(got, c.want) {
@@ -104,7 +106,7 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	for _, arg := range [][]string{
-		{"--api-key", "${API_KEY}"}, {"--token=$TOKEN"}, {"--token", "<your token>"}, {"--token-file", "/run/token"}, {"--secret", "/run/secrets/x"},
+		{"--api-key", "${API_KEY}"}, {"--token=$TOKEN"}, {"--token", "<your token>"}, {"--token-file", "/run/token"},
 		{"-e", "KAGI_API_KEY"}, {"--header", "Authorization: Bearer ${TOKEN}"}, {"img@sha256:" + digest}, {"github:a/b#" + commit},
 		{"git+https://git.example.com/a@" + commit}, {"--monkey=george"}, {"@acme/token-counter@1.0.0"}, {"--keyboard", "us"}, {"--token", "--next"},
 		{"example.com/m@v0.0.0-20260101000000-0123456789ab"}, {"--password={{password}}"}, {"a_function_name_that_is_quite_long_but_says_something"},

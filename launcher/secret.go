@@ -63,16 +63,11 @@ func redact(s string) string {
 	return s
 }
 
-// harmless reports whether a value is empty, a reference, a placeholder or a path.
-func harmless(v string) bool {
-	switch {
-	case v == "" || v == redacted:
-		return true
-	case strings.HasPrefix(v, "$") || strings.HasPrefix(v, "<") || strings.HasPrefix(v, "{{") || strings.HasPrefix(v, "%") && strings.HasSuffix(v, "%"):
-		return true
-	}
-	return strings.HasPrefix(v, "/") || strings.HasPrefix(v, "~") || strings.HasPrefix(v, "./")
-}
+// reference is a variable or an input that something else fills in, or a place for one.
+var reference = regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
+
+// harmless reports whether a value is empty or a reference.
+func harmless(v string) bool { return v == "" || reference.MatchString(v) }
 
 // random reports whether a long word behind prefix is neither a digest nor a commit nor
 // words of a person.

@@ -108,13 +108,13 @@ func At(name string) File {
 				if f.Client == "" {
 					f.Client = c.id
 				}
-				if f.Client == c.id && !slices.Contains(f.shapes, l.shape) {
+				if !slices.Contains(f.shapes, l.shape) {
 					f.shapes = append(f.shapes, l.shape)
 				}
 			}
 		}
 	}
-	if f.Client == "" || path.Dir(slashed) == "." {
+	if f.Client == "" {
 		for _, shape := range anyShapes {
 			if !slices.Contains(f.shapes, shape) {
 				f.shapes = append(f.shapes, shape)

@@ -95,6 +95,8 @@ KAGI_API_KEY = "secret"
 		Server{Line: 1, Column: 18, Command: "uvx", Args: []string{"kagimcp"}}},
 	{"amp", "amp/settings.json", `{"amp.mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"]}}}`,
 		Server{Line: 1, Column: 21, Command: "uvx", Args: []string{"kagimcp"}}},
+	{"amp", "amp-in-code/.vscode/settings.json", `{"amp.mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"], "env": ["A=secret", "B"]}}}`,
+		Server{Line: 1, Column: 21, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"A", "B"}}},
 	{"goose", "goose/config.yaml", `GOOSE_MODEL: m
 extensions:
   # search

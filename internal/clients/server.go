@@ -165,7 +165,7 @@ func (e entry) server(f File) (s Server, ok bool) {
 	return s, true
 }
 
-// names are the keys of an object or the texts of a list.
+// names are the keys of an object, or the texts of a list up to a "=".
 func names(n *node) []string {
 	if n == nil {
 		return nil
@@ -176,7 +176,8 @@ func names(n *node) []string {
 	}
 	for _, item := range n.items {
 		if item.kind == text {
-			out = append(out, item.text)
+			name, _, _ := strings.Cut(item.text, "=") // what follows is a value
+			out = append(out, name)
 		}
 	}
 	return out
