@@ -106,7 +106,7 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), base(d.Command)),
 			"the hash is that of "+base(d.Command)+", not of what it runs", fix)
 	}
-	if strings.EqualFold(d.Algorithm, "sha1") && d.Verify != "none" {
+	if strings.EqualFold(d.Algorithm, "sha1") {
 		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
 	}
 	if shown := Redact(d.Args); !slices.Equal(shown, d.Args) {

@@ -233,6 +233,7 @@ func TestRestoreAfterOtherEdits(t *testing.T) {
 		"edited":  strings.Replace(string(out), `"run"`, `"run", "--x"`, 1),
 		"removed": strings.Replace(string(out), `"kagi": {`, `"other": {`, 1),
 		"twice":   strings.Replace(string(out), `"a": {`, `"kagi": {`, 1),
+		"doubled": strings.Replace(string(out), `"a": {`, string(out[strings.Index(string(out), `"kagi"`):len(out)-2])+`, "a": {`, 1),
 		"broken":  string(out[:len(out)-1]),
 	} {
 		if back, err := Restore([]byte(broken), change); err == nil {
