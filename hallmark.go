@@ -14,6 +14,8 @@
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything
+//	scan.go      read how MCP clients start their servers
+//	configure.go migrate hallmark.toml, fill in verify blocks
 //	hashfile.go  read and edit files by line hashes
 package hallmark
 

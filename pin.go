@@ -255,23 +255,24 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		return p.prepareNPM(ctx, r, ref.Name(), ref.Version(), "", append(args, s.Arguments...), s.Variables)
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
-	if t.Launcher != "npx" || t.Opaque != "" {
+	if t.Launcher != "npx" || t.Opaque != "" || t.Wrapper != "" || len(t.Packages) != 1 || t.Packages[0].Ecosystem != launcher.NPM {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
 		return p.w.commandProgram(s, nil, p.path, nil)
 	}
 	// What npx itself is does not matter: it is never run.
-	pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: t.Package, Where: project.ConfigFile}
+	named := t.Packages[0]
+	pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
 	found := ""
-	if t.Exact() {
-		found = t.Package
+	if named.Pinned() {
+		found = named.Text
 	}
 	e := evidence.Fact(pinned, found)
 	if found == "" {
 		e.Reason = "the version is the newest that npm finds now; write it into " + project.ConfigFile
 	}
 	p.report = append(p.report, e)
-	return p.prepareNPM(ctx, nil, t.Name, t.Spec, t.Bin, t.Args, s.Variables)
+	return p.prepareNPM(ctx, nil, named.Name, named.Spec, t.Bin, t.Args, s.Variables)
 }
 
 // prepareNPM resolves, fetches and installs a package. r is the record that names it,

@@ -93,9 +93,17 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	switch {
 	case target.Opaque != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case target.Package != "":
+	case target.Launcher == "npx" && target.Wrapper == "" && len(target.Packages) == 1 && target.Packages[0].Ecosystem == launcher.NPM:
 		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
-			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Package))
+			fmt.Errorf("npx would download and run %+q unverified", target.Packages[0].Text))
+	case target.Wrapper != "":
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
+			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))
+	case target.Module != "":
+		return p, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
+			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
+	case !target.Direct:
+		return p, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	found, err := w.find(s.Command, path)
 	if err != nil {
@@ -210,15 +218,11 @@ func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]ev
 		return nil
 	}
 	for _, c := range s.Verify.Claims {
-		file := p.exe.Path()
+		file, chain := p.exe.Path(), ""
 		if c.Path != "" {
-			file = c.Path
-			if !filepath.IsAbs(file) {
-				file = w.path(filepath.FromSlash(file))
-			}
-			if real, err := filepath.EvalSymlinks(file); err == nil {
-				file = real
-			}
+			file, chain = w.claimed(c.Path)
+		} else if found, err := w.find(s.Command, p.path); err == nil {
+			chain = links(found)
 		}
 		claim.Subject, claim.Want = file, []digest.Digest{c.Want}
 		o, ok := seen[file]
@@ -229,9 +233,44 @@ func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]ev
 				continue
 			}
 		}
-		p.report = append(p.report, evidence.Compare(claim, o))
+		e := evidence.Compare(claim, o)
+		e.Reason = chain
+		p.report = append(p.report, e)
 	}
 	return nil
+}
+
+// claimed resolves the path of a verify block, relative to the project, and the links that
+// lead from it to the file.
+func (w *workspace) claimed(name string) (file, chain string) {
+	if !filepath.IsAbs(name) {
+		name = w.path(filepath.FromSlash(name))
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return name, ""
+	}
+	return real, links(name)
+}
+
+// links are the symbolic links at name itself, in the order in which they are followed:
+// "a -> b -> c"; "" if it is none. Directories above it may be links too.
+func links(name string) string {
+	chain := name
+	for range 40 {
+		to, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(name), to)
+		}
+		chain, name = chain+" -> "+to, to
+	}
+	if !strings.Contains(chain, " -> ") {
+		return ""
+	}
+	return chain
 }
 
 // hashFile hashes a regular file under sha256 and algs.
@@ -251,16 +290,6 @@ func hashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) 
 	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
 }
 
-// loaders are variables that make a program load other code than its own. They are
-// never passed: what they name would run unverified.
-var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT",
-	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "BASH_ENV", "ENV", "GCONV_PATH"}
-
-func changesLoading(name string) bool {
-	upper := strings.ToUpper(name)
-	return slices.Contains(loaders, upper) || strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
-}
-
 // passed are the variables that every server gets.
 func passed() []string {
 	if runtime.GOOS == "windows" {
@@ -274,7 +303,7 @@ func passed() []string {
 func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.path}
 	for _, name := range append(passed(), p.variables...) {
-		if changesLoading(name) || strings.EqualFold(name, "PATH") {
+		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
 			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
 				fmt.Errorf("the variable %s changes what code is loaded", name))
 		}

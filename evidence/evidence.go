@@ -25,8 +25,8 @@ import (
 // Scheme names what a fingerprint is a fingerprint of.
 type Scheme string
 
-// The schemes. Ownership, Pin and Approval have no digest: their evidence is made
-// with [Fact].
+// The schemes. Ownership, Pin, Approval and the last four have no digest: their evidence
+// is made with [Fact].
 const (
 	File       Scheme = "file"        // the bytes of one file, as served
 	Tree       Scheme = "tree"        // hallmark-tree-v1 over a directory
@@ -41,6 +41,9 @@ const (
 	Pin        Scheme = "pin"         // an exact version or digest, as opposed to a range
 	Approval   Scheme = "approval"    // a person on this machine accepted it
 	Status     Scheme = "status"      // a record is active, deprecated or deleted
+	Transport  Scheme = "transport"   // a server is reached by an encrypted connection
+	Secret     Scheme = "secret"      // no secret stands where others can read it
+	Access     Scheme = "access"      // nobody else may write a file that is run
 )
 
 // Authority is who makes a claim.
@@ -95,6 +98,14 @@ type Claim struct {
 	Text      string          // what was claimed, where it is not a digest or could not be parsed
 	Authority Authority       //
 	Where     string          // the place of the claim: "server.json, file_hashes"
+	Place     Place           // that place in a file, where there is one to point at
+}
+
+// Place is a position in a file.
+type Place struct {
+	File   string // as it is named on this machine, relative if it lies in the project
+	Line   int    // from 1; 0: the file as a whole
+	Column int    // from 1, in characters
 }
 
 // Observed is what we computed.
@@ -125,6 +136,8 @@ type Evidence struct {
 	Weak     bool   // a match, but under an algorithm whose collisions are practical
 	Cause    Cause  // of an unverifiable outcome
 	Reason   string // more for a person: why it is unverifiable or waived
+	Rule     string // the rule that it is evidence for, where there are several: "unpinned-launcher"
+	Fix      string // what to write instead, where that is known
 }
 
 // Compare sets c beside o. Without a digest in c the outcome is absent; if o lacks

@@ -48,6 +48,9 @@ func (r Report) WriteText(w io.Writer) error {
 // what is the short name of the fingerprint: the algorithm of a file, else the scheme.
 func (e Evidence) what() string {
 	name := string(e.Scheme)
+	if e.Rule != "" {
+		return e.Rule
+	}
 	if e.Scheme == File {
 		name = string(digest.SHA256)
 		if len(e.Want) > 0 {
@@ -73,6 +76,9 @@ func (e Evidence) who() string {
 // Title is the first line of a message about e: the subject and what is wrong.
 func (e Evidence) Title() string {
 	subject := surface.Escape(e.Subject)
+	if e.Rule != "" && e.Outcome != Match && e.Outcome != Waived {
+		return subject + ": " + e.Rule // says itself what is wrong
+	}
 	switch e.Outcome {
 	case Mismatch:
 		return subject + ": " + e.what() + " mismatch"
@@ -101,6 +107,9 @@ func (e Evidence) Detail() string {
 	}
 	if e.Reason != "" {
 		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
+	}
+	if e.Fix != "" {
+		fmt.Fprintf(&b, "  write    %s\n", surface.Escape(e.Fix))
 	}
 	return b.String()
 }
@@ -147,17 +156,23 @@ type wire struct {
 	Weak      bool      `json:"weak,omitempty"`
 	Cause     Cause     `json:"cause,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
+	Rule      string    `json:"rule,omitempty"`
+	Fix       string    `json:"fix,omitempty"`
+	File      string    `json:"file,omitempty"`
+	Line      int       `json:"line,omitempty"`
+	Column    int       `json:"column,omitempty"`
 }
 
 // MarshalJSON writes one flat object with stable names: subject, scheme, outcome,
 // and where known authority, where, expected, actual, size (bytes), from, weak,
-// cause and reason.
+// cause, reason, rule, fix, file, line and column.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
 		Authority: e.Authority, Where: e.Where,
 		Expected: e.Expected(), Actual: e.Actual(),
 		Size: e.Observed.Size, From: e.Observed.From,
-		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason,
+		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason, Rule: e.Rule, Fix: e.Fix,
+		File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column,
 	})
 }

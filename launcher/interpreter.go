@@ -14,6 +14,8 @@ type interpreter struct {
 	prefixes []string // beginnings of options with a joined value: "-Xmx"
 	first    string   // a word that must come first: "run"
 	file     string   // the option before the file, "" if the file is the first plain word
+	module   string   // the option before a module's name, "" if there is none
+	shell    bool     // it reads shell lines after -c
 }
 
 var interpreters = map[string]interpreter{
@@ -21,7 +23,7 @@ var interpreters = map[string]interpreter{
 		flags:    []string{"--no-warnings", "--trace-warnings", "--no-deprecation", "--enable-source-maps", "--use-system-ca"},
 		prefixes: []string{"--max-old-space-size=", "--stack-size=", "--max-http-header-size="},
 	},
-	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}},
+	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}, module: "-m"},
 	"ruby":   {flags: []string{"-w", "-W0", "-W1", "-W2", "--disable-gems"}},
 	"perl":   {flags: []string{"-w", "-W", "-X", "-t", "-T"}},
 	"php":    {flags: []string{"-n", "-q"}},
@@ -33,7 +35,7 @@ var interpreters = map[string]interpreter{
 		first:    "run",
 	},
 	"bun": {flags: []string{"--silent", "--smol"}, first: "run"},
-	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-eux"}},
+	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-eux"}, shell: true},
 }
 
 // aliases are other names of interpreters with the same options.
@@ -41,11 +43,6 @@ var aliases = map[string]string{
 	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python",
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
-
-// wrappers start the program that their arguments name, by rules of their own.
-var wrappers = []string{"env", "cmd", "powershell", "pwsh", "fish", "sudo", "doas", "su", "nice", "ionice", "nohup", "setsid", "timeout", "time",
-	"stdbuf", "xargs", "exec", "chroot", "unshare", "nsenter", "flatpak", "snap", "tsx", "ts-node", "nodemon", "poetry", "pdm", "hatch",
-	"rye", "pixi", "conda", "mamba", "micromamba", "mise", "asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "npm", "busybox", "wine"}
 
 var versionSuffix = regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
@@ -61,20 +58,24 @@ func interpreterOf(name string) (interpreter, bool) {
 	return i, ok
 }
 
-func (i interpreter) parse(name string, args []string) Target {
-	t := Target{Launcher: name, Args: args}
-	rest := args
+func (i interpreter) parse(name string, words []word) Target {
+	t := Target{Launcher: name, Args: texts(words)}
+	rest := words
 	if i.first != "" {
-		if len(rest) == 0 || rest[0] != i.first {
+		if len(rest) == 0 || rest[0].text != i.first {
 			t.Opaque = name + " without '" + i.first + "'"
 			return t
 		}
 		rest = rest[1:]
 	}
-	for n, arg := range rest {
+	for n, w := range rest {
+		arg := w.text
 		switch {
 		case i.file != "" && arg == i.file && n+1 < len(rest):
-			t.File = rest[n+1]
+			t.File, t.Direct = rest[n+1].text, true
+			return t
+		case i.module != "" && arg == i.module && n+1 < len(rest):
+			t.Module = rest[n+1].text
 			return t
 		case slices.Contains(i.flags, arg) || slices.ContainsFunc(i.prefixes, func(p string) bool { return strings.HasPrefix(arg, p) }):
 			continue
@@ -84,13 +85,24 @@ func (i interpreter) parse(name string, args []string) Target {
 		case i.file != "":
 			t.Opaque = name + " without " + i.file
 			return t
-		case strings.Contains(arg, ":") && i.first != "":
-			t.Opaque = name + " run " + arg + " cannot be pinned yet"
-			return t
 		}
-		t.File = arg
+		if i.first != "" {
+			if p, ok := denoPackage(w); ok {
+				if p.Ecosystem == "" || name != "deno" {
+					t.Opaque = name + " run " + quote(arg) + " names nothing that is known here"
+					return t
+				}
+				t.Packages, t.Args = []Package{p}, texts(rest[n+1:])
+				t.Launcher = name + " run"
+				return t
+			}
+		}
+		t.File, t.Direct = arg, true
 		return t
 	}
 	t.Opaque = name + " without a file"
 	return t
 }
+
+// deno reads what follows deno.
+func deno(name string, words []word) Target { return interpreters["deno"].parse(name, words) }

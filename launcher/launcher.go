@@ -2,57 +2,176 @@
 // runs, and whether that is pinned.
 //
 // Most servers are not started by their own name. "npx -y notes@1.4.0" downloads and
-// runs a package, "node server.js" runs a file, "./server" runs itself. [Parse] tells
-// these apart by the launcher's own grammar. A launcher that is known but whose grammar
-// is not read here gives a [Target] that says so: guessing which word is the package
-// would pin the wrong thing.
+// runs a package, "docker run img" an image, "node server.js" a file, "./server" itself.
+// [Parse] tells these apart by each launcher's own grammar and never guesses: an option
+// that is not in a launcher's table, or a shell line that is more than one simple
+// command, gives a [Target] that is [Target.Opaque] and says why. To take the wrong word
+// for the package would be worse than to take none.
+//
+// # Grammar
+//
+//	npx, npm exec, npm x, bunx, bun x       [OPTION]... PACKAGE [ARG]...
+//	pnpm dlx, pnpx, pnx, yarn dlx           -p|--package PACKAGE... COMMAND [ARG]...
+//	uvx, uv tool run                        [OPTION]... PACKAGE [ARG]...
+//	                                        --from REQUIREMENT [--with R]... COMMAND [ARG]...
+//	pipx run                                [OPTION]... REQUIREMENT | --spec R COMMAND [ARG]...
+//	uv run                                  [--with R]... [--directory DIR] COMMAND|FILE [ARG]...
+//	docker, podman, nerdctl [container] run [OPTION]... IMAGE [ARG]...
+//	go run                                  [FLAG]... MODULE/PATH@VERSION | DIRECTORY [ARG]...
+//	deno run                                [OPTION]... npm:P@V | jsr:@S/P@V | FILE [ARG]...
+//	dnx, dotnet tool exec                   PACKAGE[@VERSION] [--version V] [OPTION]... [-- ARG...]
+//	node, python, java -jar, …              [OPTION]... FILE [ARG]...
+//	python -m                               MODULE [ARG]...
+//	env                                     [NAME=VALUE]... and one of these
+//	cmd /c                                  and one of these
+//	sh -c                                   "[exec] and one of these", one simple command
+//
+// # Pins
+//
+// A package is pinned if its spelling admits one version (version), one content (digest)
+// or one commit; it is not pinned by a range, a tag, or nothing. [Target.Spell] writes
+// the same command line with a version in the launcher's own syntax. A pinned version
+// says which package is meant. It does not say what bytes it has, nor what versions its
+// dependencies have.
+//
+// The vectors are in spec/launcher.json.
 package launcher
 
 import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 // Target is what a command line runs.
 type Target struct {
-	Launcher string       // "npx", "node", … or "" if the command is the server itself
-	Package  string       // the package as written: "@acme/notes@^1", "" if none
-	Ref      artifact.Ref // that package, if it is written with an exact version
-	Name     string       // the package's name without version
-	Spec     string       // its version, range or tag as written, "" if none
-	Bin      string       // the package's executable, if the command line names one
-	File     string       // the script or archive that an interpreter is told to run
-	Args     []string     // arguments that reach the server
-	Opaque   string       // why the grammar cannot tell, or ""
+	Launcher string    // "npx", "uv tool run", "docker run", "node", … or "" if the command is the server itself
+	Wrapper  string    // "env", "cmd" or "sh" around it, "" if it stands alone
+	Packages []Package // what is downloaded and run; the first names the server, unless Bin comes from another
+	Bin      string    // the executable, if the command line names one beside the package
+	File     string    // the script, archive, directory or Go package of this machine that is run
+	Module   string    // of python -m: found where the interpreter looks for modules
+	Dir      string    // the directory whose project is used: uv run --directory
+	Args     []string  // arguments that reach the server
+	Opaque   string    // why the grammar cannot tell, or ""
+	Shell    bool      // it is opaque because a shell would read it
+
+	// Direct reports that the command itself, or an interpreter and File, is all that is
+	// started: whoever hashes these has hashed what the command line names.
+	Direct bool
+
+	words []string // all arguments as they were given
 }
 
-// Exact reports whether the target names a package with an exact version.
-func (t Target) Exact() bool { return !t.Ref.IsZero() }
+// Package is the package or image that a launcher is told to run.
+type Package struct {
+	Text      string    // as written, "@acme/notes@^1"
+	Ecosystem Ecosystem //
+	Name      string    // without version
+	Spec      string    // its version, range, tag or digest as written, "" if none
+	Pin       Pin       //
+	Ref       Ref       // the artifact, where the spelling is exact; an image also by its tag
+
+	at            place
+	bare          bool     // the word is the version alone
+	before, after string   // an exact version stands between them
+	lead, trail   []string // words around it where the pinned spelling needs more
+}
+
+// Pinned reports whether the spelling admits one version or content only.
+func (p Package) Pinned() bool { return p.Pin == Version || p.Pin == Digest || p.Pin == Commit }
+
+// Ecosystem says where a package comes from.
+type Ecosystem string
+
+// The ecosystems.
+const (
+	NPM   Ecosystem = "npm"
+	JSR   Ecosystem = "jsr"
+	PyPI  Ecosystem = "pypi"
+	OCI   Ecosystem = "oci"
+	Go    Ecosystem = "go"
+	NuGet Ecosystem = "nuget"
+	Git   Ecosystem = "git"
+	HTTPS Ecosystem = "https" // a script by its URL, over http too
+)
+
+// Pin says how a package's version is written.
+type Pin string
+
+// The pins. The first three admit one version or content only.
+const (
+	Version  Pin = "version"  // an exact version
+	Digest   Pin = "digest"   // of an image
+	Commit   Pin = "commit"   // 40 hex digits
+	Range    Pin = "range"    // several versions
+	Tag      Pin = "tag"      // a name that can move: latest, a branch, an image's tag
+	Unpinned Pin = "unpinned" // nothing at all
+)
+
+// Pinned reports whether the target runs one package that is pinned.
+func (t Target) Pinned() bool {
+	return len(t.Packages) > 0 && !slices.ContainsFunc(t.Packages, func(p Package) bool { return !p.Pinned() })
+}
+
+// Limits of a command line. A longer one is opaque.
+const (
+	MaxArguments = 1024
+	MaxLength    = 128 << 10 // of all arguments, in bytes
+)
+
+// maxDepth is how many wrappers may stand around each other.
+const maxDepth = 4
 
 // Parse reads a command and its arguments.
 func Parse(command string, args []string) Target {
-	switch name := base(command); name {
-	case "npx":
-		return npx(args)
-	case "npm":
-		if len(args) > 0 && (args[0] == "exec" || args[0] == "x") {
-			return npx(args[1:])
-		}
-		return Target{Launcher: name, Args: args, Opaque: "npm runs what package.json says"}
-	case "uvx", "uv", "bunx", "pnpm", "pnpx", "yarn", "pipx", "docker", "podman", "go", "dnx", "dotnet", "cargo", "just":
-		return Target{Launcher: name, Args: args, Opaque: "servers started by " + name + " cannot be pinned yet"}
-	default:
-		if i, ok := interpreterOf(name); ok {
-			return i.parse(name, args)
-		}
-		if slices.Contains(wrappers, name) {
-			return Target{Launcher: name, Args: args, Opaque: name + " starts another program, which no hash of " + name + " covers"}
-		}
+	length := len(command)
+	words := make([]word, len(args))
+	for i, arg := range args {
+		length += len(arg)
+		words[i] = word{arg, place{i, 0, len(arg), false}}
 	}
-	return Target{Args: args}
+	if len(args) > MaxArguments || length > MaxLength {
+		return Target{Launcher: base(command), Args: args, words: args, Opaque: "the command line is too long to be read"}
+	}
+	t := parse(command, words, 0)
+	t.words = args
+	return t
+}
+
+// parser reads the words after a launcher's name.
+type parser func(name string, words []word) Target
+
+// launchers are those that download what they run, or build it.
+var launchers = map[string]parser{
+	"npx": npx, "npm": npm, "bunx": npx, "bun": bun, "pnpm": pnpm, "pnpx": npx, "pnx": npx, "yarn": yarn,
+	"uvx": uvx, "uv": uv, "pipx": pipx,
+	"docker": container, "podman": container, "nerdctl": container,
+	"go": goRun, "deno": deno, "dnx": dnx, "dotnet": dotnet,
+}
+
+func parse(command string, words []word, depth int) Target {
+	name := base(command)
+	if depth > maxDepth {
+		return Target{Launcher: name, Args: texts(words), Opaque: "too many programs that start each other"}
+	}
+	if read := unwrap(name); read != nil {
+		return read(name, words, depth)
+	}
+	if read, ok := launchers[name]; ok {
+		return read(name, words)
+	}
+	if i, ok := interpreterOf(name); ok {
+		if i.shell && isCommand(words) {
+			return shell(name, words, depth)
+		}
+		return i.parse(name, words)
+	}
+	if slices.Contains(starters, name) {
+		return Target{Launcher: name, Args: texts(words), Opaque: name + " starts another program, which no hash of " + name + " covers",
+			Shell: slices.Contains(shells, name)}
+	}
+	return Target{Args: texts(words), Direct: true}
 }
 
 // base is the command's name without directory and Windows suffix, in lower case.
@@ -64,76 +183,7 @@ func base(command string) string {
 	return name
 }
 
-// npxFlags are npx's options that take no value.
-var npxFlags = []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
-	"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit", "--no-fund"}
-
-// npx reads the arguments of npx and npm exec: options, the package, its arguments;
-// or options with -p, the executable, its arguments. The first word that is no option
-// ends npx's own.
-func npx(args []string) Target {
-	t := Target{Launcher: "npx"}
-	var named []string
-	for len(args) > 0 {
-		arg := args[0]
-		flag, value, joined := strings.Cut(arg, "=")
-		switch {
-		case arg == "--":
-			args = args[1:]
-		case slices.Contains(npxFlags, flag):
-			args = args[1:]
-			continue
-		case flag == "-p" || flag == "--package":
-			if !joined {
-				if len(args) < 2 {
-					t.Opaque = "-p needs a package"
-					return t
-				}
-				value, args = args[1], args[1:]
-			}
-			named = append(named, value)
-			args = args[1:]
-			continue
-		case flag == "-c" || flag == "--call":
-			t.Opaque = "npx --call runs a shell line"
-			return t
-		case strings.HasPrefix(arg, "-") && arg != "-":
-			t.Opaque = "npx option " + arg + " is not known; write '--' before the package or leave the option out"
-			return t
-		}
-		break
-	}
-	switch {
-	case len(named) > 1:
-		t.Opaque = "npx with several packages"
-		return t
-	case len(named) == 1:
-		t.Package = named[0]
-		if len(args) > 0 {
-			t.Bin, args = args[0], args[1:]
-		}
-	case len(args) == 0:
-		t.Opaque = "npx without a package"
-		return t
-	default:
-		t.Package, args = args[0], args[1:]
-	}
-	t.Args = args
-	t.Name, t.Spec = splitNPM(t.Package)
-	if ref, err := artifact.NewNPM(t.Name, t.Spec); err == nil {
-		t.Ref = ref
-		return t
-	}
-	if _, err := artifact.NewNPM(t.Name, "0.0.0"); err != nil {
-		t.Opaque = "not a package of the npm registry: " + t.Package
-	}
-	return t
-}
-
-// splitNPM cuts "[@scope/]name[@spec]".
-func splitNPM(s string) (name, spec string) {
-	if i := strings.LastIndexByte(s, '@'); i > 0 {
-		return s[:i], s[i+1:]
-	}
-	return s, ""
+// opaque is a target of a launcher that says why it cannot be read.
+func opaque(launcher, why string, words []word) Target {
+	return Target{Launcher: launcher, Args: texts(words), Opaque: why}
 }

@@ -1,87 +1,178 @@
 package launcher
 
 import (
+	"encoding/json"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 )
 
-func TestParse(t *testing.T) {
-	for _, c := range []struct {
-		line                               string
-		launcher, ref, name, bin, file, op string
-		args                               []string
-	}{
-		{line: "npx -y notes@1.4.0 --root /tmp", launcher: "npx", ref: "npm:notes@1.4.0", name: "notes", args: []string{"--root", "/tmp"}},
-		{line: "npx @acme/notes@1.4.0", launcher: "npx", ref: "npm:@acme/notes@1.4.0", name: "@acme/notes"},
-		{line: "/usr/local/bin/npx --yes -- @acme/notes@1.4.0-rc.1 -y", launcher: "npx", ref: "npm:@acme/notes@1.4.0-rc.1", name: "@acme/notes", args: []string{"-y"}},
-		{line: `C:\node\npx.cmd notes@1.0.0`, launcher: "npx", ref: "npm:notes@1.0.0", name: "notes"},
-		{line: "npm exec -- notes@1.0.0 a", launcher: "npx", ref: "npm:notes@1.0.0", name: "notes", args: []string{"a"}},
-		{line: "npx -p notes@1.0.0 notes-server --x", launcher: "npx", ref: "npm:notes@1.0.0", name: "notes", bin: "notes-server", args: []string{"--x"}},
-		{line: "npx --package=@acme/n@2.0.0 n", launcher: "npx", ref: "npm:@acme/n@2.0.0", name: "@acme/n", bin: "n"},
-		{line: "npx notes", launcher: "npx", name: "notes"},
-		{line: "npx @acme/notes", launcher: "npx", name: "@acme/notes"},
-		{line: "npx notes@^1", launcher: "npx", name: "notes"},
-		{line: "npx notes@latest", launcher: "npx", name: "notes"},
-		{line: "npx -c 'notes serve'", launcher: "npx", op: "shell line"},
-		{line: "npx --registry http://e.example.com notes", launcher: "npx", op: "--registry is not known"},
-		{line: "npx ./local", launcher: "npx", name: "./local", op: "not a package"},
-		{line: "npx", launcher: "npx", op: "without a package"},
-		{line: "npx -p", launcher: "npx", op: "needs a package"},
-		{line: "npx -p a@1.0.0 -p b@1.0.0 c", launcher: "npx", op: "several"},
-		{line: "npm run serve", launcher: "npm", op: "package.json", args: []string{"run", "serve"}},
-		{line: "node --no-warnings server.js 8080", launcher: "node", file: "server.js", args: []string{"--no-warnings", "server.js", "8080"}},
-		{line: "python3 -u srv/main.py", launcher: "python3", file: "srv/main.py", args: []string{"-u", "srv/main.py"}},
-		{line: "python3 -m srv", launcher: "python3", op: "-m", args: []string{"-m", "srv"}},
-		{line: "java -jar s.jar", launcher: "java", file: "s.jar", args: []string{"-jar", "s.jar"}},
-		{line: "java Main", launcher: "java", op: "without -jar", args: []string{"Main"}},
-		{line: "deno run -A main.ts", launcher: "deno", file: "main.ts", args: []string{"run", "-A", "main.ts"}},
-		{line: "deno run npm:notes@1.0.0", launcher: "deno", op: "yet", args: []string{"run", "npm:notes@1.0.0"}},
-		{line: "bun run server.ts", launcher: "bun", file: "server.ts", args: []string{"run", "server.ts"}},
-		{line: "bun server.ts", launcher: "bun", op: "without 'run'"},
-		{line: "python3.11 srv.py", launcher: "python3.11", file: "srv.py", args: []string{"srv.py"}},
-		{line: "/opt/node20/bin/node-20 srv.js", launcher: "node-20", file: "srv.js", args: []string{"srv.js"}},
-		{line: "pypy3 srv.py", launcher: "pypy3", file: "srv.py", args: []string{"srv.py"}},
-		{line: "php srv.php", launcher: "php", file: "srv.php", args: []string{"srv.php"}},
-		// Options that name more code, joined to their value or not.
-		{line: "node --import=./pre.mjs srv.js", launcher: "node", op: "--import=./pre.mjs"},
-		{line: "node --require=./pre.js srv.js", launcher: "node", op: "--require"},
-		{line: "node -r./pre.js srv.js", launcher: "node", op: "-r./pre.js"},
-		{line: "node --loader ./pre.mjs srv.js", launcher: "node", op: "--loader"},
-		{line: "node --env-file=.env srv.js", launcher: "node", op: "--env-file"},
-		{line: "python3 -cimport srv.py", launcher: "python3", op: "-cimport"},
-		{line: "python3 -W error srv.py", launcher: "python3", op: "-W"},
-		{line: "python3 -X importtime srv.py", launcher: "python3", op: "-X"},
-		{line: "java -javaagent:a.jar -jar s.jar", launcher: "java", op: "-javaagent"},
-		{line: "java @args -jar s.jar", launcher: "java", op: "@args"},
-		{line: "perl -Mlib srv.pl", launcher: "perl", op: "-Mlib"},
-		{line: "ruby -rjson srv.rb", launcher: "ruby", op: "-rjson"},
-		{line: "bash --rcfile x srv.sh", launcher: "bash", op: "--rcfile"},
-		{line: "bash -c srv", launcher: "bash", op: "-c"},
-		// Programs that start others.
-		{line: "env node srv.js", launcher: "env", op: "starts another program"},
-		{line: "timeout 5 ./server", launcher: "timeout", op: "starts another program"},
-		{line: "tsx srv.ts", launcher: "tsx", op: "starts another program"},
-		{line: "pwsh -c srv", launcher: "pwsh", op: "starts another program"},
-		{line: "cmd /c npx notes", launcher: "cmd", op: "starts another program"},
-		{line: "uvx kagimcp", launcher: "uvx", op: "yet", args: []string{"kagimcp"}},
-		{line: "./server --a b", args: []string{"--a", "b"}},
-	} {
-		t.Run(c.line, func(t *testing.T) {
-			words := strings.Fields(c.line)
-			got := Parse(words[0], words[1:])
-			if got.Launcher != c.launcher || got.Ref.String() != c.ref || got.Name != c.name || got.Bin != c.bin || got.File != c.file {
+// vector is one line of spec/launcher.json.
+type vector struct {
+	Command  string
+	Args     []string
+	Launcher string
+	Wrapper  string
+	Packages []struct {
+		Ecosystem       Ecosystem
+		Name, Spec, Ref string
+		Pin             Pin
+	}
+	Bin, File, Module, Dir string
+	Rest                   []string
+	Direct, Shell          bool
+	Opaque                 string // a part of the reason
+	Versions, Spelled      []string
+}
+
+func vectors(t testing.TB) []vector {
+	data, err := os.ReadFile("../spec/launcher.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Format string
+		Lines  []vector
+	}
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil || len(file.Lines) < 150 {
+		t.Fatalf("%d lines: %v", len(file.Lines), err)
+	}
+	return file.Lines
+}
+
+func TestParseVectors(t *testing.T) {
+	for _, v := range vectors(t) {
+		t.Run(v.Command+" "+strings.Join(v.Args, " "), func(t *testing.T) {
+			got := Parse(v.Command, v.Args)
+			if got.Launcher != v.Launcher || got.Shell != v.Shell || got.Direct != v.Direct {
+				t.Errorf("launcher %q, shell %v, direct %v", got.Launcher, got.Shell, got.Direct)
+			}
+			if (got.Opaque == "") != (v.Opaque == "") || !strings.Contains(got.Opaque, v.Opaque) {
+				t.Fatalf("opaque %q, want %q", got.Opaque, v.Opaque)
+			}
+			if v.Opaque != "" {
+				return
+			}
+			if got.Wrapper != v.Wrapper || got.Bin != v.Bin || got.File != v.File || got.Module != v.Module || got.Dir != v.Dir {
 				t.Errorf("got %+v", got)
 			}
-			if (got.Opaque == "") != (c.op == "") || !strings.Contains(got.Opaque, c.op) {
-				t.Errorf("opaque %q, want %q", got.Opaque, c.op)
+			if !slices.Equal(got.Args, v.Rest) {
+				t.Errorf("args %q, want %q", got.Args, v.Rest)
 			}
-			if c.op == "" && !slices.Equal(got.Args, c.args) {
-				t.Errorf("args %q, want %q", got.Args, c.args)
+			if len(got.Packages) != len(v.Packages) {
+				t.Fatalf("packages %+v", got.Packages)
 			}
-			if got.Exact() != (c.ref != "") {
-				t.Errorf("Exact() = %v", got.Exact())
+			all := len(v.Packages) > 0
+			for i, want := range v.Packages {
+				p := got.Packages[i]
+				if p.Ecosystem != want.Ecosystem || p.Name != want.Name || p.Spec != want.Spec || p.Pin != want.Pin || p.Ref.String() != want.Ref {
+					t.Errorf("package %d is %+v (%s), want %+v", i, p, p.Ref, want)
+				}
+				pinned := slices.Contains([]Pin{Version, Digest, Commit}, want.Pin)
+				if p.Pinned() != pinned {
+					t.Errorf("package %d: Pinned() = %v", i, p.Pinned())
+				}
+				all = all && pinned
+			}
+			if got.Pinned() != all {
+				t.Errorf("Pinned() = %v", got.Pinned())
+			}
+			if v.Versions == nil {
+				return
+			}
+			spelled, ok := got.Spell(v.Versions...)
+			if !ok || !slices.Equal(spelled, v.Spelled) {
+				t.Fatalf("Spell = %q, %v; want %q", spelled, ok, v.Spelled)
+			}
+			again := Parse(v.Command, spelled)
+			if !again.Pinned() || again.Launcher != got.Launcher || !slices.Equal(again.Args, got.Args) {
+				t.Errorf("what was spelled reads as %+v", again)
 			}
 		})
 	}
+}
+
+func TestSpellRefuses(t *testing.T) {
+	uvx := Parse("uvx", []string{"kagimcp"})
+	for _, version := range []string{"latest", "1.*", ">=1", "1.0 --from evil", "1.0,evil", "$(x)", "../x", "1.0;x"} {
+		if args, ok := uvx.Spell(version); ok {
+			t.Errorf("%q is spelled %q", version, args)
+		}
+	}
+	if args, ok := uvx.Spell("<version>"); !ok || args[0] != "kagimcp@<version>" {
+		t.Errorf("a placeholder is spelled %q, %v", args, ok)
+	}
+	if _, ok := uvx.Spell(); ok {
+		t.Error("no version for one package")
+	}
+	if args, ok := Parse("docker", []string{"run", "img"}).Spell("v2"); ok {
+		t.Errorf("a tag is spelled %q", args)
+	}
+	if args, ok := Parse("deno", []string{"run", "https://example.com/x.ts"}).Spell("1.0.0"); ok {
+		t.Errorf("a URL is spelled %q", args)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	if got := Parse("npx", make([]string, MaxArguments+1)); got.Opaque == "" {
+		t.Error("too many arguments are read")
+	}
+	if got := Parse("npx", []string{strings.Repeat("a", MaxLength)}); got.Opaque == "" {
+		t.Error("too long an argument is read")
+	}
+}
+
+func TestChangesLoading(t *testing.T) {
+	for name, want := range map[string]bool{"LD_PRELOAD": true, "node_options": true, "DYLD_INSERT_LIBRARIES": true, "HOME": false, "KAGI_API_KEY": false} {
+		if ChangesLoading(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+// FuzzParse reads any command line without a panic, never takes it for pinned and opaque
+// at once, and spells it so that it reads as the same packages, pinned.
+func FuzzParse(f *testing.F) {
+	for _, v := range vectors(f) {
+		f.Add(v.Command, strings.Join(v.Args, "\x00"))
+	}
+	version := map[Ecosystem]string{NPM: "1.2.3", JSR: "1.2.3", PyPI: "1.2.3", NuGet: "1.2.3", Go: "v1.2.3",
+		OCI: "sha256:" + strings.Repeat("b", 64), Git: strings.Repeat("c", 40)}
+	f.Fuzz(func(t *testing.T, command, joined string) {
+		args := strings.Split(joined, "\x00")
+		got := Parse(command, args)
+		if !reflect.DeepEqual(got.words, args) {
+			t.Fatalf("words %q", got.words)
+		}
+		if got.Opaque != "" && got.Direct {
+			t.Fatalf("%+v is opaque and direct", got)
+		}
+		if got.Opaque != "" || len(got.Packages) == 0 {
+			return
+		}
+		versions := make([]string, len(got.Packages))
+		for i, p := range got.Packages {
+			versions[i] = version[p.Ecosystem]
+			if versions[i] == "" {
+				return
+			}
+		}
+		spelled, ok := got.Spell(versions...)
+		if !ok {
+			return
+		}
+		again := Parse(command, spelled)
+		if again.Opaque != "" || !again.Pinned() || len(again.Packages) != len(got.Packages) {
+			t.Fatalf("%q %q spelled %q reads as %+v", command, args, spelled, again)
+		}
+		for i, p := range again.Packages {
+			if p.Name != got.Packages[i].Name && p.Ecosystem != Git {
+				t.Fatalf("%q became %q", got.Packages[i].Name, p.Name)
+			}
+		}
+	})
 }

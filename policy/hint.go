@@ -6,6 +6,8 @@ import "github.com/hallmark-mcp/hallmark/evidence"
 func hint(flow Flow, f Finding) string {
 	e := f.Evidence
 	switch {
+	case flow == Scan:
+		return "" // its evidence says what to write
 	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Unreachable:
 		return "nothing was decided; try again when the server can be reached"
 	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Malformed:

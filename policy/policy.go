@@ -59,6 +59,13 @@
 //	check     surface    lock       -       drift      drift      policy  drift
 //	check     approval   machine    -       warn       warn       -       warn
 //	check     file       machine    -       policy     -          policy  operation
+//	scan      pin        caller     -       policy     policy     -       policy
+//	scan      launch     caller     -       policy     policy     -       warn
+//	scan      launch     verify     -       warn       warn       -       warn
+//	scan      transport  caller     -       policy     policy     -       policy
+//	scan      secret     caller     -       warn       warn       -       warn
+//	scan      access     machine    -       policy     policy     -       warn
+//	scan      document   caller     -       policy     policy     policy  operation
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
@@ -92,6 +99,7 @@ const (
 	Bare     Flow = "bare"     // run a server that is not locked
 	Session  Flow = "session"  // one item of a surface, while the server runs
 	Check    Flow = "check"    // verify the lock without launching
+	Scan     Flow = "scan"     // read how the clients of this machine start their servers
 )
 
 // Action is an effect that needs an [Admitted].

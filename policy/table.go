@@ -98,6 +98,15 @@ var table = map[Flow][]rule{
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
 	},
+	Scan: {
+		{evidence.Pin, evidence.Caller, allow, refused, refused, allow, refused},
+		{evidence.Launch, evidence.Caller, allow, refused, refused, allow, warn},
+		{evidence.Launch, evidence.Verify, allow, warn, warn, allow, warn},
+		{evidence.Transport, evidence.Caller, allow, refused, refused, allow, refused},
+		{evidence.Secret, evidence.Caller, allow, warn, warn, allow, warn},
+		{evidence.Access, evidence.Machine, allow, refused, refused, allow, warn},
+		{evidence.Document, evidence.Caller, allow, refused, refused, refused, operation},
+	},
 }
 
 // find returns the rule for e in flow, if there is one.

@@ -1,0 +1,189 @@
+// Package clients finds, reads and rewrites the configuration files of MCP clients.
+//
+// Every client keeps its servers in a file of its own kind: JSON with or without comments,
+// JSON5, TOML or YAML; under a key of its own; in the user's directories and in the
+// project's. The table of table.go has them all. [Machine] says whose files are meant, so that
+// the files of another system can be named too; nothing here reads the environment.
+//
+// A [Server] has the names of the variables and headers that its entry sets, and never
+// their values: those are secrets.
+//
+// # Editing
+//
+// [Rewrite] replaces the command and the arguments of one entry and nothing else: comments,
+// order, indentation and line ends stay byte for byte. It returns a [Change], with which
+// [Restore] puts the original bytes back, exactly, whatever else was edited in the file;
+// it refuses if the entry itself was.
+//
+// # Limits
+//
+// A file has at most [MaxFile] bytes, values nest at most 200 deep, and a file that is not
+// regular is not opened. Text of a file is returned as it is: whoever prints it escapes it.
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// MaxFile bounds a configuration file, in bytes. Claude Code keeps histories in its own.
+const MaxFile = 64 << 20
+
+// Machine says where files lie.
+type Machine struct {
+	OS      string                   // as runtime.GOOS names it
+	Home    string                   // the user's home directory; "" for no user's files
+	Getenv  func(name string) string // XDG_CONFIG_HOME, APPDATA, PROGRAMDATA, CODEX_HOME, …
+	Project string                   // the project's directory; "" for no project's files
+}
+
+// File is a configuration file that is there.
+type File struct {
+	Client string // its id: "claude-code"
+	Path   string
+
+	format format
+	shapes []string
+}
+
+// Names are the ids of the clients that are known.
+func Names() []string {
+	var out []string
+	for _, c := range table {
+		out = append(out, c.id)
+	}
+	return out
+}
+
+// Find lists the files of the clients called ids, or of all, that are there. A file that
+// several clients read is listed once.
+func Find(m Machine, ids ...string) ([]File, error) {
+	for _, id := range ids {
+		if !slices.Contains(Names(), id) {
+			return nil, fmt.Errorf("%+q is no client that is known: %s", id, strings.Join(Names(), ", "))
+		}
+	}
+	var found []File
+	for _, c := range table {
+		if len(ids) > 0 && !slices.Contains(ids, c.id) {
+			continue
+		}
+		for _, l := range c.files {
+			for _, name := range m.expand(l) {
+				if st, err := os.Stat(name); err != nil || st.IsDir() {
+					continue
+				}
+				i := slices.IndexFunc(found, func(f File) bool {
+					return f.Path == name && (f.Client == c.id || slices.Contains(f.shapes, l.shape))
+				})
+				switch {
+				case i < 0:
+					found = append(found, File{c.id, name, formatOf(name), []string{l.shape}})
+				case !slices.Contains(found[i].shapes, l.shape):
+					found[i].shapes = append(found[i].shapes, l.shape)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// At is the file called name, of whichever client: the one whose file has that name,
+// else any shape that its format is used with.
+func At(name string) File {
+	f := File{Path: name, format: formatOf(name)}
+	slashed := filepath.ToSlash(name)
+	for _, c := range table {
+		for _, l := range c.files {
+			// Two last elements tell .vscode/mcp.json from .cursor/mcp.json.
+			tail := path.Join(path.Base(path.Dir(l.path)), path.Base(l.path))
+			if strings.HasSuffix("/"+slashed, "/"+tail) && f.format == formatOf(l.path) {
+				if f.Client == "" {
+					f.Client = c.id
+				}
+				if !slices.Contains(f.shapes, l.shape) {
+					f.shapes = append(f.shapes, l.shape)
+				}
+			}
+		}
+	}
+	if f.Client == "" {
+		for _, shape := range anyShapes {
+			if !slices.Contains(f.shapes, shape) {
+				f.shapes = append(f.shapes, shape)
+			}
+		}
+	}
+	return f
+}
+
+// formatOf goes by the file's name. Clients read JSON with comments under any.
+func formatOf(name string) format {
+	switch strings.ToLower(path.Ext(filepath.ToSlash(name))) {
+	case ".toml":
+		return formatTOML
+	case ".yaml", ".yml":
+		return formatYAML
+	}
+	return formatJSON
+}
+
+// Load reads the servers of a file, in its order.
+func Load(f File) ([]Server, error) {
+	data, err := readFile(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(f, data)
+}
+
+// Parse reads the servers of a file's bytes.
+func Parse(f File, data []byte) ([]Server, error) {
+	root, err := f.format.read(data)
+	if err != nil {
+		return nil, err
+	}
+	var out []Server
+	for _, shape := range f.shapes {
+		for _, e := range entries(root, shape) {
+			s, ok := e.server(f)
+			if !ok || slices.ContainsFunc(out, func(o Server) bool { return o.entry.at == s.entry.at }) {
+				continue
+			}
+			s.Line, s.Column = position(data, e.at)
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
+	return out, nil
+}
+
+// readFile reads a regular file of at most MaxFile bytes.
+func readFile(name string) ([]byte, error) {
+	if st, err := os.Stat(name); err != nil {
+		return nil, errors.Unwrap(err)
+	} else if !st.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	var pathError *fs.PathError
+	switch {
+	case errors.As(err, &pathError):
+		return nil, pathError.Err
+	case err == nil && len(data) > MaxFile:
+		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
+	}
+	return data, err
+}

@@ -1,0 +1,278 @@
+package clients
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// json5 reads JSON5, and with it JSON and JSON with comments and trailing commas: the
+// three spellings that clients use, none of which says so in its file's name. The
+// libraries for JSON5 give values without their places, which an edit needs.
+type json5 struct {
+	data []byte
+	at   int
+}
+
+// readJSON reads a whole file; an empty one is an empty object.
+func readJSON(data []byte) (*node, error) {
+	p := &json5{data: data}
+	p.at = len(data) - len(bytes.TrimPrefix(data, []byte("\uFEFF")))
+	if err := p.space(); err != nil {
+		return nil, err
+	}
+	if p.at == len(data) {
+		return &node{kind: object}, nil
+	}
+	n, err := p.value(0)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.space(); err != nil {
+		return nil, err
+	}
+	if p.at < len(data) {
+		return nil, p.fail("text after the end of the value")
+	}
+	return n, nil
+}
+
+func (p *json5) fail(what string) error { return syntaxError(p.data, p.at, what) }
+
+// peek is the next byte, or 0 at the end.
+func (p *json5) peek() byte {
+	if p.at < len(p.data) {
+		return p.data[p.at]
+	}
+	return 0
+}
+
+// space skips white space and comments.
+func (p *json5) space() error {
+	for p.at < len(p.data) {
+		rest := p.data[p.at:]
+		switch {
+		case bytes.HasPrefix(rest, []byte("//")):
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				end = len(rest)
+			}
+			p.at += end
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return p.fail("a comment without an end")
+			}
+			p.at += end + 4
+		default:
+			r, n := utf8.DecodeRune(rest)
+			if !unicode.IsSpace(r) && r != '\uFEFF' {
+				return nil
+			}
+			p.at += n
+		}
+	}
+	return nil
+}
+
+func (p *json5) value(depth int) (*node, error) {
+	if depth > maxDepth {
+		return nil, errDepth
+	}
+	start := p.at
+	n := &node{start: start}
+	var err error
+	switch c := p.peek(); {
+	case c == '{':
+		n.kind = object
+		err = p.object(n, depth)
+	case c == '[':
+		n.kind = list
+		err = p.list(n, depth)
+	case c == '"' || c == '\'':
+		n.kind = text
+		n.text, err = p.quoted()
+	default:
+		n.text, err = p.bare()
+	}
+	n.end = p.at
+	return n, err
+}
+
+// more moves on behind a value; done reports that close follows.
+func (p *json5) more(end byte) (done bool, err error) {
+	if err := p.space(); err != nil {
+		return false, err
+	}
+	switch p.peek() {
+	case ',':
+		p.at++
+		if err := p.space(); err != nil {
+			return false, err
+		}
+	case end:
+	default:
+		return false, p.fail("want ',' or '" + string(end) + "'")
+	}
+	if p.peek() == end {
+		p.at++
+		return true, nil
+	}
+	return false, nil
+}
+
+// open skips the bracket; empty reports that its end follows.
+func (p *json5) open(end byte) (empty bool, err error) {
+	p.at++
+	if err := p.space(); err != nil {
+		return false, err
+	}
+	if p.peek() == end {
+		p.at++
+		return true, nil
+	}
+	return false, nil
+}
+
+func (p *json5) object(n *node, depth int) error {
+	done, err := p.open('}')
+	for !done && err == nil {
+		m := member{at: p.at}
+		if c := p.peek(); c == '"' || c == '\'' {
+			m.key, err = p.quoted()
+		} else {
+			m.key, err = p.bare()
+		}
+		if err == nil {
+			err = p.space()
+		}
+		if err == nil && p.peek() != ':' {
+			err = p.fail("want ':'")
+		}
+		if err != nil {
+			return err
+		}
+		p.at++
+		if err = p.space(); err != nil {
+			return err
+		}
+		if m.value, err = p.value(depth + 1); err != nil {
+			return err
+		}
+		n.members = append(n.members, m)
+		done, err = p.more('}')
+	}
+	return err
+}
+
+func (p *json5) list(n *node, depth int) error {
+	done, err := p.open(']')
+	for !done && err == nil {
+		var item *node
+		if item, err = p.value(depth + 1); err != nil {
+			return err
+		}
+		n.items = append(n.items, item)
+		done, err = p.more(']')
+	}
+	return err
+}
+
+// bare reads a word: a number, true, null, or a key without quotes.
+func (p *json5) bare() (string, error) {
+	start := p.at
+	for p.at < len(p.data) {
+		r, n := utf8.DecodeRune(p.data[p.at:])
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_$+-.", r) {
+			break
+		}
+		p.at += n
+	}
+	if p.at == start {
+		return "", p.fail("want a value")
+	}
+	return string(p.data[start:p.at]), nil
+}
+
+// escapes of one character.
+var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': ""}
+
+// quoted reads a string in either kind of quotes. Lone surrogates become U+FFFD.
+func (p *json5) quoted() (string, error) {
+	quote := p.peek()
+	p.at++
+	var b strings.Builder
+	for p.at < len(p.data) {
+		c := p.data[p.at]
+		switch {
+		case c == quote:
+			p.at++
+			return b.String(), nil
+		case c == '\n':
+			return "", p.fail("a string without an end")
+		case c != '\\':
+			b.WriteByte(c)
+			p.at++
+		default:
+			if err := p.escape(&b); err != nil {
+				return "", err
+			}
+		}
+	}
+	return "", p.fail("a string without an end")
+}
+
+func (p *json5) escape(b *strings.Builder) error {
+	p.at++
+	c := p.peek()
+	switch {
+	case c == 'u' || c == 'x':
+		r, err := p.hex(map[byte]int{'u': 4, 'x': 2}[c])
+		if err != nil {
+			return err
+		}
+		if 0xd800 <= r && r < 0xdc00 && bytes.HasPrefix(p.data[p.at:], []byte(`\u`)) {
+			before := p.at
+			p.at++
+			low, err := p.hex(4)
+			if err != nil {
+				return err
+			}
+			if 0xdc00 <= low && low < 0xe000 {
+				r = 0x10000 + (r-0xd800)<<10 + low - 0xdc00
+			} else {
+				p.at = before
+			}
+		}
+		b.WriteRune(r)
+		return nil
+	case p.at >= len(p.data):
+		return p.fail("a string without an end")
+	}
+	p.at++
+	if s, ok := escapes[c]; ok {
+		b.WriteString(s)
+		if c == '\r' && p.peek() == '\n' {
+			p.at++
+		}
+		return nil
+	}
+	b.WriteByte(c) // of a longer character the rest follows as it is
+	return nil
+}
+
+// hex reads n digits behind the letter of an escape.
+func (p *json5) hex(n int) (rune, error) {
+	p.at++
+	if p.at+n > len(p.data) {
+		return 0, p.fail("an escape without its digits")
+	}
+	v, err := strconv.ParseUint(string(p.data[p.at:p.at+n]), 16, 32)
+	if err != nil {
+		return 0, p.fail("an escape without its digits")
+	}
+	p.at += n
+	return rune(v), nil
+}

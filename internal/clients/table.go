@@ -1,0 +1,203 @@
+package clients
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+)
+
+// base is the directory that a location begins with.
+type base int
+
+const (
+	home    base = iota // the user's home directory
+	xdg                 // $XDG_CONFIG_HOME, else ~/.config, on every system
+	config              // Linux: as xdg; macOS: ~/Library/Application Support; Windows: %APPDATA%
+	project             // the project's directory
+	system              // the root directory; on Windows %PROGRAMDATA%
+)
+
+// location is where a client looks for a file, on the systems named ("" for all).
+type location struct {
+	os    string
+	base  base
+	path  string // with slashes; the last element may be a pattern
+	shape string // the path of keys to the servers: see entries
+	env   string // a variable that names the file's directory instead
+}
+
+// client is a row of the table.
+type client struct {
+	id    string
+	name  string
+	files []location
+}
+
+// The usual key.
+const usual = "mcpServers"
+
+// vscode are the editors that keep settings as VS Code does.
+var vscode = []string{"Code", "Code - Insiders", "VSCodium"}
+
+// inVSCode locates a file in the user's directory of each of them.
+func inVSCode(path, shape string) []location {
+	var out []location
+	for _, editor := range vscode {
+		out = append(out, location{base: config, path: editor + "/User/" + path, shape: shape})
+	}
+	return out
+}
+
+func join(parts ...[]location) []location {
+	var out []location
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// table has every client. A project's file of one client is listed before the user's.
+var table = []client{
+	{"hallmark", "Hallmark", []location{
+		{base: project, path: "hallmark.toml", shape: "providers/mcp"}}},
+	{"claude-desktop", "Claude Desktop", []location{
+		{base: config, path: "Claude/claude_desktop_config.json", shape: usual}}},
+	{"claude-code", "Claude Code", []location{
+		{base: project, path: ".mcp.json", shape: usual},
+		{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
+		{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
+		{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
+		{os: "darwin", base: system, path: "Library/Application Support/ClaudeCode/managed-mcp.json", shape: usual},
+		{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usual}}},
+	{"cursor", "Cursor", []location{
+		{base: project, path: ".cursor/mcp.json", shape: usual},
+		{base: home, path: ".cursor/mcp.json", shape: usual}}},
+	{"vscode", "Visual Studio Code", join([]location{
+		{base: project, path: ".vscode/mcp.json", shape: "servers"},
+		{base: project, path: ".vscode/settings.json", shape: "mcp/servers"},
+		{base: project, path: ".vscode/settings.json", shape: "mcp.servers"}},
+		inVSCode("mcp.json", "servers"), inVSCode("settings.json", "mcp/servers"), inVSCode("settings.json", "mcp.servers"))},
+	{"copilot", "GitHub Copilot", []location{
+		{base: project, path: ".mcp.json", shape: usual},
+		{base: home, path: ".copilot/mcp-config.json", shape: usual, env: "COPILOT_HOME"}}},
+	{"windsurf", "Windsurf", []location{
+		{base: home, path: ".codeium/windsurf/mcp_config.json", shape: usual}}},
+	{"zed", "Zed", []location{
+		{base: project, path: ".zed/settings.json", shape: "context_servers"},
+		{base: xdg, path: "zed/settings.json", shape: "context_servers"},
+		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}}},
+	{"codex", "Codex", []location{
+		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
+		{base: home, path: ".codex/config.toml", shape: "mcp_servers", env: "CODEX_HOME"}}},
+	{"gemini", "Gemini CLI", []location{
+		{base: project, path: ".gemini/settings.json", shape: usual},
+		{base: home, path: ".gemini/settings.json", shape: usual},
+		{os: "linux", base: system, path: "etc/gemini-cli/settings.json", shape: usual},
+		{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usual},
+		{os: "windows", base: system, path: "gemini-cli/settings.json", shape: usual}}},
+	{"opencode", "opencode", []location{
+		{base: project, path: "opencode.json", shape: "mcp"},
+		{base: project, path: "opencode.jsonc", shape: "mcp"},
+		{base: xdg, path: "opencode/opencode.json", shape: "mcp"},
+		{base: xdg, path: "opencode/opencode.jsonc", shape: "mcp"}}},
+	{"kiro", "Kiro", []location{
+		{base: project, path: ".kiro/settings/mcp.json", shape: usual},
+		{base: home, path: ".kiro/settings/mcp.json", shape: usual}}},
+	{"lmstudio", "LM Studio", []location{
+		{base: home, path: ".lmstudio/mcp.json", shape: usual}}},
+	{"cline", "Cline", join(
+		inVSCode("globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", usual), []location{
+			{base: home, path: ".cline/data/settings/cline_mcp_settings.json", shape: usual}})},
+	{"roo", "Roo Code", join([]location{
+		{base: project, path: ".roo/mcp.json", shape: usual}},
+		inVSCode("globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", usual),
+		inVSCode("globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", usual))},
+	{"amp", "Amp", join([]location{
+		{base: project, path: ".amp/settings.json", shape: "amp.mcpServers"},
+		{base: project, path: ".vscode/settings.json", shape: "amp.mcpServers"},
+		{base: xdg, path: "amp/settings.json", shape: "amp.mcpServers"}},
+		inVSCode("settings.json", "amp.mcpServers"))},
+	{"goose", "Goose", []location{
+		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
+		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}},
+	{"continue", "Continue", []location{
+		{base: project, path: ".continue/mcpServers/*.yaml", shape: usual},
+		{base: project, path: ".continue/mcpServers/*.json", shape: usual},
+		{base: home, path: ".continue/config.yaml", shape: usual},
+		{base: home, path: ".continue/config.json", shape: usual},
+		{base: home, path: ".continue/mcpServers/*.yaml", shape: usual}}},
+	{"jp", "JP", []location{
+		{base: project, path: ".jp/config.toml", shape: "providers/mcp"},
+		{base: project, path: ".jp.toml", shape: "providers/mcp"},
+		{base: project, path: ".jp/mcp/*.toml", shape: "providers/mcp"},
+		{base: config, path: "jp/config.toml", shape: "providers/mcp"},
+		{base: xdg, path: "jp/config.toml", shape: "providers/mcp"}}},
+}
+
+// anyShapes are tried on a file whose name says nothing.
+var anyShapes = []string{usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
+	"extensions", "providers/mcp", "projects/*/mcpServers"}
+
+// expand gives the files of a location on m.
+func (m Machine) expand(l location) []string {
+	if l.os != "" && l.os != m.OS {
+		return nil
+	}
+	dir := ""
+	env := func(name string) string {
+		if m.Getenv == nil {
+			return ""
+		}
+		return m.Getenv(name)
+	}
+	path := filepath.FromSlash(l.path)
+	inHome := func(parts ...string) string {
+		if m.Home == "" {
+			return ""
+		}
+		return filepath.Join(append([]string{m.Home}, parts...)...)
+	}
+	xdgDir := cmp.Or(env("XDG_CONFIG_HOME"), inHome(".config"))
+	switch l.base {
+	case home:
+		dir = m.Home
+	case xdg:
+		dir = xdgDir
+	case config:
+		switch m.OS {
+		case "darwin":
+			dir = inHome("Library", "Application Support")
+		case "windows":
+			dir = cmp.Or(env("APPDATA"), inHome("AppData", "Roaming"))
+		default:
+			dir = xdgDir
+		}
+	case project:
+		dir = m.Project
+	case system:
+		dir = string(filepath.Separator)
+		if m.OS == "windows" {
+			dir = env("PROGRAMDATA")
+		}
+	}
+	if l.env != "" && env(l.env) != "" {
+		dir, path = env(l.env), filepath.Base(path)
+	}
+	if dir == "" {
+		return nil
+	}
+	name := filepath.Join(dir, path)
+	if !strings.ContainsRune(l.path, '*') {
+		return []string{name}
+	}
+	found, err := filepath.Glob(escapeGlob(dir) + string(filepath.Separator) + path)
+	if err != nil {
+		return nil
+	}
+	return found
+}
+
+// escapeGlob makes a directory's name match itself only.
+func escapeGlob(dir string) string {
+	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
+}

@@ -1,0 +1,223 @@
+package launcher
+
+import (
+	"regexp"
+	"strings"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// goOptions are the build flags of go run that name no other code: -exec, -overlay,
+// -toolexec and -modfile do.
+var goOptions = grammar{
+	single: true,
+	flags:  []string{"-a", "-n", "-race", "-v", "-x", "-trimpath", "-msan", "-asan", "-cover", "-modcacherw"},
+	values: []string{"-p", "-tags", "-mod", "-ldflags", "-buildvcs", "-C"},
+}
+
+// goRun reads what follows go.
+func goRun(name string, words []word) Target {
+	if len(words) == 0 || words[0].text != "run" {
+		return opaque(name, "go starts servers by 'go run' only", words)
+	}
+	t := Target{Launcher: "go run"}
+	options, rest, unknown := goOptions.read(words[1:])
+	switch {
+	case unknown != "":
+		t.Opaque = unknownOption(t.Launcher, unknown)
+		return t
+	case len(rest) == 0:
+		t.Opaque = "go run without a package"
+		return t
+	}
+	for _, w := range all(options, "-C") {
+		t.Dir = w.text
+	}
+	t.Args = texts(rest[1:])
+	if !strings.Contains(rest[0].text, "@") {
+		// A path of this module or of one that its go.mod requires, or files.
+		t.File = rest[0].text
+		return t
+	}
+	p := goPackage(rest[0])
+	if p.Ecosystem == "" {
+		t.Opaque = "not a Go package: " + quote(p.Text)
+		return t
+	}
+	t.Packages = []Package{p}
+	return t
+}
+
+// goPackage reads "path@version". Whether the version exists is not asked.
+func goPackage(w word) Package {
+	p := Package{Text: w.text, at: w.at}
+	path, version, _ := strings.Cut(w.text, "@")
+	if module.CheckImportPath(path) != nil || version == "" {
+		return p
+	}
+	p.Ecosystem, p.Name, p.Spec, p.before = Go, path, version, path+"@"
+	switch {
+	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version, ".") >= 2:
+		p.Pin = Version
+	case commitRE.MatchString(version):
+		p.Pin = Commit
+	case strings.HasPrefix(version, "v") && semver.IsValid(version) || strings.ContainsAny(version[:1], "<>="):
+		p.Pin = Range
+	default: // latest, upgrade, a branch, an abbreviated commit
+		p.Pin = Tag
+	}
+	return p
+}
+
+// denoPackage reads a word of deno run that names something from outside; ok is false
+// if it names a file.
+func denoPackage(w word) (p Package, ok bool) {
+	scheme, _, found := strings.Cut(w.text, ":")
+	if !found {
+		return p, false
+	}
+	switch scheme {
+	case "npm":
+		return denoNPM(w), true
+	case "jsr":
+		return jsrPackage(w.from(len("jsr:")), len("jsr:")), true
+	case "http", "https":
+		return Package{Text: w.text, Ecosystem: HTTPS, Name: w.text, Pin: Unpinned, at: w.at}, true
+	}
+	return Package{Text: w.text}, len(scheme) > 1 // one letter is a drive of Windows
+}
+
+// denoNPM reads "npm:[/]name[@version][/path]".
+func denoNPM(w word) Package {
+	rest := strings.TrimPrefix(strings.TrimPrefix(w.text, "npm:"), "/")
+	name, path := cutPath(rest)
+	p := npmPackage(word{name, w.at})
+	if p.Ecosystem != NPM {
+		return Package{Text: w.text}
+	}
+	p.Text, p.before, p.after = w.text, "npm:"+p.before, path
+	return p
+}
+
+// cutPath cuts the path off "[@scope/]name@version/path".
+func cutPath(s string) (name, path string) {
+	from := 0
+	if strings.HasPrefix(s, "@") {
+		from = strings.IndexByte(s, '/') + 1
+	}
+	if i := strings.IndexByte(s[from:], '/'); i >= 0 {
+		return s[:from+i], s[from+i:]
+	}
+	return s, ""
+}
+
+var jsrNameRE = regexp.MustCompile(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
+
+// jsrPackage reads "@scope/name[@version][/path]", which begins skip bytes into its word.
+func jsrPackage(w word, skip int) Package {
+	p := Package{Text: w.text, at: w.at}
+	if skip > 0 {
+		p.Text = "jsr:" + w.text
+		if !p.at.shell {
+			p.at.start -= skip
+		}
+	}
+	rest, path := cutPath(strings.TrimPrefix(w.text, "/"))
+	p.Name, p.Spec = splitNPM(rest)
+	if !jsrNameRE.MatchString(p.Name) {
+		return Package{Text: p.Text}
+	}
+	p.Ecosystem, p.before, p.after = JSR, "jsr:"+p.Name+"@", path
+	_, err := artifact.NewNPM("x", p.Spec) // the same versions
+	p.Pin = pinOf(p.Spec, err == nil)
+	return p
+}
+
+// dnxOptions are those of dnx, which may stand before the package and after it. A source
+// makes the line opaque.
+var dnxOptions = grammar{
+	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources", "--disable-parallel",
+		"--no-cache", "--no-http-cache", "--allow-downgrade"},
+	values: []string{"--version", "-v", "--verbosity", "--framework"},
+}
+
+func dotnet(name string, words []word) Target {
+	switch {
+	case len(words) > 0 && words[0].text == "dnx":
+		return dnx("dnx", words[1:])
+	case len(words) > 1 && words[0].text == "tool" && (words[1].text == "exec" || words[1].text == "execute"):
+		return dnx("dotnet tool exec", words[2:])
+	case len(words) > 0 && strings.HasSuffix(strings.ToLower(words[0].text), ".dll"):
+		return Target{Launcher: name, File: words[0].text, Args: texts(words[1:])}
+	}
+	return opaque(name, "dotnet starts servers by 'dotnet tool exec' and with a .dll only", words)
+}
+
+// dnx reads what follows dnx. Its options end where "--" or the server's own begin.
+func dnx(name string, words []word) Target {
+	t := Target{Launcher: name}
+	options, rest, unknown := dnxOptions.read(words)
+	if unknown != "" {
+		t.Opaque = unknownOption(name, unknown)
+		return t
+	}
+	if len(rest) == 0 {
+		t.Opaque = name + " without a package"
+		return t
+	}
+	p := nugetPackage(rest[0])
+	rest = rest[1:]
+	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") && rest[0].text != "--" {
+		n := 1
+		if o, _, u := dnxOptions.read(rest[:1]); u != "" {
+			if o, _, u = dnxOptions.read(rest[:min(2, len(rest))]); u != "" {
+				t.Opaque = unknownOption(name, u)
+				return t
+			}
+			n = 2
+			options = append(options, o...)
+		} else {
+			options = append(options, o...)
+		}
+		rest = rest[n:]
+	}
+	if len(rest) > 0 && rest[0].text == "--" {
+		rest = rest[1:]
+	}
+	versions := all(options, "--version")
+	switch {
+	case p.Ecosystem == "":
+		t.Opaque = "not a package of the NuGet registry: " + quote(p.Text)
+		return t
+	case len(versions) > 1 || len(versions) == 1 && p.Spec != "":
+		t.Opaque = name + " is given several versions"
+		return t
+	case len(versions) == 1:
+		at := versions[0].at
+		text := p.Text
+		p = nugetPackage(word{p.Name + "@" + versions[0].text, at})
+		p.Text, p.before, p.after = text+" --version "+versions[0].text, "", ""
+		p.bare = true
+	}
+	t.Packages, t.Args = []Package{p}, texts(rest)
+	return t
+}
+
+// nugetPackage reads "Id[@version]".
+func nugetPackage(w word) Package {
+	p := Package{Text: w.text, at: w.at}
+	p.Name, p.Spec, _ = strings.Cut(w.text, "@")
+	if _, err := artifact.NewNuGet(p.Name, "1.0.0"); err != nil {
+		return Package{Text: w.text}
+	}
+	p.Ecosystem, p.before = NuGet, p.Name+"@"
+	ref, err := artifact.NewNuGet(p.Name, p.Spec)
+	if err == nil {
+		p.Ref = ref
+	}
+	p.Pin = pinOf(p.Spec, err == nil)
+	return p
+}

@@ -1,0 +1,170 @@
+package launcher
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// Ref is the name of an artifact.
+type Ref = artifact.Ref
+
+// npxOptions are those of npx and npm exec that say nothing about what runs. What names
+// another registry, another shell or another place to look is left out on purpose.
+var npxOptions = grammar{
+	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
+		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit", "--no-fund",
+		"--no-update-notifier"},
+	values: []string{"-p", "--package", "-c", "--call"},
+}
+
+// The others' options, to the same rule.
+var (
+	bunxOptions = grammar{flags: []string{"-y", "--yes", "--bun", "--silent", "--verbose", "--no-install"}, values: []string{"-p", "--package"}}
+	pnpmOptions = grammar{flags: []string{"-s", "--silent", "--prefer-offline", "--offline"},
+		values: []string{"--package", "-c", "--shell-mode", "--allow-build", "--reporter", "--loglevel"}}
+	yarnOptions = grammar{flags: []string{"-q", "--quiet"}, values: []string{"-p", "--package"}}
+)
+
+func npm(name string, words []word) Target {
+	if len(words) > 0 && (words[0].text == "exec" || words[0].text == "x") {
+		return npx("npx", words[1:])
+	}
+	return opaque(name, "npm runs what package.json says", words)
+}
+
+func bun(name string, words []word) Target {
+	if len(words) > 0 && words[0].text == "x" {
+		return npx("bunx", words[1:])
+	}
+	i, _ := interpreterOf(name)
+	return i.parse(name, words)
+}
+
+func pnpm(name string, words []word) Target {
+	if len(words) > 0 && words[0].text == "dlx" {
+		return npx("pnpm dlx", words[1:])
+	}
+	return opaque(name, "pnpm runs what package.json says", words)
+}
+
+func yarn(name string, words []word) Target {
+	if len(words) > 0 && words[0].text == "dlx" {
+		return npx("yarn dlx", words[1:])
+	}
+	return opaque(name, "yarn runs what package.json says", words)
+}
+
+// npx reads what follows any runner of npm packages: options, the package, its
+// arguments; or options with --package, the executable, its arguments. The first word
+// that is no option ends the runner's own.
+func npx(name string, words []word) Target {
+	g := npxOptions
+	switch name {
+	case "bunx":
+		g = bunxOptions
+	case "pnpm dlx", "pnpx", "pnx":
+		g = pnpmOptions
+		name = "pnpm dlx"
+	case "yarn dlx":
+		g = yarnOptions
+	}
+	options, rest, unknown := g.read(words)
+	t := Target{Launcher: name}
+	switch {
+	case unknown != "":
+		t.Opaque = unknownOption(name, unknown)
+		return t
+	case has(options, "-c", "--call", "--shell-mode"):
+		t.Opaque, t.Shell = name+" --call runs a shell line", true
+		return t
+	}
+	for _, w := range all(options, "-p", "--package") {
+		t.Packages = append(t.Packages, npmPackage(w))
+	}
+	switch {
+	case len(rest) == 0 && len(t.Packages) == 0:
+		t.Opaque = name + " without a package"
+		return t
+	case len(t.Packages) == 0:
+		t.Packages, rest = []Package{npmPackage(rest[0])}, rest[1:]
+	case len(rest) > 0:
+		t.Bin, rest = rest[0].text, rest[1:]
+	}
+	t.Args = texts(rest)
+	for _, p := range t.Packages {
+		if p.Ecosystem == "" {
+			t.Opaque = "not a package of the npm registry: " + quote(p.Text)
+		}
+	}
+	return t
+}
+
+var (
+	commitRE = regexp.MustCompile(`^[0-9a-f]{40}$`)
+	tagRE    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
+	// npmGitRE is how npm spells a git repository.
+	npmGitRE = regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
+)
+
+// npmPackage reads "[@scope/]name[@version, range or tag]", or a git repository. What
+// is neither has no ecosystem.
+func npmPackage(w word) Package {
+	p := Package{Text: w.text, at: w.at}
+	if npmGitRE.MatchString(w.text) {
+		return gitPackage(p, "#")
+	}
+	p.Name, p.Spec = splitNPM(w.text)
+	if _, err := artifact.NewNPM(p.Name, "0.0.0"); err != nil {
+		return p
+	}
+	if strings.ContainsAny(p.Spec, ":/\\") { // an alias, a URL, a path
+		return p
+	}
+	p.Ecosystem, p.before = NPM, p.Name+"@"
+	ref, err := artifact.NewNPM(p.Name, p.Spec)
+	if err == nil {
+		p.Ref = ref
+	}
+	p.Pin = pinOf(p.Spec, err == nil)
+	return p
+}
+
+// pinOf classes a spec that is exact or not.
+func pinOf(spec string, exact bool) Pin {
+	switch {
+	case exact:
+		return Version
+	case spec == "":
+		return Unpinned
+	case tagRE.MatchString(spec) && spec != "x" && spec != "X":
+		return Tag
+	}
+	return Range
+}
+
+// splitNPM cuts "[@scope/]name[@spec]".
+func splitNPM(s string) (name, spec string) {
+	if i := strings.LastIndexByte(s, '@'); i > 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}
+
+// gitPackage fills p, whose commit or branch follows the last sep of its text.
+func gitPackage(p Package, sep string) Package {
+	p.Ecosystem, p.Name, p.Pin = Git, p.Text, Unpinned
+	i := strings.LastIndex(p.Text, sep)
+	if sep == "@" && i <= strings.LastIndexByte(p.Text, '/') { // a user's name, not a revision
+		i = -1
+	}
+	if i >= 0 {
+		p.Name, p.Spec, p.Pin = p.Text[:i], p.Text[i+len(sep):], Tag
+		if commitRE.MatchString(p.Spec) {
+			p.Pin = Commit
+		}
+	}
+	p.before = p.Name + sep
+	return p
+}

@@ -1,0 +1,181 @@
+package launcher
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// The rules about how a server is started. Package policy decides which refuse.
+const (
+	RuleUnpinned     = "unpinned-launcher"      // a package without a version
+	RuleRange        = "range-or-tag-version"   // a package whose version can move
+	RuleImage        = "mutable-image-tag"      // an image without a digest
+	RuleShell        = "opaque-shell"           // a shell line that is more than one simple command
+	RuleUnknown      = "unknown-launcher"       // a command line whose grammar does not tell what runs
+	RuleVerify       = "verify-hashes-launcher" // a verify block that hashes the runtime, not the tool
+	RuleWeak         = "weak-hash"              // a verify block under sha1
+	RulePlainHTTP    = "plain-http"             // a server over an unencrypted connection
+	RuleSecret       = "secret-in-args"         // a secret that every process of the machine can read
+	RuleWritable     = "writable-command"       // an executable that others may replace
+	RuleUnreadable   = "unreadable-file"        // a configuration that cannot be read
+	placeholder      = "<version>"
+	placeholderImage = "sha256:<digest>"
+)
+
+// Rules says, for each rule, what is wrong and why that matters.
+var Rules = map[string]string{
+	RuleUnpinned:   "The launcher is given a package without a version: which one runs is undetermined, and may change without a word.",
+	RuleRange:      "The version is a range or a tag: which one runs may change without a word.",
+	RuleImage:      "The image is named by a tag, which its publisher can move to other content; only a digest names one image.",
+	RuleShell:      "A shell reads the command line, so that what it runs cannot be told.",
+	RuleUnknown:    "The command line does not tell what is run.",
+	RuleVerify:     "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool that it starts.",
+	RuleWeak:       "The verify block uses sha1, which can be forged.",
+	RulePlainHTTP:  "The server is reached without encryption: whoever is on the way reads and changes what it says.",
+	RuleSecret:     "A secret stands in the arguments, where every process of the machine and every copy of the file shows it.",
+	RuleWritable:   "The executable, or a directory above it, can be written by others, who can put another program there.",
+	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",
+}
+
+// Declared is a server as a configuration declares it.
+type Declared struct {
+	Command   string
+	Args      []string
+	URL       string // in place of Command
+	Verify    string // the type of a verify block, "checksum" for the older one, "" for none
+	Algorithm string // of that block
+	// Known gives a version that is known for a package, as one that was locked, or "".
+	Known func(Package) string
+}
+
+// Evidence reads d and holds it against the rules. c has the server as its subject and
+// the place where it is declared. No secret of d is in what is returned.
+func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
+	var out evidence.Report
+	add := func(rule string, e evidence.Evidence, reason, fix string) {
+		e.Rule, e.Reason, e.Fix = rule, reason, fix
+		out = append(out, e)
+	}
+	claim := func(s evidence.Scheme, a evidence.Authority, text string) evidence.Claim {
+		c.Scheme, c.Authority, c.Text = s, a, text
+		return c
+	}
+	if d.URL != "" {
+		if plain(d.URL) {
+			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", "https://"+Redact([]string{d.URL})[0][len("http://"):])
+		}
+		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
+			add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
+		}
+		return Target{}, out
+	}
+	t := Parse(d.Command, d.Args)
+	switch {
+	case t.Opaque != "" && t.Shell:
+		add(RuleShell, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""), t.Opaque, "")
+	case t.Opaque != "":
+		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""), redact(t.Opaque), "")
+	}
+	fix := d.fix(t)
+	for _, p := range t.Packages {
+		text := redact(p.Text)
+		pin := claim(evidence.Pin, evidence.Caller, text)
+		switch {
+		case t.Opaque != "":
+		case p.Pinned():
+			out = append(out, evidence.Fact(pin, text))
+		case p.Ecosystem == OCI:
+			add(RuleImage, evidence.Fact(pin, "the image that "+text+" names when it is started"), "", fix)
+		case p.Pin == Unpinned:
+			add(RuleUnpinned, evidence.Fact(pin, ""), "which version "+t.Launcher+" runs is undetermined", fix)
+		default:
+			add(RuleRange, evidence.Fact(pin, "a "+string(p.Pin)), "which version "+t.Launcher+" runs may change", fix)
+		}
+	}
+	if (d.Verify == "command" || d.Verify == "checksum") && t.Launcher != "" {
+		runs, fix := t.runs(), ""
+		if t.Direct && t.File != "" {
+			fix = `verify = { type = "file", path = ` + encode(t.File) + `, value = "…" }`
+		}
+		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), base(d.Command)),
+			"the hash is that of "+base(d.Command)+", not of what it runs", fix)
+	}
+	if strings.EqualFold(d.Algorithm, "sha1") {
+		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
+	}
+	if shown := Redact(d.Args); !slices.Equal(shown, d.Args) {
+		at := slices.IndexFunc(shown, func(s string) bool { return !slices.Contains(d.Args, s) })
+		add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), shown[max(at, 0)]),
+			"", "a variable of the environment, which the entry names")
+	}
+	return t, out
+}
+
+// runs says what a target runs.
+func (t Target) runs() string {
+	if len(t.Packages) > 0 {
+		return t.Packages[0].Name
+	}
+	return cmp.Or(t.File, t.Module, t.Bin, "what it starts")
+}
+
+// fix is the pinned spelling of the arguments: with versions that are known, else with
+// places for them.
+func (d Declared) fix(t Target) string {
+	versions := make([]string, len(t.Packages))
+	for i, p := range t.Packages {
+		if p.Pinned() {
+			continue
+		}
+		if d.Known != nil {
+			versions[i] = d.Known(p)
+		}
+		switch {
+		case versions[i] != "" && p.accepts(versions[i]):
+		case p.Ecosystem == OCI:
+			versions[i] = placeholderImage
+		case p.Ecosystem == Git:
+			versions[i] = "<commit>"
+		default:
+			versions[i] = placeholder
+		}
+	}
+	args, ok := t.Spell(versions...)
+	if !ok || len(t.Packages) == 0 {
+		return ""
+	}
+	return encode(Redact(args))
+}
+
+// encode writes v as JSON and TOML both read it.
+func encode(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), `","`, `", "`)
+}
+
+// plain reports whether a URL is http to another machine.
+func plain(s string) bool {
+	u, err := url.Parse(s)
+	if err != nil {
+		return strings.HasPrefix(strings.ToLower(s), "http://")
+	}
+	if !strings.EqualFold(u.Scheme, "http") {
+		return false
+	}
+	host := u.Hostname()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return !addr.IsLoopback()
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+}

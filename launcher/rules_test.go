@@ -1,0 +1,118 @@
+package launcher
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+func TestRules(t *testing.T) {
+	hex := strings.Repeat("a", 64)
+	for _, c := range []struct {
+		name  string
+		d     Declared
+		rules string // RULE OUTCOME, …
+		fix   string // of the first
+	}{
+		// The example of the verify block's own document, and what it recommends.
+		{"checksum of uvx", Declared{Command: "/Users/jean/.cargo/bin/uvx", Args: []string{"kagimcp"}, Verify: "checksum", Algorithm: "sha256"},
+			"unpinned-launcher absent, verify-hashes-launcher mismatch", `["kagimcp@<version>"]`},
+		{"pinned", Declared{Command: "uvx", Args: []string{"kagimcp@0.1.5"}}, " match", ""},
+		{"known", Declared{Command: "uvx", Args: []string{"kagimcp"}, Known: func(Package) string { return "0.1.5" }}, "unpinned-launcher absent", `["kagimcp@0.1.5"]`},
+		{"known wrongly", Declared{Command: "uvx", Args: []string{"kagimcp"}, Known: func(Package) string { return "latest" }}, "unpinned-launcher absent", `["kagimcp@<version>"]`},
+		{"npx", Declared{Command: "npx", Args: []string{"-y", "pkg"}}, "unpinned-launcher absent", `["-y", "pkg@<version>"]`},
+		{"bunx", Declared{Command: "bunx", Args: []string{"pkg"}}, "unpinned-launcher absent", `["pkg@<version>"]`},
+		{"pnpm", Declared{Command: "pnpm", Args: []string{"dlx", "pkg"}}, "unpinned-launcher absent", `["dlx", "pkg@<version>"]`},
+		{"pipx", Declared{Command: "pipx", Args: []string{"run", "pkg"}}, "unpinned-launcher absent", `["run", "pkg==<version>"]`},
+		{"dnx", Declared{Command: "dnx", Args: []string{"Pkg"}}, "unpinned-launcher absent", `["Pkg@<version>"]`},
+		{"deno", Declared{Command: "deno", Args: []string{"run", "npm:pkg"}}, "unpinned-launcher absent", `["run", "npm:pkg@<version>"]`},
+		{"go", Declared{Command: "go", Args: []string{"run", "example.com/m@latest"}}, "range-or-tag-version mismatch", `["run", "example.com/m@<version>"]`},
+		{"range", Declared{Command: "npx", Args: []string{"pkg@^1"}}, "range-or-tag-version mismatch", `["pkg@<version>"]`},
+		{"tag", Declared{Command: "npx", Args: []string{"pkg@latest"}}, "range-or-tag-version mismatch", `["pkg@<version>"]`},
+		{"requirement", Declared{Command: "uvx", Args: []string{"pkg>=1"}}, "range-or-tag-version mismatch", `["pkg@<version>"]`},
+		{"branch", Declared{Command: "npx", Args: []string{"github:a/b#main"}}, "range-or-tag-version mismatch", `["github:a/b#<commit>"]`},
+		{"image tag", Declared{Command: "docker", Args: []string{"run", "-i", "img:v2"}}, "mutable-image-tag mismatch", `["run", "-i", "img:v2@sha256:<digest>"]`},
+		{"image", Declared{Command: "podman", Args: []string{"run", "img"}}, "mutable-image-tag mismatch", `["run", "img@sha256:<digest>"]`},
+		{"digest", Declared{Command: "docker", Args: []string{"run", "img@sha256:" + hex}}, " match", ""},
+		{"several", Declared{Command: "uvx", Args: []string{"--with", "a==1.0", "b"}}, "unpinned-launcher absent,  match", `["--with", "a==1.0", "b@<version>"]`},
+		{"shell", Declared{Command: "bash", Args: []string{"-c", "a | b"}}, "opaque-shell unverifiable", ""},
+		{"cmd", Declared{Command: "cmd", Args: []string{"/c", "a & b"}}, "opaque-shell unverifiable", ""},
+		{"unwrapped", Declared{Command: "cmd", Args: []string{"/c", "npx", "pkg"}}, "unpinned-launcher absent", `["/c", "npx", "pkg@<version>"]`},
+		{"unknown", Declared{Command: "timeout", Args: []string{"5", "a"}}, "unknown-launcher unverifiable", ""},
+		{"unknown option", Declared{Command: "npx", Args: []string{"--registry", "x", "pkg"}}, "unknown-launcher unverifiable", ""},
+		{"verify of an interpreter", Declared{Command: "node", Args: []string{"srv.js"}, Verify: "command", Algorithm: "sha1"},
+			"verify-hashes-launcher mismatch, weak-hash mismatch", `verify = { type = "file", path = "srv.js", value = "…" }`},
+		{"verify of a wrapper", Declared{Command: "sudo", Args: []string{"srv"}, Verify: "command"}, "unknown-launcher unverifiable, verify-hashes-launcher mismatch", ""},
+		{"verify of a binary", Declared{Command: "./srv", Verify: "command", Algorithm: "sha256"}, "", ""},
+		{"verify of a file", Declared{Command: "node", Args: []string{"srv.js"}, Verify: "file", Algorithm: "sha256"}, "", ""},
+		{"opt-out", Declared{Command: "node", Args: []string{"srv.js"}, Verify: "none", Algorithm: "sha256"}, "", ""},
+		{"http", Declared{URL: "http://a.example.com/mcp"}, "plain-http mismatch", "https://a.example.com/mcp"},
+		{"HTTP", Declared{URL: "HTTP://a.example.com/mcp"}, "plain-http mismatch", "https://a.example.com/mcp"},
+		{"https", Declared{URL: "https://a.example.com/mcp"}, "", ""},
+		{"loopback", Declared{URL: "http://[::1]:1/mcp"}, "", ""},
+		{"localhost", Declared{URL: "http://localhost:1/mcp"}, "", ""},
+		{"not localhost", Declared{URL: "http://localhost.example.com/mcp"}, "plain-http mismatch", "https://localhost.example.com/mcp"},
+		{"secret in a URL", Declared{URL: "https://a.example.com/mcp?api_key=hunter2"}, "secret-in-args mismatch", ""},
+		{"secret", Declared{Command: "./srv", Args: []string{"--api-key", "hunter2"}}, "secret-in-args mismatch", "a variable of the environment, which the entry names"},
+		{"secret beside a package", Declared{Command: "npx", Args: []string{"pkg", "--token=hunter2"}}, "unpinned-launcher absent, secret-in-args mismatch", `["pkg@<version>", "--token=<redacted>"]`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, report := c.d.Evidence(evidence.Claim{Subject: "cursor: s", Where: "mcp.json:3"})
+			var rules []string
+			for _, e := range report {
+				rules = append(rules, e.Rule+" "+string(e.Outcome))
+				if _, ok := Rules[e.Rule]; e.Rule != "" && !ok {
+					t.Errorf("%s is not described", e.Rule)
+				}
+				if e.Subject != "cursor: s" || strings.Contains(e.Title()+e.Detail()+e.Fix, "hunter2") {
+					t.Errorf("%+v", e)
+				}
+			}
+			if got := strings.Join(rules, ", "); got != c.rules {
+				t.Errorf("got %q, want %q", got, c.rules)
+			}
+			if len(report) > 0 && report[0].Fix != c.fix {
+				t.Errorf("fix %q, want %q", report[0].Fix, c.fix)
+			}
+		})
+	}
+}
+
+func TestRedact(t *testing.T) {
+	commit, digest := strings.Repeat("0a", 20), strings.Repeat("0a", 32)
+	for _, c := range []struct{ args, want []string }{
+		{[]string{"--api-key", "hunter2"}, []string{"--api-key", "<redacted>"}},
+		{[]string{"--api-key=hunter2"}, []string{"--api-key=<redacted>"}},
+		{[]string{"--my-auth-token", "hunter2"}, []string{"--my-auth-token", "<redacted>"}},
+		{[]string{"-e", "KAGI_API_KEY=hunter2", "img"}, []string{"-e", "KAGI_API_KEY=<redacted>", "img"}},
+		{[]string{"--header", "Authorization: Bearer hunter2"}, []string{"--header", "Authorization: <redacted>"}},
+		{[]string{"-c", "srv --token hunter2 --x"}, []string{"-c", "srv --token <redacted> --x"}},
+		{[]string{"postgres://u:hunter2@db.example.com/x"}, []string{"postgres://u:<redacted>@db.example.com/x"}},
+		{[]string{"https://a.example.com/?token=hunter2&x=1"}, []string{"https://a.example.com/?token=<redacted>&x=1"}},
+		{[]string{"sk-abcdefghijklmnopqrst"}, []string{"<redacted>"}},
+		{[]string{"ghp_abcdefghijklmnopqrstuvwxyz0123456789"}, []string{"<redacted>"}},
+		{[]string{"--x=Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk"}, []string{"--x=<redacted>"}},
+		{[]string{"--secret", "/hunter2"}, []string{"--secret", "<redacted>"}},
+		{[]string{"--password=$ecret2"}, []string{"--password=<redacted>"}},
+		{[]string{"Bearer hunter2"}, []string{"Bearer <redacted>"}},
+	} {
+		if got := Redact(c.args); !slices.Equal(got, c.want) {
+			t.Errorf("%q becomes %q, want %q", c.args, got, c.want)
+		}
+		if got := Redact(c.want); !slices.Equal(got, c.want) {
+			t.Errorf("%q becomes %q when redacted again", c.want, got)
+		}
+	}
+	for _, arg := range [][]string{
+		{"--api-key", "${API_KEY}"}, {"--token=$TOKEN"}, {"--token", "<your token>"}, {"--token-file", "/run/token"},
+		{"-e", "KAGI_API_KEY"}, {"--header", "Authorization: Bearer ${TOKEN}"}, {"img@sha256:" + digest}, {"github:a/b#" + commit},
+		{"git+https://git.example.com/a@" + commit}, {"--monkey=george"}, {"@acme/token-counter@1.0.0"}, {"--keyboard", "us"}, {"--token", "--next"},
+		{"example.com/m@v0.0.0-20260101000000-0123456789ab"}, {"--password={{password}}"}, {"a_function_name_that_is_quite_long_but_says_something"},
+	} {
+		if got := Redact(arg); !slices.Equal(got, arg) {
+			t.Errorf("%q becomes %q", arg, got)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package launcher
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// word is one word of a command line, and where it stands.
+type word struct {
+	text string
+	at   place
+}
+
+// place is a part of an argument, in bytes. In a shell line the part holds the word's
+// quotes too.
+type place struct {
+	arg        int
+	start, end int
+	shell      bool
+}
+
+// from is the part of w that begins at byte n. In a shell line it is all of w, as its
+// quotes may stand anywhere.
+func (w word) from(n int) word {
+	at := w.at
+	if !at.shell {
+		at.start += n
+	}
+	return word{w.text[n:], at}
+}
+
+func texts(words []word) []string {
+	if len(words) == 0 {
+		return nil
+	}
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.text
+	}
+	return out
+}
+
+// grammar is a launcher's table of options. Names are written with their dashes.
+type grammar struct {
+	flags  []string // without a value
+	values []string // with one: "--name value", "--name=value", "-n value", "-nvalue"
+	single bool     // long options may have one dash, and short ones do not join: go
+}
+
+// option is an option that was read.
+type option struct {
+	name  string
+	value word // of one that has a value
+}
+
+// read takes options from words up to the first plain word, which begins rest, or "--",
+// which is dropped. An option that the table lacks is returned as unknown: its value
+// could not be told from the package.
+func (g grammar) read(words []word) (options []option, rest []word, unknown string) {
+	for len(words) > 0 {
+		w := words[0]
+		if w.text == "--" {
+			return options, words[1:], ""
+		}
+		if len(w.text) < 2 || w.text[0] != '-' {
+			return options, words, ""
+		}
+		words = words[1:]
+		name, _, joined := strings.Cut(w.text, "=")
+		if g.single && strings.HasPrefix(name, "--") {
+			name = name[1:]
+		}
+		switch {
+		case slices.Contains(g.flags, name):
+			options = append(options, option{name: name})
+			continue
+		case slices.Contains(g.values, name):
+			value := word{}
+			if joined {
+				value = w.from(strings.IndexByte(w.text, '=') + 1)
+			} else if len(words) > 0 {
+				value, words = words[0], words[1:]
+			} else {
+				return options, nil, w.text + " without a value"
+			}
+			options = append(options, option{name, value})
+			continue
+		case g.single || strings.HasPrefix(name, "--"):
+			return options, nil, w.text
+		}
+		// Short options that share a dash: flags, then perhaps one with the rest as its value.
+		for i := 1; i < len(w.text); i++ {
+			short := "-" + w.text[i:i+1]
+			if slices.Contains(g.flags, short) {
+				options = append(options, option{name: short})
+				continue
+			}
+			if !slices.Contains(g.values, short) {
+				return options, nil, w.text
+			}
+			value := w.from(i + 1)
+			switch {
+			case strings.HasPrefix(value.text, "="):
+				value = w.from(i + 2)
+			case value.text == "" && len(words) > 0:
+				value, words = words[0], words[1:]
+			case value.text == "":
+				return options, nil, w.text + " without a value"
+			}
+			options = append(options, option{short, value})
+			break
+		}
+	}
+	return options, nil, ""
+}
+
+// all returns the values of the options called one of names, in their order.
+func all(options []option, names ...string) []word {
+	var out []word
+	for _, o := range options {
+		if slices.Contains(names, o.name) {
+			out = append(out, o.value)
+		}
+	}
+	return out
+}
+
+// has reports whether one of names was given.
+func has(options []option, names ...string) bool { return len(all(options, names...)) > 0 }
+
+// unknownOption is why a command line with an option outside the table is opaque.
+func unknownOption(launcher, option string) string {
+	return fmt.Sprintf("%s option %+q is not known, so what follows cannot be told from its value", launcher, option)
+}
+
+// Spell writes the arguments with an exact version for each package, in the launcher's
+// own syntax: versions[i] is that of Packages[i], for an image its sha256: digest, and ""
+// leaves that package as it is. ok is false if a package cannot be written so.
+//
+// A version may be a placeholder in angle brackets, for a person to fill in.
+func (t Target) Spell(versions ...string) (args []string, ok bool) {
+	if len(versions) != len(t.Packages) {
+		return nil, false
+	}
+	type edit struct {
+		at  place
+		new []string
+	}
+	var edits []edit
+	for i, p := range t.Packages {
+		if versions[i] == "" {
+			continue
+		}
+		if p.before == "" && !p.bare {
+			return nil, false
+		}
+		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i], ">")
+		if !blank && !p.accepts(versions[i]) {
+			return nil, false
+		}
+		if p.at.shell && !blank && strings.ContainsFunc(p.before+p.after, special) {
+			return nil, false
+		}
+		edits = append(edits, edit{p.at, slices.Concat(p.lead, []string{p.before + versions[i] + p.after}, p.trail)})
+	}
+	// From the last to the first, so that places stay what they were.
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		if a.at.arg != b.at.arg {
+			return b.at.arg - a.at.arg
+		}
+		return b.at.start - a.at.start
+	})
+	args = slices.Clone(t.words)
+	for _, e := range edits {
+		old := args[e.at.arg]
+		if e.at.shell || e.at.start > 0 || e.at.end < len(old) {
+			args[e.at.arg] = old[:e.at.start] + strings.Join(e.new, " ") + old[e.at.end:]
+			continue
+		}
+		args = slices.Replace(args, e.at.arg, e.at.arg+1, e.new...)
+	}
+	return args, true
+}
+
+// accepts reports whether version, written in its place, pins p.
+func (p Package) accepts(version string) bool {
+	var again Package
+	switch p.Ecosystem {
+	case NPM:
+		again = npmPackage(word{text: p.Name + "@" + version})
+	case JSR:
+		again = jsrPackage(word{text: p.Name + "@" + version}, 0)
+	case PyPI:
+		_, err := artifact.NewPyPI(p.Name, version, "")
+		return err == nil
+	case OCI:
+		again = image(word{text: p.Name + "@" + version})
+	case Go:
+		again = goPackage(word{text: p.Name + "@" + version})
+	case NuGet:
+		again = nugetPackage(word{text: p.Name + "@" + version})
+	case Git:
+		return commitRE.MatchString(version)
+	}
+	return again.Pinned() && again.Name == p.Name
+}

@@ -1,0 +1,221 @@
+package launcher
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// unwrap reads a program that starts the one that its arguments name, or returns nil.
+func unwrap(name string) func(name string, words []word, depth int) Target {
+	switch name {
+	case "env":
+		return env
+	case "cmd":
+		return windowsShell
+	}
+	return nil
+}
+
+// starters start another program too, by rules that are not.
+var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nice", "ionice", "nohup", "setsid", "timeout", "time",
+	"stdbuf", "xargs", "exec", "chroot", "unshare", "nsenter", "flatpak", "snap", "tsx", "ts-node", "nodemon", "poetry", "pdm", "hatch",
+	"rye", "pixi", "conda", "mamba", "micromamba", "mise", "asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "busybox", "wine",
+	"wsl", "cargo", "just", "make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env", "npm-run-all"}
+
+// shells are those of starters that read a line of their own.
+var shells = []string{"powershell", "pwsh", "fish", "wsl"}
+
+// loaders are environment variables that make a program load other code than its own.
+var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT",
+	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "BASH_ENV", "ENV", "GCONV_PATH"}
+
+// ChangesLoading reports whether an environment variable makes programs load other code
+// than their own.
+func ChangesLoading(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains(loaders, upper) || strings.HasPrefix(upper, "LD_") || strings.HasPrefix(upper, "DYLD_")
+}
+
+var assignmentRE = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+
+// assignments skips NAME=VALUE words; bad is a name that changes what is run.
+func assignments(words []word) (rest []word, bad string) {
+	for len(words) > 0 {
+		m := assignmentRE.FindStringSubmatch(words[0].text)
+		if m == nil {
+			break
+		}
+		if ChangesLoading(m[1]) || strings.EqualFold(m[1], "PATH") {
+			return words, m[1]
+		}
+		words = words[1:]
+	}
+	return words, ""
+}
+
+// inside reads the command that a wrapper starts.
+func inside(wrapper string, words []word, depth int) Target {
+	if len(words) == 0 {
+		return opaque(wrapper, wrapper+" without a command", nil)
+	}
+	t := parse(words[0].text, words[1:], depth+1)
+	if t.Launcher == "" {
+		t.File = words[0].text
+	}
+	t.Wrapper, t.Direct = wrapper, false
+	return t
+}
+
+var envOptions = grammar{flags: []string{"-i", "-", "--ignore-environment"}, values: []string{"-u", "--unset", "-C", "--chdir"}}
+
+func env(name string, words []word, depth int) Target {
+	_, rest, unknown := envOptions.read(words)
+	if unknown != "" {
+		return opaque(name, unknownOption(name, unknown), words)
+	}
+	rest, bad := assignments(rest)
+	if bad != "" {
+		return opaque(name, "env starts another program and sets "+bad+", which changes what is run", words)
+	}
+	return inside(name, rest, depth)
+}
+
+// windowsShell reads what follows cmd: "/c" and a command, in words or as one line.
+func windowsShell(name string, words []word, depth int) Target {
+	whole := words
+	for len(words) > 0 && slices.Contains([]string{"/d", "/s", "/q", "/u", "/a"}, strings.ToLower(words[0].text)) {
+		words = words[1:]
+	}
+	t := opaque(name, "cmd reads a line that is more than one plain command", whole)
+	t.Shell = true
+	if len(words) < 2 || strings.ToLower(words[0].text) != "/c" {
+		return t
+	}
+	words = words[1:]
+	for _, w := range words {
+		if strings.ContainsAny(w.text, "&|<>^%!\"\r\n()") {
+			return t
+		}
+	}
+	if len(words) == 1 && strings.ContainsRune(words[0].text, ' ') {
+		line := words[0]
+		words = nil
+		for start := 0; start < len(line.text); {
+			if line.text[start] == ' ' {
+				start++
+				continue
+			}
+			end := start
+			for end < len(line.text) && line.text[end] != ' ' {
+				end++
+			}
+			words = append(words, word{line.text[start:end], place{line.at.arg, line.at.start + start, line.at.start + end, true}})
+			start = end
+		}
+	}
+	return inside(name, words, depth)
+}
+
+// isCommand reports whether a POSIX shell is given a line rather than a file: -c alone
+// or among other short options.
+func isCommand(words []word) bool {
+	for _, w := range words {
+		if len(w.text) < 2 || w.text[0] != '-' || w.text[1] == '-' {
+			return false
+		}
+		if strings.ContainsRune(w.text, 'c') {
+			return true
+		}
+	}
+	return false
+}
+
+// shell reads "sh -c LINE" where LINE is one simple command.
+func shell(name string, words []word, depth int) Target {
+	t := opaque(name, "the option -c of "+name+" runs a shell line that is more than one simple command", words)
+	t.Shell = true
+	// A login shell (-l) or an interactive one (-i) runs the user's own startup files first;
+	// they are the machine's, not the line's.
+	if len(words) != 2 || strings.Trim(words[0].text[1:], "ceulif") != "" {
+		return t
+	}
+	line, ok := simple(words[1])
+	if !ok {
+		return t
+	}
+	line, bad := assignments(line)
+	if bad != "" {
+		t.Opaque = "the shell line sets " + bad + ", which changes what is run"
+		return t
+	}
+	if len(line) > 0 && line[0].text == "exec" {
+		line = line[1:]
+	}
+	if len(line) == 0 || slices.Contains(builtins, line[0].text) || strings.HasPrefix(line[0].text, "-") {
+		return t
+	}
+	return inside("sh", line, depth)
+}
+
+// builtins are words of a shell that would run something else than the program of that
+// name.
+var builtins = []string{"exec", "command", "builtin", "eval", ".", "source", "cd", "export", "set", "alias", "trap", "if", "while", "until", "for",
+	"case", "function", "time", "test", "[", "[[", "!", "nohup", "wait", "coproc", "select"}
+
+// special is a character that a shell may not take for itself.
+func special(r rune) bool {
+	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@%+=:,./_-", r) || r > 0x7f)
+}
+
+// simple cuts a shell line into words, if it is one simple command without expansions.
+func simple(w word) (words []word, ok bool) {
+	s := w.text
+	for i := 0; i < len(s); {
+		if s[i] == ' ' || s[i] == '\t' {
+			i++
+			continue
+		}
+		start := i
+		var b strings.Builder
+	text:
+		for i < len(s) {
+			switch c := s[i]; c {
+			case ' ', '\t':
+				break text
+			case '\'':
+				end := strings.IndexByte(s[i+1:], '\'')
+				if end < 0 {
+					return nil, false
+				}
+				b.WriteString(s[i+1 : i+1+end])
+				i += end + 2
+			case '"':
+				end := strings.IndexByte(s[i+1:], '"')
+				if end < 0 || strings.ContainsAny(s[i+1:i+1+end], "$`\\!") {
+					return nil, false
+				}
+				b.WriteString(s[i+1 : i+1+end])
+				i += end + 2
+			default:
+				if special(rune(c)) && c < 0x80 && c != '^' {
+					return nil, false
+				}
+				b.WriteByte(c)
+				i++
+			}
+		}
+		words = append(words, word{b.String(), place{w.at.arg, w.at.start + start, w.at.start + i, true}})
+	}
+	return words, len(words) > 0
+}
+
+// quote prints text from outside.
+func quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}

@@ -1,0 +1,98 @@
+package project
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+func TestMigrateConfig(t *testing.T) {
+	const head = "manifest_version = 1\n"
+	for _, c := range []struct{ name, before, after string }{
+		{"dotted", "[providers.mcp.a]\r\n\tcommand = 'x'\r\n\tchecksum.value = '" + hex64 + "'\r\n",
+			"[providers.mcp.a]\r\n\tcommand = 'x'\r\n\tverify.type = \"command\"\r\n\tverify.value = '" + hex64 + "'\r\n"},
+		{"quoted", "[providers.mcp.\"a\"]\ncommand = 'x'\n\"checksum\" = {value='" + hex64 + "'}#c\n",
+			"[providers.mcp.\"a\"]\ncommand = 'x'\nverify = { type = \"command\",value='" + hex64 + "'}#c\n"},
+		{"from the root", "providers.mcp.a.command = 'x'\nproviders.mcp.a.checksum.value = '" + hex64 + "'",
+			"providers.mcp.a.command = 'x'\nproviders.mcp.a.verify.type = \"command\"\nproviders.mcp.a.verify.value = '" + hex64 + "'"},
+		{"table", "[providers.mcp.a]\ncommand = 'x'\n[ providers . mcp . a . checksum ] # c\nvalue = '" + hex64 + "'\n",
+			"[providers.mcp.a]\ncommand = 'x'\n[ providers . mcp . a . verify ] # c\ntype = \"command\"\nvalue = '" + hex64 + "'\n"},
+		{"nothing", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n", "[providers.mcp.a]\ncommand = 'checksum' # checksum\n"},
+		{"a server called checksum", "[providers.mcp.checksum]\ncommand = 'x'\n", "[providers.mcp.checksum]\ncommand = 'x'\n"},
+	} {
+		out, migrated, _, err := MigrateConfig([]byte(head + c.before))
+		if err != nil || string(out) != head+c.after {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+			continue
+		}
+		if (len(migrated) == 0) != (c.before == c.after) {
+			t.Errorf("%s: migrated %q", c.name, migrated)
+		}
+		again, migrated, _, err := MigrateConfig(out)
+		if err != nil || string(again) != string(out) || len(migrated) != 0 {
+			t.Errorf("%s: migrated again: %v\n%s", c.name, err, again)
+		}
+	}
+	if _, _, _, err := MigrateConfig([]byte("manifest_version = 2\n")); err == nil {
+		t.Error("an invalid file is migrated")
+	}
+}
+
+func TestSetVerify(t *testing.T) {
+	const head = "manifest_version = 1\n"
+	want, err := digest.ParseHex(digest.SHA256, hex64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, before, after string }{
+		{"in the block", "[providers.mcp.a]\ncommand = 'x'\n[providers.mcp.a.verify] # c\ntype = 'command'\nvalue = '' # v\n",
+			"[providers.mcp.a]\ncommand = 'x'\n[providers.mcp.a.verify] # c\ntype = 'command'\nvalue = \"" + hex64 + "\" # v\n"},
+		{"in braces", "[providers.mcp]\na = {command = 'x'}\n", "[providers.mcp]\na = {command = 'x', verify = { type = \"command\", algorithm = \"sha256\", value = \"" + hex64 + "\" }}\n"},
+		{"at the end", "[providers.mcp.a]\ncommand = 'x'", "[providers.mcp.a]\ncommand = 'x'\nverify = { type = \"command\", algorithm = \"sha256\", value = \"" + hex64 + "\" }"},
+	} {
+		out, err := SetVerify([]byte(head+c.before), "a", Verify{Type: VerifyCommand, Claims: []FileClaim{{Want: want}}})
+		if err != nil || string(out) != head+c.after {
+			t.Errorf("%s: %v\n%s", c.name, err, out)
+		}
+	}
+	for name, text := range map[string]string{
+		"a checksum":        "[providers.mcp.a]\ncommand = 'x'\nchecksum.value = '" + hex64 + "'\n",
+		"no value":          "[providers.mcp.a]\ncommand = 'x'\nverify = {type = 'none'}\n",
+		"no such server":    "[providers.mcp.b]\ncommand = 'x'\n",
+		"run by its record": "[providers.mcp.a]\nserver = 'x@1.0.0'\n",
+	} {
+		if out, err := SetVerify([]byte(head+text), "a", Verify{Type: VerifyCommand, Claims: []FileClaim{{Want: want}}}); err == nil {
+			t.Errorf("%s: written\n%s", name, out)
+		}
+	}
+}
+
+func TestUnfilled(t *testing.T) {
+	text := "manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nverify = {type = 'command', algorithm = 'sha1', value = ''}\n"
+	s, err := Unfilled([]byte(text), "a")
+	if err != nil || len(s.Verify.Claims) != 1 || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := ParseConfig([]byte(text)); err == nil {
+		t.Error("an empty value is a digest")
+	}
+	if _, err := Unfilled([]byte(strings.Replace(text, "'sha1'", "'md5'", 1)), "a"); err == nil {
+		t.Error("md5 is an algorithm")
+	}
+	if _, err := Unfilled([]byte(text), "b"); err == nil || !strings.Contains(err.Error(), "no such server") {
+		t.Error(err)
+	}
+}
+
+// FuzzMigrateConfig never changes what a file means, nor panics.
+func FuzzMigrateConfig(f *testing.F) {
+	f.Add([]byte("manifest_version = 1\n[providers.mcp.a]\ncommand = 'x'\nchecksum.value = '" + hex64 + "'\n"))
+	f.Add([]byte("manifest_version = 1\n[providers.mcp]\na = {command = 'x', checksum = {value = '" + hex64 + "'}}\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		out, migrated, _, err := MigrateConfig(data)
+		if err == nil && len(migrated) == 0 && string(out) != string(data) {
+			t.Errorf("nothing is migrated, and yet\n%q\nbecame\n%q", data, out)
+		}
+	})
+}
