@@ -56,7 +56,7 @@
 //	launch    approval     machine    -       policy     policy     warn    policy
 //	launch    file         machine    -       policy     warn       policy  operation
 //	launch    log-key      machine    -       integrity  warn       policy  operation
-//	launch    proof        log        -       integrity  warn       policy  integrity
+//	launch    proof        log        -       integrity  -          policy  integrity
 //	launch    document     log        -       integrity  policy     policy  integrity
 //	bare      launch       lock       policy  policy     warn       policy  policy
 //	bare      file         lock       policy  policy     -          policy  policy
@@ -71,6 +71,7 @@
 //	check     tree         sidecar    -       integrity  -          policy  operation
 //	check     file         sidecar    -       integrity  integrity  policy  operation
 //	check     document     lock       -       integrity  integrity  policy  integrity
+//	check     document     record     -       integrity  policy     policy  operation
 //	check     surface      lock       -       drift      drift      policy  drift
 //	check     approval     machine    -       warn       warn       -       warn
 //	check     file         machine    -       policy     -          policy  operation

@@ -89,7 +89,7 @@ var table = map[Flow][]rule{
 		{evidence.Approval, evidence.Machine, allow, refused, refused, warn, refused},
 		{evidence.File, evidence.Machine, allow, refused, warn, refused, operation},
 		{evidence.LogKey, evidence.Machine, allow, integrity, warn, refused, operation},
-		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
+		{evidence.Proof, evidence.Log, allow, integrity, allow, refused, integrity},
 		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
 	},
 	Bare: {
@@ -110,6 +110,7 @@ var table = map[Flow][]rule{
 		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
+		{evidence.Document, evidence.Record, allow, integrity, refused, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},

@@ -25,6 +25,7 @@ type About struct {
 	Commit     string     `json:"git_commit"`
 	Built      string     `json:"build_time"`
 	FileHashes Validation `json:"file_hashes,omitempty" enum:"off,observe,enforce"`
+	LogKey     string     `json:"log_key,omitempty" doc:"Verifier key of the registry's log, for who asks for it the first time"`
 }
 
 type versionOutput struct{ Body About }
