@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -20,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // outside is how a registry asks others about who logs in: with the same rules about
@@ -95,6 +97,39 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	return auth.NewIssuer(seed)
+}
+
+// openLog opens the key that signs the log, and begins to sign. A log that is broken is
+// served as far as it was signed, and nothing is published: the error is logged.
+func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*registry.Log, error) {
+	fault := func(err error) (*registry.Log, error) {
+		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	var key ledger.Key
+	var err error
+	path := o.LogKeyFile
+	if path != "" {
+		key, err = registry.ReadLogKey(path, o.LogOrigin)
+	} else {
+		var created bool
+		path = filepath.Join(o.Data, "log.key")
+		if key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin); created && err == nil {
+			o.Logger.Info("log key created", "file", path, "clients_pin", key.VerifierKey)
+		}
+	}
+	if err != nil {
+		return fault(err)
+	}
+	var heads registry.Heads = registry.FileHeads{Path: path + ".head"}
+	if bucket, ok := blobs.(*registry.S3Blobs); ok {
+		heads = bucket.Heads()
+	}
+	log, err := registry.OpenLog(ctx, entries, heads, key, o.Logger)
+	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
+		return fault(err)
+	}
+	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size)
+	return log, nil
 }
 
 // currentPolicy is the policy of a registry that may change while it runs.

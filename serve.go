@@ -42,6 +42,8 @@ type ServeOptions struct {
 	Fetch          fetch.Config
 	Login          LoginMethods
 	TokenKeyFile   string // seed of the key that signs tokens; "" is one in Data, created if it is missing
+	LogKeyFile     string // key that signs the log; "" is one in Data, created if it is missing
+	LogOrigin      string // name of the log, if its key is created; "" is a random one
 	PolicyFile     string // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         registry.Limits
@@ -64,7 +66,7 @@ type LoginMethods struct {
 
 // Serve runs a registry until ctx ends, then lets requests finish.
 func Serve(ctx context.Context, o ServeOptions) error {
-	if o.Database == "" || o.Blobs == "" || o.TokenKeyFile == "" {
+	if o.Database == "" || o.Blobs == "" || o.TokenKeyFile == "" || o.LogKeyFile == "" {
 		if err := os.MkdirAll(o.Data, 0o700); err != nil {
 			return evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
@@ -89,8 +91,13 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return err
 	}
+	log, err := openLog(ctx, o, records, blobs)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
 	handler, err := registry.New(registry.Config{
-		Records: records, Blobs: blobs,
+		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
@@ -158,6 +165,7 @@ func profiles() http.Handler {
 type records interface {
 	registry.Records
 	registry.Statuses
+	registry.Entries
 	Tokens() registry.Tokens
 	io.Closer
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 func TestExportAndRead(t *testing.T) {
@@ -205,7 +207,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// A database without the last step gets it, and keeps its records.
+// A database of before the last steps gets them, and keeps its records, which get their
+// entries in the log.
 func TestMigrationKeepsRecords(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.db")
 	db := openTest(t, path)
@@ -215,7 +218,7 @@ func TestMigrationKeepsRecords(t *testing.T) {
 	}
 	want := insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
 	for _, undo := range []string{"DROP TABLE findings", "DROP TABLE imports", "ALTER TABLE servers DROP COLUMN origin",
-		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", fmt.Sprintf("PRAGMA user_version = %d", len(steps)-1)} {
+		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", "DROP TABLE log_entries", "DROP TABLE log_nodes", "DROP TABLE log_head", "PRAGMA user_version = 2"} {
 		if _, err := db.write.Exec(undo); err != nil {
 			t.Fatal(err)
 		}
@@ -226,6 +229,13 @@ func TestMigrationKeepsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "migrated", got, want)
+	entries, err := again.LogEntries(context.Background(), 0, 9)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%d entries, %v", len(entries), err)
+	}
+	if leaf, err := ledger.ParseLeaf(entries[0]); err != nil || leaf.Name != want.Name || leaf.Publisher != beforeTheLog || !same(leaf.Document, want.Digest) {
+		t.Errorf("entry %s, %v", entries[0], err)
+	}
 	var version int
 	if err := again.read.QueryRow("PRAGMA user_version").Scan(&version); err != nil || version != len(steps) {
 		t.Errorf("version %d, %v", version, err)

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -55,6 +56,10 @@ type Integrity struct {
 	// was recomputed then.
 	ImportedFrom string     `json:"importedFrom,omitempty"`
 	ImportedAt   *time.Time `json:"importedAt,omitempty"`
+
+	// Proof is the answer to a publish only: C2SP tlog-proof, see package ledger. It is
+	// the last member.
+	Proof string `json:"proof,omitempty"`
 }
 
 // Page is the answer to a list.
@@ -101,6 +106,23 @@ func appendEnvelope(dst []byte, rec Record) ([]byte, error) {
 		return dst, fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendProof puts a proof into an envelope, to whose end b was filled.
+func appendProof(b, proof []byte) ([]byte, error) {
+	const end = "}}}" // of the integrity, _meta and the envelope
+	if proof == nil {
+		return b, nil
+	}
+	if !bytes.HasSuffix(b, []byte(end)) {
+		return b, errors.New("an envelope that does not end with its integrity")
+	}
+	text, err := json.Marshal(string(proof))
+	if err != nil {
+		return b, err
+	}
+	b = append(b[:len(b)-len(end)], `,"proof":`...)
+	return append(append(b, text...), end...), nil
 }
 
 // appendEnvelopes appends the records of a page, with commas between.

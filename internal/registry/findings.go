@@ -28,8 +28,8 @@ type Finding struct {
 // record itself stays as it is. Implementations are those of [Records].
 type Findings interface {
 	// AddFinding adds a finding of a record, or returns ErrNotFound if there is none.
-	// It is on disk when AddFinding returns. In a registry with a ledger its leaf
-	// belongs into the same transaction.
+	// Its entry is appended to the log in the same transaction. It is on disk when
+	// AddFinding returns.
 	AddFinding(context.Context, Finding) error
 
 	// Findings returns all that was found of a record, newest first. The newest

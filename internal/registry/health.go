@@ -61,6 +61,14 @@ func (s *server) health(ctx context.Context, _ *struct{}) (*healthOutput, error)
 			return sick("blobs", err)
 		}
 	}
+	if s.Log != nil {
+		if err := s.Log.Err(); err != nil {
+			logger(ctx).Error("unhealthy", "error", err)
+			p := problem(http.StatusServiceUnavailable, "the log is not signed: %s", logReason(err))
+			p.RetryAfter = databaseRetry
+			return nil, p
+		}
+	}
 	out := new(healthOutput)
 	out.Body.Status, out.Body.GitHubClient = "ok", s.GitHubClient
 	return out, nil

@@ -56,6 +56,19 @@ func newMetrics(s *server) *metrics {
 	r.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "hallmark_registry_checks", Help: "Publishes whose packages are being fetched."},
 		func() float64 { return float64(len(s.checks)) }))
+	if s.Log != nil {
+		gauge := func(name, help string, n func() float64) {
+			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hallmark_registry_" + name, Help: help}, n))
+		}
+		gauge("log_size", "Entries of the newest checkpoint.", func() float64 { return float64(s.Log.Head().Size) })
+		gauge("log_broken", "1 if the log is never signed again, as the database does not have what was signed.", func() float64 {
+			if s.Log.Broken() != nil {
+				return 1
+			}
+			return 0
+		})
+		count("log_checkpoints_total", "Checkpoints signed.", nil, s.Log.Signed.Load)
+	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m
 }

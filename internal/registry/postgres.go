@@ -100,6 +100,10 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 	}
 	p := &Postgres{pool: pool, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
 		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
+	if err := p.fillLog(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
 	go p.write()
 	return p, nil
 }

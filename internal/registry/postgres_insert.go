@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -157,11 +158,11 @@ func (p *Postgres) transact(ctx context.Context, batch []*insertion) (results []
 	if now.empty() {
 		return results, false, nil
 	}
-	if err := now.store(ctx, tx); err != nil {
+	if err := now.store(ctx, tx, was.edge); err != nil {
 		return nil, false, err
 	}
 	for n, rec := range now.added {
-		results[n].rec = *rec // with its answer
+		results[n].rec = *rec // with its answer and entry
 	}
 	return results, true, tx.Commit(ctx)
 }
@@ -171,6 +172,7 @@ type state struct {
 	records  map[cursor]Record // those of the batch's names and versions
 	latest   map[string]Record // by name
 	versions map[string]int    // by name
+	edge     ledger.Edge       // of the log
 }
 
 // load takes the lock that lets one process insert at a time, and reads.
@@ -179,10 +181,11 @@ func load(ctx context.Context, tx pgx.Tx, batch []*insertion) (*state, error) {
 	for _, i := range batch {
 		names, versions = append(names, i.rec.Name), append(versions, i.rec.Version)
 	}
-	was := &state{map[cursor]Record{}, map[string]Record{}, map[string]int{}}
+	was := &state{records: map[cursor]Record{}, latest: map[string]Record{}, versions: map[string]int{}}
 	var b pgx.Batch
 	b.Queue("SELECT pg_advisory_xact_lock($1)", int64(postgresLock))
 	// Each statement sees what was committed when it began: after the lock was given.
+	queueEdge(&b, &was.edge)
 	b.Queue("SELECT name, versions FROM names WHERE name = ANY ($1)", names).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var name string
@@ -276,7 +279,7 @@ func decide(batch []*insertion, was *state) ([]inserted, *change, error) {
 }
 
 // store writes a change.
-func (c *change) store(ctx context.Context, tx pgx.Tx) error {
+func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 	var b pgx.Batch
 	if len(c.versions) > 0 {
 		var (
@@ -308,6 +311,7 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 		origins                                           []string
 		latest                                            []bool
 		answers, found                                    [][]byte
+		leaves                                            []ledger.Leaf
 	)
 	for _, n := range slices.Sorted(maps.Keys(c.added)) {
 		rec := c.added[n]
@@ -316,6 +320,12 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 			return err
 		}
 		rec.answer = answer
+		entries, err := rec.leaves()
+		if err != nil {
+			return err
+		}
+		rec.entry = edge.Size + int64(len(leaves))
+		leaves = append(leaves, entries...)
 		size, whole := embedded(answer, rec.Document)
 		if !whole {
 			b.Queue("INSERT INTO originals (name, version, document) VALUES ($1, $2, $3)", rec.Name, rec.Version, []byte(rec.Document))
@@ -336,6 +346,9 @@ func (c *change) store(ctx context.Context, tx pgx.Tx) error {
 			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[], $15::text[], $16::bigint[])`,
 		names, versions, sizes, sums, found, verified, builds,
 		statuses, messages, changed, published, updated, latest, answers, origins, imported)
+	if _, err := queueLog(ctx, tx, &b, edge, leaves); err != nil {
+		return err
+	}
 	return tx.SendBatch(ctx, &b).Close()
 }
 

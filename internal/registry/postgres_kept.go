@@ -17,6 +17,10 @@ func (p *Postgres) AddFinding(ctx context.Context, f Finding) error {
 		return errors.New("finding: build: not UTF-8 without NUL")
 	}
 	f = f.normal()
+	leaf, err := f.leaf()
+	if err != nil {
+		return err
+	}
 	return p.alone(ctx, func(tx pgx.Tx) error {
 		rec, err := scanOriginal(tx.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", f.Name, f.Version))
 		if err != nil {
@@ -30,7 +34,10 @@ func (p *Postgres) AddFinding(ctx context.Context, f Finding) error {
 		}
 		b.Queue("INSERT INTO findings (name, version, found_at, build, evidence) VALUES ($1, $2, $3, $4, $5)",
 			f.Name, f.Version, f.At.UnixMicro(), f.Build, []byte(f.Evidence))
-		return tx.SendBatch(ctx, &b).Close()
+		if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		return appendPostgres(ctx, tx, leaf)
 	})
 }
 
@@ -116,6 +123,13 @@ func (p *Postgres) Follow(ctx context.Context, rec Record) (followed bool, err e
 			return err
 		}
 		followed = true
+		leaf, err := rec.followed()
+		if err != nil {
+			return err
+		}
+		if err := appendPostgres(ctx, tx, leaf); err != nil {
+			return err
+		}
 		return restate(ctx, tx, rec.Name, all, altered, func(kept *Record) {
 			kept.Status, kept.StatusMessage = rec.Status, rec.StatusMessage
 			kept.StatusChangedAt, kept.UpdatedAt = rec.StatusChangedAt, rec.UpdatedAt

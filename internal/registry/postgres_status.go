@@ -57,6 +57,13 @@ func (p *Postgres) SetStatus(ctx context.Context, name, version string, c Change
 		if err != nil {
 			return err
 		}
+		leaves, err := c.leaves(all, altered)
+		if err != nil {
+			return err
+		}
+		if err := appendPostgres(ctx, tx, leaves...); err != nil {
+			return err
+		}
 		at := time.UnixMicro(c.At.UnixMicro()).UTC()
 		size, full := 0, false
 		n = len(altered)

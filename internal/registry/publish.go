@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -29,6 +31,9 @@ type publishInput struct {
 }
 
 func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamResponse, error) {
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
 	grant, err := s.authenticate(ctx, in.Authorization, in.Origin)
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
@@ -76,7 +81,7 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	if err != nil {
 		return nil, err
 	}
-	rec.PublishedAt = s.Now()
+	rec.PublishedAt, rec.Publisher = s.Now(), publisher(grant)
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
 	if verified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
@@ -102,16 +107,33 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		by, subject = grant.Method, grant.Subject
 	}
 	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
-	return answered(inserted)
+	entry, err := inserted.leaf().Marshal()
+	if err != nil {
+		return nil, err
+	}
+	return s.proven(ctx, inserted, inserted.entry, entry)
 }
 
-// answered answers a record that was inserted or found.
-func answered(rec Record) (*huma.StreamResponse, error) {
+// publisher is who acts, as the log says it.
+func publisher(g *auth.Grant) string {
+	if g == nil {
+		return anonymous
+	}
+	return string(g.Method) + ":" + g.Subject
+}
+
+// answered answers a record that was inserted or found, with a proof if there is one.
+func answered(rec Record, proof []byte) (*huma.StreamResponse, error) {
 	return rendered(func(b []byte) ([]byte, error) {
 		if rec.answer != nil {
-			return append(b, rec.answer...), nil
+			b = append(b, rec.answer...)
+		} else {
+			var err error
+			if b, err = appendEnvelope(b, rec); err != nil {
+				return b, err
+			}
 		}
-		return appendEnvelope(b, rec)
+		return appendProof(b, proof)
 	})
 }
 
@@ -119,7 +141,14 @@ func answered(rec Record) (*huma.StreamResponse, error) {
 func (s *server) again(ctx context.Context, first, rec Record) (*huma.StreamResponse, error) {
 	if same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
-		return answered(first)
+		if s.Log == nil {
+			return answered(first, nil)
+		}
+		index, err := s.Log.entries.LogIndex(ctx, ledger.Server, first.Name, first.Version)
+		if err != nil {
+			return nil, fmt.Errorf("entry of %+q: %w", first.Subject(), err)
+		}
+		return s.proven(ctx, first, index, nil)
 	}
 	s.Counters.Conflicts.Add(1)
 	logger(ctx).Info("conflict", "name", rec.Name, "version", rec.Version)

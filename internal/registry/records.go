@@ -64,9 +64,14 @@ type Record struct {
 	Origin     string
 	ImportedAt time.Time
 
+	// Publisher is the subject that publishes, for the entry in the log. It is not kept
+	// with the record, so that only Insert looks at it; "" is nobody known.
+	Publisher string
+
 	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 
 	answer []byte // as appendEnvelope gives it; nil if nobody has rendered it
+	entry  int64  // index in the log, of a record that Insert has inserted
 	summed []byte // the bytes that Digest was computed of; nil if nobody says so
 }
 
@@ -110,7 +115,8 @@ type Records interface {
 	// admission's error and changes nothing. A name and version that exist return
 	// the record they have, unchanged, and ErrExists: of several concurrent inserts
 	// exactly one succeeds. Whether the record is its name's latest is decided in
-	// the same transaction. The record is on disk when Insert returns; if it returns
+	// the same transaction, in which its entry is appended to the log. The record is on
+	// disk when Insert returns; if it returns
 	// another error, or the context's, it may have been inserted or not, never in part.
 	Insert(context.Context, policy.Admitted, Record) (Record, error)
 

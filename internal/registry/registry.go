@@ -8,6 +8,7 @@
 //	GET   /servers                                  a page of records
 //	GET   /servers/{name}/versions                  the versions of one name, newest first
 //	GET   /servers/{name}/versions/{version}        one record; "latest" works
+//	GET   /servers/{name}/versions/{version}/proof  that it is in the log, C2SP tlog-proof
 //	POST  /publish                                  server.json as it is, Content-Type application/json
 //	POST  /validate                                 the same, without publishing
 //	PATCH /servers/{name}/versions/{version}/status the status of one version
@@ -16,7 +17,7 @@
 //	GET   /ping /version /health
 //
 // and without a prefix /openapi.yaml, which describes them, /docs, the same for people,
-// and /metrics. Records with the status deleted are answered with include_deleted=true
+// /metrics, and the log as C2SP tlog-tiles: /checkpoint, /tile/... Records with the status deleted are answered with include_deleted=true
 // only, or with updated_since, as who keeps a copy has to learn of them.
 //
 // Names and versions in paths are URL-encoded (io.github.o%2Fname). A record is
@@ -33,7 +34,9 @@
 // every claim is recomputed from bytes that the registry fetches itself, by
 // [Config].Check, and package policy judges. A refusal is a 422 that lists every
 // failure, or a 503 if nothing failed but to be reached. What is admitted is
-// inserted in one transaction, in which the version may turn out to exist after all.
+// inserted in one transaction, in which the version may turn out to exist after all, and
+// which appends an entry to the log (package ledger). The answer comes when a checkpoint
+// that covers the entry is signed, and holds the proof: see [Log].
 package registry
 
 import (
@@ -102,6 +105,7 @@ type Config struct {
 	Counters       *Counters        // nil counts for nobody
 	Commit, Built  string           // of the program, as /version tells them; may be empty
 
+	Log      *Log        // signs and proves what is published; nil: nobody does
 	Blobs    Blobs       // what /health looks at besides Records; nil if there are none
 	Archives []*Archives // the kinds of archives that are served
 }
@@ -164,6 +168,10 @@ func New(c Config) (http.Handler, error) {
 	mux.Handle("GET /openapi.yaml", description.yaml)
 	mux.Handle("GET /docs", description.page)
 	mux.Handle("GET /metrics", s.metrics.handler)
+	if s.Log != nil {
+		mux.HandleFunc("GET /checkpoint", s.checkpoint)
+		mux.HandleFunc("GET /tile/{path...}", s.tile)
+	}
 	for _, a := range c.Archives {
 		if err := s.mount(mux, a); err != nil {
 			return nil, err
@@ -220,6 +228,12 @@ func (s *server) routes(mux *http.ServeMux) (*description, error) {
 	route(s, api, get("version", "/version", "What this registry runs and offers"), s.version)
 	route(s, api, get("health", "/health", "Whether records and blobs can be read"), s.health)
 
+	if s.Log != nil {
+		proof := get("get-proof", "/servers/{name}/versions/{version}/proof", "Get the proof that a version is in the log")
+		proof.Responses = map[string]*huma.Response{"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
+			Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		route(s, api, proof, s.proof)
+	}
 	if s.Statuses != nil {
 		route(s, api, patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"), s.setStatus)
 		route(s, api, patch("set-all-statuses", "/servers/{name}/status", "Change the status of all versions"), s.setAllStatuses)

@@ -85,6 +85,9 @@ func openSQLite(ctx context.Context, path string) (*SQLite, error) {
 	if err := patiently(ctx, func() error { return migrateSQLite(ctx, db.write) }); err != nil {
 		return nil, errors.Join(err, db.write.Close())
 	}
+	if err := fillLog(ctx, db.write); err != nil {
+		return nil, errors.Join(err, db.write.Close())
+	}
 	if db.read, err = sql.Open("sqlite", reader); err != nil {
 		return nil, errors.Join(err, db.write.Close())
 	}
@@ -218,6 +221,13 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 		string(rec.Status), rec.StatusMessage, rec.StatusChangedAt.UnixMicro(), rec.PublishedAt.UnixMicro(), rec.UpdatedAt.UnixMicro(), rec.IsLatest,
 		rec.Origin, micros(rec.ImportedAt), "[]")
 	if err != nil {
+		return Record{}, err
+	}
+	leaves, err := rec.leaves()
+	if err != nil {
+		return Record{}, err
+	}
+	if rec.entry, err = appendLog(ctx, tx, leaves...); err != nil {
 		return Record{}, err
 	}
 	if err := tx.Commit(); err != nil {

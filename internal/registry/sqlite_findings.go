@@ -30,6 +30,13 @@ func (s *SQLite) AddFinding(ctx context.Context, f Finding) error {
 		f.Name, f.Version, f.At.UnixMicro(), f.Build, string(f.Evidence)); err != nil {
 		return err
 	}
+	leaf, err := f.leaf()
+	if err != nil {
+		return err
+	}
+	if _, err := appendLog(ctx, tx, leaf); err != nil {
+		return err
+	}
 	return tx.Commit()
 }
 

@@ -57,6 +57,13 @@ func (s *SQLite) Follow(ctx context.Context, rec Record) (bool, error) {
 	if err := markLatest(ctx, tx, rec.Name, all); err != nil {
 		return false, err
 	}
+	leaf, err := rec.followed()
+	if err != nil {
+		return false, err
+	}
+	if _, err := appendLog(ctx, tx, leaf); err != nil {
+		return false, err
+	}
 	if err := tx.Commit(); err != nil {
 		return false, err
 	}

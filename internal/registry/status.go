@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // Change is a new status for one or for all versions of a name.
@@ -14,11 +15,25 @@ type Change struct {
 	Status  Status
 	Message string    // at most MaxStatusMessage; empty with Active
 	At      time.Time // when it is made
+	By      string    // the subject that makes it, for the entries in the log; "" is the operator
 }
 
 // alters reports whether c makes a difference to rec.
 func (c Change) alters(rec Record) bool {
 	return rec.Status != c.Status || rec.StatusMessage != c.Message
+}
+
+// leaves are the entries of those of a name, by their indexes, that c altered.
+func (c Change) leaves(all []Record, altered []int) ([]ledger.Leaf, error) {
+	leaves := make([]ledger.Leaf, len(altered))
+	for n, i := range altered {
+		rec := Record{Name: all[i].Name, Version: all[i].Version, Status: c.Status, StatusMessage: c.Message}
+		var err error
+		if leaves[n], err = rec.statusLeaf(c.By, c.At); err != nil {
+			return nil, err
+		}
+	}
+	return leaves, nil
 }
 
 // apply sets the status of all those of a name that c alters, of one version or with ""
@@ -48,7 +63,7 @@ func (c Change) apply(all []Record, version string) (altered []int, err error) {
 type Statuses interface {
 	// SetStatus changes the status of one version, or with version "" of all versions
 	// of a name, in one transaction in which it also decides which version is the
-	// latest. It returns the number of records that were changed and those records as
+	// latest, and appends an entry to the log for each that is changed. It returns the number of records that were changed and those records as
 	// they are now, newest first, as many as a page may hold. A name or version that
 	// is not there is ErrNotFound, and if nothing would change it is ErrUnchanged.
 	SetStatus(ctx context.Context, name, version string, c Change) (changed int, records []Record, err error)
@@ -108,6 +123,9 @@ func (s *server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 }
 
 func (s *server) change(ctx context.Context, authorization, name, version string, body StatusBody) (int, []Record, error) {
+	if err := s.writable(); err != nil {
+		return 0, nil, err
+	}
 	grant, err := s.bearer(ctx, authorization)
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
@@ -117,7 +135,7 @@ func (s *server) change(ctx context.Context, authorization, name, version string
 		s.Counters.Unauthorized.Add(1)
 		return 0, nil, forbidden(grant, name)
 	}
-	c := Change{Status: body.Status, At: s.Now()}
+	c := Change{Status: body.Status, At: s.Now(), By: publisher(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == Active {
 			return 0, nil, problem(http.StatusBadRequest, "a message does not go with the status active")

@@ -44,6 +44,13 @@ func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c Change) 
 	if err := markLatest(ctx, tx, name, all); err != nil {
 		return 0, nil, err
 	}
+	leaves, err := c.leaves(all, altered)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, err := appendLog(ctx, tx, leaves...); err != nil {
+		return 0, nil, err
+	}
 	var records []Record
 	size := 0
 	for _, i := range altered {

@@ -63,7 +63,7 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := set(t, r, "1.0.0", Change{Deprecated, "use 3 <now> é", later})
+		got := set(t, r, "1.0.0", Change{Status: Deprecated, Message: "use 3 <now> é", At: later})
 		want := before
 		want.Status, want.StatusMessage, want.StatusChangedAt, want.UpdatedAt = Deprecated, "use 3 <now> é", later, later
 		equal(t, "answer", got, []Record{want})
@@ -75,18 +75,18 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 		latest(t, r, "3.0.0")
 
 		// Another message is a change, but not of the status.
-		got = set(t, r, "1.0.0", Change{Deprecated, "use 4", later.Add(time.Minute)})
+		got = set(t, r, "1.0.0", Change{Status: Deprecated, Message: "use 4", At: later.Add(time.Minute)})
 		if !got[0].StatusChangedAt.Equal(later) || !got[0].UpdatedAt.Equal(later.Add(time.Minute)) {
 			t.Errorf("times %v and %v", got[0].StatusChangedAt, got[0].UpdatedAt)
 		}
-		if _, _, err := r.SetStatus(ctx, name, "1.0.0", Change{Deprecated, "use 4", later}); !errors.Is(err, ErrUnchanged) {
+		if _, _, err := r.SetStatus(ctx, name, "1.0.0", Change{Status: Deprecated, Message: "use 4", At: later}); !errors.Is(err, ErrUnchanged) {
 			t.Errorf("again: %v", err)
 		}
-		if got := set(t, r, "1.0.0", Change{Active, "", later}); got[0].StatusMessage != "" || got[0].Status != Active {
+		if got := set(t, r, "1.0.0", Change{Status: Active, Message: "", At: later}); got[0].StatusMessage != "" || got[0].Status != Active {
 			t.Errorf("active again: %+v", got[0])
 		}
 		for _, c := range [][2]string{{name, "9"}, {"io.github.o/none", "1.0.0"}, {"io.github.o/none", ""}} {
-			if _, _, err := r.SetStatus(ctx, c[0], c[1], Change{Deleted, "", later}); !errors.Is(err, ErrNotFound) {
+			if _, _, err := r.SetStatus(ctx, c[0], c[1], Change{Status: Deleted, Message: "", At: later}); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%v: %v", c, err)
 			}
 		}
@@ -95,18 +95,18 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 	t.Run("latest", func(t *testing.T) {
 		r := setUp(t)
 		latest(t, r, "3.0.0")
-		if got := set(t, r, "3.0.0", Change{Deleted, "bad", later}); got[0].IsLatest {
+		if got := set(t, r, "3.0.0", Change{Status: Deleted, Message: "bad", At: later}); got[0].IsLatest {
 			t.Error("a deleted version is the latest")
 		}
 		latest(t, r, "2.0.0")
-		set(t, r, "2.0.0", Change{Deprecated, "", later})
+		set(t, r, "2.0.0", Change{Status: Deprecated, Message: "", At: later})
 		latest(t, r, "2.0.0")
 		insert(t, r, record(t, name, "2.5.0", 20)) // below the deleted one
 		latest(t, r, "2.5.0")
-		set(t, r, "3.0.0", Change{Active, "", later})
+		set(t, r, "3.0.0", Change{Status: Active, Message: "", At: later})
 		latest(t, r, "3.0.0")
 
-		set(t, r, "", Change{Deleted, "all", later})
+		set(t, r, "", Change{Status: Deleted, Message: "all", At: later})
 		latest(t, r, "3.0.0") // of those that are all deleted
 		insert(t, r, record(t, name, "0.1.0", 30))
 		latest(t, r, "0.1.0")
@@ -114,8 +114,8 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 
 	t.Run("all", func(t *testing.T) {
 		r := setUp(t)
-		set(t, r, "2.0.0", Change{Deprecated, "old", later})
-		got := set(t, r, "", Change{Deprecated, "old", later.Add(time.Minute)})
+		set(t, r, "2.0.0", Change{Status: Deprecated, Message: "old", At: later})
+		got := set(t, r, "", Change{Status: Deprecated, Message: "old", At: later.Add(time.Minute)})
 		if s := subjects(got); !slices.Equal(s, []string{name + "@3.0.0", name + "@1.0.0"}) {
 			t.Errorf("changed %v", s)
 		}
@@ -125,15 +125,15 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 		if rec, _ := r.Get(ctx, "io.github.o/b", "1.0.0"); rec.Status != Active {
 			t.Error("another name changed too")
 		}
-		if _, _, err := r.SetStatus(ctx, name, "", Change{Deprecated, "old", later}); !errors.Is(err, ErrUnchanged) {
+		if _, _, err := r.SetStatus(ctx, name, "", Change{Status: Deprecated, Message: "old", At: later}); !errors.Is(err, ErrUnchanged) {
 			t.Errorf("again: %v", err)
 		}
 	})
 
 	t.Run("list", func(t *testing.T) {
 		r := setUp(t)
-		set(t, r, "3.0.0", Change{Deleted, "", later})
-		set(t, r, "1.0.0", Change{Deprecated, "", later})
+		set(t, r, "3.0.0", Change{Status: Deleted, Message: "", At: later})
+		set(t, r, "1.0.0", Change{Status: Deprecated, Message: "", At: later})
 		for _, c := range []struct {
 			q    Query
 			want []string
@@ -161,7 +161,7 @@ func testStatuses(t *testing.T, open func(*testing.T) recordsWithStatus) {
 			rec.Document, rec.Digest = []byte(doc), canonicalDigest(t, doc)
 			insert(t, r, rec)
 		}
-		n, records, err := r.SetStatus(ctx, name, "", Change{Deprecated, "", later})
+		n, records, err := r.SetStatus(ctx, name, "", Change{Status: Deprecated, Message: "", At: later})
 		if err != nil || n != 6 || len(records) == 0 || len(records) >= 6 {
 			t.Errorf("%d changed, %d answered, %v", n, len(records), err)
 		}

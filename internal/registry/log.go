@@ -1,0 +1,457 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Log signs the log that a database keeps, and proves what is in it.
+//
+// The database appends in the transactions that change records, and knows no key. The
+// Log follows it: what was committed since the last checkpoint is read, hashed onto the
+// edge of the tree that was signed last, signed, and only then proven to anybody. One
+// checkpoint serves all publishes that wait for one.
+//
+// What was signed last is kept by Heads, outside the database, and replaced by
+// comparing and swapping. Each new tree grows out of that one, so that no checkpoint
+// can be signed that contradicts an earlier one: where the database has less than was
+// signed, or something else, as after an older backup was restored, nothing is signed
+// any more and nothing is published. A replica that stops between a commit and its
+// checkpoint loses nothing, as the next checkpoint of any replica covers it.
+type Log struct {
+	entries Entries
+	heads   Heads
+	key     ledger.Key
+	trust   ledger.Trust
+	logger  *slog.Logger
+	tiles   tileCache
+
+	kick chan struct{} // somebody waits; has room for one
+	once sync.Once
+	stop context.CancelFunc
+	done chan struct{}
+
+	Signed atomic.Int64 // checkpoints since the start
+
+	// Of the one goroutine that signs.
+	edge ledger.Edge // of the tree that was signed last
+	last tlog.Hash   // of its last entry
+	tag  string      // of what Heads has
+
+	mu     sync.Mutex
+	head   ledger.Signed
+	newer  chan struct{} // closed when head is replaced
+	broken error         // wraps ErrLogBroken, for good
+	passed error         // why the last attempt to sign did not succeed; nil if it did
+	served ledger.Signed // the newest checkpoint that witnesses cosigned; zero if there are none
+}
+
+// Heads keeps the checkpoint that was signed last, outside of the database.
+type Heads interface {
+	// Load returns the checkpoint and a tag that another one would not have. Without
+	// one both are empty.
+	Load(ctx context.Context) (note []byte, tag string, err error)
+
+	// Swap puts note in the place of the checkpoint with that tag, or of none, and
+	// returns its tag; it is on disk then. Where there is another one it is ErrMoved.
+	// After any other error nobody knows.
+	Swap(ctx context.Context, tag string, note []byte) (string, error)
+}
+
+// ErrMoved says that somebody else has signed meanwhile.
+var ErrMoved = errors.New("another checkpoint was signed meanwhile")
+
+// ErrLogBroken says that the log of the database is not the one that was signed, so
+// that it is never signed again.
+var ErrLogBroken = errors.New("the log in the database is not the one that was signed")
+
+// Times of a Log.
+const (
+	logPoll  = time.Second      // between looks for entries that nobody here waits for
+	logRetry = time.Second      // after an error
+	logTry   = 30 * time.Second // of one attempt to sign
+	logWait  = 20 * time.Second // that a publish waits for its checkpoint
+)
+
+// extendAtOnce is how many entries are read at a time.
+const extendAtOnce = 4096
+
+// OpenLog begins to sign. It looks first whether the database still has what was signed;
+// if not the error wraps ErrLogBroken, and the Log is there all the same, to tell so.
+func OpenLog(ctx context.Context, entries Entries, heads Heads, key ledger.Key, logger *slog.Logger) (*Log, error) {
+	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Log{entries: entries, heads: heads, key: key, trust: trust, logger: logger,
+		kick: make(chan struct{}, 1), done: make(chan struct{}), newer: make(chan struct{})}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l.stop = stop
+	err = l.begin(ctx)
+	if err != nil && !errors.Is(err, ErrLogBroken) {
+		stop()
+		return nil, fmt.Errorf("log %s: %w", key.Name(), err)
+	}
+	if err != nil {
+		l.fail(err)
+	}
+	go l.run(running)
+	return l, err
+}
+
+// Close ends signing. What is committed and not signed will be when it begins again.
+func (l *Log) Close() {
+	l.once.Do(l.stop)
+	<-l.done
+}
+
+// Key is the verifier key, as clients pin it.
+func (l *Log) Key() string { return l.key.VerifierKey }
+
+// Err is nil, or why nothing is signed: an error that wraps ErrLogBroken stays.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return l.broken
+	}
+	return l.passed
+}
+
+// Broken is nil unless nothing will be signed any more.
+func (l *Log) Broken() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.broken
+}
+
+// Head is the newest checkpoint.
+func (l *Log) Head() ledger.Signed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
+}
+
+// Checkpoint is what is served: the newest checkpoint or, where witnesses cosign, the
+// newest that they did.
+func (l *Log) Checkpoint() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.served.Note != nil {
+		return l.served.Note
+	}
+	return l.head.Note
+}
+
+// Covering waits for a checkpoint of a tree with the entry.
+func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) {
+	ctx, cancel := context.WithTimeout(ctx, logWait)
+	defer cancel()
+	for first := true; ; first = false {
+		l.mu.Lock()
+		head, newer, broken, passed := l.head, l.newer, l.broken, l.passed
+		l.mu.Unlock()
+		switch {
+		case broken != nil:
+			return ledger.Signed{}, broken
+		case index < head.Size:
+			return head, nil
+		}
+		if first {
+			select {
+			case l.kick <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-newer:
+		case <-ctx.Done():
+			return ledger.Signed{}, errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", ErrUnavailable, index), passed)
+		}
+	}
+}
+
+// Prove proves that an entry is in the log, as soon as a checkpoint covers it. Leaf is
+// its encoding; nil is read from the database.
+func (l *Log) Prove(ctx context.Context, index int64, leaf []byte) ([]byte, error) {
+	head, err := l.Covering(ctx, index)
+	if err != nil {
+		return nil, err
+	}
+	return l.proveIn(ctx, head, index, leaf)
+}
+
+// proveServed is Prove under the checkpoint that is served, if that covers the entry.
+func (l *Log) proveServed(ctx context.Context, index int64) ([]byte, error) {
+	l.mu.Lock()
+	head := l.served
+	l.mu.Unlock()
+	if index < head.Size {
+		return l.proveIn(ctx, head, index, nil)
+	}
+	return l.Prove(ctx, index, nil)
+}
+
+// proveIn proves that an entry is in the tree of a checkpoint. What is proven was
+// checked once more.
+func (l *Log) proveIn(ctx context.Context, head ledger.Signed, index int64, leaf []byte) ([]byte, error) {
+	if leaf == nil {
+		leaves, err := l.entries.LogEntries(ctx, index, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(leaves) != 1 {
+			return nil, fmt.Errorf("log: entry %d is gone", index)
+		}
+		leaf = leaves[0]
+	}
+	hashes, err := tlog.ProveRecord(head.Size, index, l.hashes(ctx))
+	if err != nil {
+		return nil, err
+	}
+	if err := ledger.CheckInclusion(head.Checkpoint, index, leaf, hashes); err != nil {
+		return nil, err
+	}
+	return ledger.Proof{Leaf: leaf, Index: index, Hashes: hashes, Checkpoint: head.Note}.Marshal(), nil
+}
+
+// begin reads what was signed last, and looks for it in the database.
+func (l *Log) begin(ctx context.Context) error {
+	state, err := l.entries.LogState(ctx)
+	if err != nil {
+		return err
+	}
+	note, tag, err := l.heads.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if note == nil {
+		if state.Signed {
+			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; put the newest checkpoint that anybody has in its place", ErrLogBroken)
+		}
+		var empty ledger.Edge
+		if note, err = l.sign(empty); err != nil {
+			return err
+		}
+		if tag, err = l.heads.Swap(ctx, "", note); errors.Is(err, ErrMoved) {
+			note, tag, err = l.heads.Load(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !state.Signed {
+		state.Signed = true
+		if err := l.entries.SetLogState(ctx, state); err != nil {
+			return err
+		}
+	}
+	return l.adopt(ctx, note, tag)
+}
+
+// adopt takes over a checkpoint that Heads has, if the database has its tree.
+func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
+	signed, err := l.trust.Open(note)
+	if err != nil {
+		return fmt.Errorf("%w: what is kept as signed last is no checkpoint of this log: %w", ErrLogBroken, err)
+	}
+	if signed.Size < l.edge.Size {
+		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrLogBroken, signed.Size, l.edge.Size)
+	}
+	edge, last := l.edge, l.last
+	if signed.Size-l.edge.Size > 16*extendAtOnce {
+		edge, last, err = l.edgeAt(ctx, signed.Size)
+	} else {
+		edge, last, err = l.grow(ctx, signed.Size)
+	}
+	if err != nil {
+		return err
+	}
+	if edge.Size < signed.Size {
+		return fmt.Errorf("%w: %d entries were signed, and it has %d", ErrLogBroken, signed.Size, edge.Size)
+	}
+	if root := edge.Root(); root != signed.Root {
+		return fmt.Errorf("%w: the root of its first %d entries is %s, %s was signed", ErrLogBroken, signed.Size, root, signed.Root)
+	}
+	l.edge, l.last, l.tag = edge, last, tag
+	l.publish(signed)
+	return nil
+}
+
+// edgeAt is the right edge of the tree of the first size entries, and the last of their
+// hashes.
+func (l *Log) edgeAt(ctx context.Context, size int64) (edge ledger.Edge, last tlog.Hash, err error) {
+	edge.Size = size
+	for level := 7; level >= 0; level-- {
+		n := size >> (8 * level)
+		width := int(n % ledger.TileWidth)
+		if width == 0 {
+			continue
+		}
+		hashes, err := l.entries.LogHashes(ctx, level, n-int64(width), width)
+		if err != nil {
+			return edge, last, err
+		}
+		if len(hashes) != width {
+			return edge, last, fmt.Errorf("%w: %d entries were signed, and it has fewer", ErrLogBroken, size)
+		}
+		var part ledger.Edge
+		for _, h := range hashes {
+			part.Add(h)
+		}
+		edge.Hashes = append(edge.Hashes, part.Hashes...)
+	}
+	newest, err := l.entries.LogHashes(ctx, 0, size-1, 1)
+	if err != nil {
+		return edge, last, err
+	}
+	if len(newest) != 1 {
+		return edge, last, fmt.Errorf("%w: entry %d is gone", ErrLogBroken, size-1)
+	}
+	return edge, newest[0], nil
+}
+
+// run signs whenever somebody waits, and now and then.
+func (l *Log) run(ctx context.Context) {
+	defer close(l.done)
+	timer := time.NewTimer(logPoll)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.kick:
+		case <-timer.C:
+		}
+		if l.Broken() != nil {
+			return
+		}
+		attempt, cancel := context.WithTimeout(ctx, logTry)
+		err := l.advance(attempt)
+		cancel()
+		next := logPoll
+		switch {
+		case errors.Is(err, ErrLogBroken):
+			l.fail(err)
+			return
+		case err != nil && ctx.Err() == nil:
+			l.logger.Error("log not signed", "error", err)
+			next = logRetry
+		}
+		l.mu.Lock()
+		l.passed = err
+		l.mu.Unlock()
+		timer.Reset(next)
+	}
+}
+
+// advance signs what the database has beyond the last checkpoint.
+func (l *Log) advance(ctx context.Context) error {
+	for {
+		next, last, err := l.grow(ctx, ledger.MaxSize)
+		if err != nil {
+			return err
+		}
+		if next.Size == l.edge.Size {
+			return nil
+		}
+		note, err := l.sign(next)
+		if err != nil {
+			return err
+		}
+		tag, err := l.heads.Swap(ctx, l.tag, note)
+		if errors.Is(err, ErrMoved) {
+			// By a replica, or by ourselves when we were not told.
+			note, tag, err := l.heads.Load(ctx)
+			if err != nil {
+				return err
+			}
+			if note == nil {
+				return fmt.Errorf("%w: what was signed last was removed", ErrLogBroken)
+			}
+			if err := l.adopt(ctx, note, tag); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		signed, err := l.trust.Open(note)
+		if err != nil {
+			return err
+		}
+		l.edge, l.last, l.tag = next, last, tag
+		l.Signed.Add(1)
+		l.publish(signed)
+	}
+}
+
+// grow is the edge with what the database has beyond it, up to size, and the last hash.
+// That the last entry that was signed is there tells whether the database went back.
+func (l *Log) grow(ctx context.Context, size int64) (edge ledger.Edge, last tlog.Hash, err error) {
+	edge, last = l.edge.Clone(), l.last
+	for {
+		first := max(edge.Size-1, 0)
+		n := int(min(extendAtOnce, size-first))
+		hashes, err := l.entries.LogHashes(ctx, 0, first, n)
+		if err != nil {
+			return edge, last, err
+		}
+		more := len(hashes) == n
+		if edge.Size > 0 {
+			if len(hashes) == 0 {
+				return edge, last, fmt.Errorf("%w: %d entries were signed, and it has fewer", ErrLogBroken, edge.Size)
+			}
+			if hashes[0] != last {
+				return edge, last, fmt.Errorf("%w: entry %d is another one than was signed", ErrLogBroken, first)
+			}
+			hashes = hashes[1:]
+		}
+		l.tiles.add(edge.Size, hashes)
+		for _, h := range hashes {
+			edge.Add(h)
+			last = h
+		}
+		if !more || edge.Size >= size {
+			return edge, last, nil
+		}
+	}
+}
+
+func (l *Log) sign(edge ledger.Edge) ([]byte, error) {
+	return ledger.Checkpoint{Origin: l.key.Name(), Size: edge.Size, Root: edge.Root()}.Sign(l.key)
+}
+
+// publish makes a checkpoint the newest.
+func (l *Log) publish(signed ledger.Signed) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head, l.passed = signed, nil
+	close(l.newer)
+	l.newer = make(chan struct{})
+}
+
+// fail ends signing for good.
+func (l *Log) fail(err error) {
+	l.logger.Error("log broken", "error", err)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken == nil {
+		l.broken = err
+		close(l.newer)
+		l.newer = make(chan struct{})
+	}
+}

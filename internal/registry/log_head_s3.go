@@ -1,0 +1,75 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Heads keeps the checkpoint of a log that was signed last as the object PREFIX/log-head,
+// for any number of registries that share the bucket. It is replaced with If-Match, which
+// the server decides.
+func (b *S3Blobs) Heads() Heads { return s3Heads{b, b.prefix + "log-head"} }
+
+type s3Heads struct {
+	blobs *S3Blobs
+	key   string
+}
+
+func (h s3Heads) fault(err error) error {
+	if s := status(err); s == 0 || s >= 500 || s == http.StatusTooManyRequests {
+		return fmt.Errorf("%w: log head: %w", ErrUnavailable, err)
+	}
+	return fmt.Errorf("log head: %w", err)
+}
+
+// Load implements [Heads].
+func (h s3Heads) Load(ctx context.Context) ([]byte, string, error) {
+	out, err := h.blobs.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &h.blobs.bucket, Key: &h.key})
+	if status(err) == http.StatusNotFound {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", h.fault(err)
+	}
+	defer out.Body.Close()
+	note, err := io.ReadAll(io.LimitReader(out.Body, ledger.MaxCheckpoint+1))
+	if err != nil {
+		return nil, "", h.fault(err)
+	}
+	if out.ETag == nil {
+		return nil, "", errors.New("log head: the server gives no ETag")
+	}
+	return note, *out.ETag, nil
+}
+
+// Swap implements [Heads].
+func (h s3Heads) Swap(ctx context.Context, tag string, note []byte) (string, error) {
+	in := &s3.PutObjectInput{Bucket: &h.blobs.bucket, Key: &h.key, Body: bytes.NewReader(note),
+		ContentLength: aws.Int64(int64(len(note))), ContentType: aws.String("text/plain; charset=utf-8")}
+	if tag == "" {
+		in.IfNoneMatch = aws.String("*")
+	} else {
+		in.IfMatch = &tag
+	}
+	out, err := h.blobs.client.PutObject(ctx, in)
+	switch status(err) {
+	case http.StatusPreconditionFailed, http.StatusConflict, http.StatusNotFound:
+		return "", ErrMoved
+	}
+	if err != nil {
+		return "", h.fault(err)
+	}
+	if out.ETag == nil {
+		return "", errors.New("log head: the server gives no ETag")
+	}
+	return *out.ETag, nil
+}

@@ -1,0 +1,209 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// queueEdge adds the question for the edge of the log to a batch of a transaction that
+// has the lock.
+func queueEdge(b *pgx.Batch, edge *ledger.Edge) {
+	b.Queue("SELECT edge FROM log_head").QueryRow(func(row pgx.Row) error {
+		var raw []byte
+		if err := row.Scan(&raw); err != nil {
+			return err
+		}
+		var err error
+		if *edge, err = ledger.ParseEdge(raw); err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+		return nil
+	})
+}
+
+// queueLog adds the statements to a batch that append leaves to the log with that edge,
+// and returns the index of the first.
+func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (int64, error) {
+	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
+		return postgresHashes(ctx, tx, level, first, n)
+	})
+	if err != nil {
+		return 0, err
+	}
+	var (
+		kinds, names, versions []string
+		hashes                 [][]byte
+	)
+	for i, l := range a.leaves {
+		kinds, names, versions = append(kinds, string(l.Kind)), append(names, l.Name), append(versions, l.Version)
+		hashes = append(hashes, a.hashes[i][:])
+	}
+	b.Queue(`INSERT INTO log_entries (idx, kind, name, version, leaf, hash)
+		SELECT $1 + n - 1, kind, name, version, leaf, hash
+		FROM unnest($2::text[], $3::text[], $4::text[], $5::bytea[], $6::bytea[]) WITH ORDINALITY AS u (kind, name, version, leaf, hash, n)`,
+		a.first, kinds, names, versions, a.texts, hashes)
+	for _, n := range a.nodes {
+		b.Queue("INSERT INTO log_nodes (level, idx, hash) VALUES ($1, $2, $3)", n.level, n.index, n.hash[:])
+	}
+	b.Queue("UPDATE log_head SET edge = $1", a.edge.Marshal())
+	return a.first, nil
+}
+
+// appendPostgres appends leaves within a transaction that has the lock.
+func appendPostgres(ctx context.Context, tx pgx.Tx, leaves ...ledger.Leaf) error {
+	var edge ledger.Edge
+	var read, written pgx.Batch
+	queueEdge(&read, &edge)
+	if err := tx.SendBatch(ctx, &read).Close(); err != nil {
+		return err
+	}
+	if _, err := queueLog(ctx, tx, &written, edge, leaves); err != nil {
+		return err
+	}
+	return tx.SendBatch(ctx, &written).Close()
+}
+
+// rowser is a pool or a transaction.
+type rowser interface {
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+}
+
+func postgresHashes(ctx context.Context, q rowser, level int, first int64, n int) ([]tlog.Hash, error) {
+	query, args := "SELECT idx, hash FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", []any{first, first + int64(n)}
+	if level > 0 {
+		query, args = "SELECT idx, hash FROM log_nodes WHERE idx >= $1 AND idx < $2 AND level = $3 ORDER BY idx", append(args, level)
+	}
+	rows, err := q.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var hashes []tlog.Hash
+	for rows.Next() {
+		var index int64
+		var raw []byte
+		if err := rows.Scan(&index, &raw); err != nil {
+			return nil, err
+		}
+		if index != first+int64(len(hashes)) {
+			break // a gap ends the log
+		}
+		h, err := toHash(raw)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, h)
+	}
+	rows.Close()
+	return hashes, rows.Err()
+}
+
+// LogHashes implements [Entries].
+func (p *Postgres) LogHashes(ctx context.Context, level int, first int64, n int) (hashes []tlog.Hash, err error) {
+	err = p.read(ctx, func() error {
+		hashes, err = postgresHashes(ctx, p.pool, level, first, n)
+		return err
+	})
+	return hashes, err
+}
+
+// LogEntries implements [Entries].
+func (p *Postgres) LogEntries(ctx context.Context, first int64, n int) (out [][]byte, err error) {
+	err = p.read(ctx, func() error {
+		rows, err := p.pool.Query(ctx, "SELECT leaf FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", first, first+int64(n))
+		if err != nil {
+			return err
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowTo[[]byte])
+		return err
+	})
+	return out, err
+}
+
+// LogIndex implements [Entries].
+func (p *Postgres) LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (index int64, err error) {
+	if !storable(name, version) {
+		return 0, ErrNotFound
+	}
+	err = p.read(ctx, func() error {
+		err := p.pool.QueryRow(ctx, `SELECT idx FROM log_entries
+			WHERE name = $1 AND version = $2 AND kind = $3 AND kind NOT IN ('status', 'finding')`, name, version, string(kind)).Scan(&index)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		return err
+	})
+	return index, err
+}
+
+// LogState implements [Entries].
+func (p *Postgres) LogState(ctx context.Context) (state LogState, err error) {
+	err = p.read(ctx, func() error {
+		var raw []byte
+		if err := p.pool.QueryRow(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed, &state.Cosigned); err != nil {
+			return err
+		}
+		edge, err := ledger.ParseEdge(raw)
+		if err != nil {
+			return fmt.Errorf("log: %w", err)
+		}
+		state.Size = edge.Size
+		return nil
+	})
+	return state, err
+}
+
+// SetLogState implements [Entries].
+func (p *Postgres) SetLogState(ctx context.Context, state LogState) error {
+	return p.read(ctx, func() error { // it can be said twice
+		_, err := p.pool.Exec(ctx, "UPDATE log_head SET signed = $1, cosigned = $2", state.Signed, state.Cosigned)
+		return err
+	})
+}
+
+// fillLog gives records of before the log their entries, in the order in which they
+// were published.
+func (p *Postgres) fillLog(ctx context.Context) error {
+	for done := false; !done; {
+		err := p.alone(ctx, func(tx pgx.Tx) error {
+			if err := tx.QueryRow(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
+				return err
+			}
+			rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+`
+				WHERE NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+				ORDER BY s.published_at, s.name, s.version LIMIT $1`, fillAtOnce)
+			if err != nil {
+				return err
+			}
+			records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Record, error) { return scanOriginal(row) })
+			if err != nil {
+				return err
+			}
+			var leaves []ledger.Leaf
+			for _, rec := range records {
+				rec.Publisher = beforeTheLog
+				more, err := rec.leaves()
+				if err != nil {
+					return err
+				}
+				leaves = append(leaves, more...)
+			}
+			if len(leaves) == 0 {
+				done = true
+				_, err := tx.Exec(ctx, "UPDATE log_head SET complete = true")
+				return err
+			}
+			return appendPostgres(ctx, tx, leaves...)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

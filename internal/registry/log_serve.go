@@ -1,0 +1,143 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// How long answers of the log may be kept by caches. A tile never changes; a checkpoint
+// does all the time.
+const (
+	cacheTile       = "public, max-age=31536000, immutable"
+	cacheCheckpoint = "public, max-age=1"
+)
+
+// logReason is what anybody may know of why the log is not signed.
+func logReason(err error) string {
+	if errors.Is(err, ErrLogBroken) {
+		return ErrLogBroken.Error() + ", so nothing is published until the operator has looked at it"
+	}
+	return "what was signed last cannot be read or replaced; try again"
+}
+
+// writable refuses what would append to a log that is not signed any more.
+func (s *server) writable() error {
+	if s.Log == nil {
+		return nil
+	}
+	if err := s.Log.Broken(); err != nil {
+		return problem(http.StatusServiceUnavailable, "%s", logReason(err))
+	}
+	return nil
+}
+
+// proven answers a record with the proof of its entry, for which it waits. Without the
+// proof a publish is not acknowledged, though it is there: the same publish again finds
+// it.
+func (s *server) proven(ctx context.Context, rec Record, index int64, leaf []byte) (*huma.StreamResponse, error) {
+	if s.Log == nil {
+		return answered(rec, nil)
+	}
+	proof, err := s.Log.Prove(ctx, index, leaf)
+	switch {
+	case err == nil:
+		return answered(rec, proof)
+	case errors.Is(err, ErrLogBroken), errors.Is(err, ErrUnavailable):
+		logger(ctx).Error("no proof", "name", rec.Name, "version", rec.Version, "entry", index, "error", err)
+		p := problem(http.StatusServiceUnavailable, "version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for the proof",
+			rec.Version, rec.Name, logReason(err))
+		p.RetryAfter = databaseRetry
+		return nil, p
+	}
+	return nil, err
+}
+
+type provenInput struct {
+	Name    string `path:"name" doc:"URL-encoded name"`
+	Version string `path:"version" doc:"URL-encoded version, or latest"`
+}
+
+// proof answers for records of any status: that they were published stays.
+func (s *server) proof(ctx context.Context, in *provenInput) (*huma.StreamResponse, error) {
+	version := in.Version
+	if version == Latest {
+		rec, err := s.Records.Get(ctx, in.Name, Latest)
+		if err == nil {
+			version = rec.Version
+		} else if !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+	}
+	index, err := s.Log.entries.LogIndex(ctx, ledger.Server, in.Name, version)
+	if errors.Is(err, ErrNotFound) {
+		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	proof, err := s.Log.proveServed(ctx, index)
+	if errors.Is(err, ErrLogBroken) {
+		return nil, problem(http.StatusServiceUnavailable, "%s", logReason(err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Content-Type", "text/plain; charset=utf-8")
+		ctx.SetHeader("Content-Length", strconv.Itoa(len(proof)))
+		ctx.SetHeader("Cache-Control", "no-cache")
+		ctx.BodyWriter().Write(proof) // an error here is the client's connection
+	}}, nil
+}
+
+func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
+	note := s.Log.Checkpoint()
+	if note == nil {
+		writeProblem(w, problem(http.StatusServiceUnavailable, "no checkpoint was signed yet"))
+		return
+	}
+	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)
+}
+
+// tile serves tiles of hashes and bundles of entries, as far as the newest checkpoint
+// goes.
+func (s *server) tile(w http.ResponseWriter, r *http.Request) {
+	t, err := ledger.ParseTilePath(strings.TrimPrefix(r.URL.EscapedPath(), "/"))
+	if err != nil {
+		writeProblem(w, problem(http.StatusNotFound, "no such path"))
+		return
+	}
+	if !ledger.InTree(t, s.Log.Head().Size) {
+		writeProblem(w, problem(http.StatusNotFound, "the log has no such tile yet"))
+		return
+	}
+	var data []byte
+	if t.L == ledger.Entries {
+		data, err = s.Log.bundle(r.Context(), t)
+	} else {
+		data, err = s.Log.tile(r.Context(), t)
+	}
+	if err != nil {
+		var p *Problem
+		if errors.As(s.failure(r.Context(), err), &p) {
+			writeProblem(w, p)
+		}
+		return
+	}
+	writeLog(w, "application/octet-stream", cacheTile, data)
+}
+
+func writeLog(w http.ResponseWriter, contentType, cache string, data []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("Cache-Control", cache)
+	w.Write(data) // an error here is the client's connection
+}

@@ -1,0 +1,196 @@
+package registry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// appendLog appends leaves to the log within a transaction, and returns the index of
+// the first.
+func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (int64, error) {
+	var raw []byte
+	if err := tx.QueryRowContext(ctx, "SELECT edge FROM log_head").Scan(&raw); err != nil {
+		return 0, err
+	}
+	edge, err := ledger.ParseEdge(raw)
+	if err != nil {
+		return 0, fmt.Errorf("log: %w", err)
+	}
+	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
+		return sqliteHashes(ctx, tx, level, first, n)
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i, l := range a.leaves {
+		_, err := tx.ExecContext(ctx, "INSERT INTO log_entries (idx, kind, name, version, leaf, hash) VALUES (?, ?, ?, ?, ?, ?)",
+			a.first+int64(i), string(l.Kind), l.Name, l.Version, string(a.texts[i]), a.hashes[i][:])
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, n := range a.nodes {
+		if _, err := tx.ExecContext(ctx, "INSERT INTO log_nodes (level, idx, hash) VALUES (?, ?, ?)", n.level, n.index, n.hash[:]); err != nil {
+			return 0, err
+		}
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE log_head SET edge = ?", a.edge.Marshal())
+	return a.first, err
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+func sqliteHashes(ctx context.Context, q querier, level int, first int64, n int) ([]tlog.Hash, error) {
+	query, args := "SELECT idx, hash FROM log_entries WHERE idx >= ? ORDER BY idx LIMIT ?", []any{first, n}
+	if level > 0 {
+		query, args = "SELECT idx, hash FROM log_nodes WHERE level = ? AND idx >= ? ORDER BY idx LIMIT ?", []any{level, first, n}
+	}
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var hashes []tlog.Hash
+	for rows.Next() {
+		var index int64
+		var raw []byte
+		if err := rows.Scan(&index, &raw); err != nil {
+			return nil, err
+		}
+		if index != first+int64(len(hashes)) {
+			break // a gap ends the log
+		}
+		h, err := toHash(raw)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, h)
+	}
+	return hashes, rows.Err()
+}
+
+// LogHashes implements [Entries].
+func (s *SQLite) LogHashes(ctx context.Context, level int, first int64, n int) ([]tlog.Hash, error) {
+	return sqliteHashes(ctx, s.read, level, first, n)
+}
+
+// LogEntries implements [Entries].
+func (s *SQLite) LogEntries(ctx context.Context, first int64, n int) ([][]byte, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT leaf FROM log_entries WHERE idx >= ? AND idx < ? ORDER BY idx", first, first+int64(n))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out [][]byte
+	for rows.Next() {
+		var leaf string
+		if err := rows.Scan(&leaf); err != nil {
+			return nil, err
+		}
+		out = append(out, []byte(leaf))
+	}
+	return out, rows.Err()
+}
+
+// LogIndex implements [Entries].
+func (s *SQLite) LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (index int64, err error) {
+	err = s.read.QueryRowContext(ctx, "SELECT idx FROM log_entries WHERE kind = ? AND name = ? AND version = ? AND kind NOT IN ('status', 'finding')",
+		string(kind), name, version).Scan(&index)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, ErrNotFound
+	}
+	return index, err
+}
+
+// LogState implements [Entries].
+func (s *SQLite) LogState(ctx context.Context) (LogState, error) {
+	var state LogState
+	var raw []byte
+	var cosigned sql.NullString
+	if err := s.read.QueryRowContext(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed, &cosigned); err != nil {
+		return LogState{}, err
+	}
+	edge, err := ledger.ParseEdge(raw)
+	if err != nil {
+		return LogState{}, fmt.Errorf("log: %w", err)
+	}
+	state.Size = edge.Size
+	if cosigned.Valid {
+		state.Cosigned = []byte(cosigned.String)
+	}
+	return state, nil
+}
+
+// SetLogState implements [Entries].
+func (s *SQLite) SetLogState(ctx context.Context, state LogState) error {
+	var cosigned any
+	if state.Cosigned != nil {
+		cosigned = string(state.Cosigned)
+	}
+	_, err := s.write.ExecContext(ctx, "UPDATE log_head SET signed = ?, cosigned = ?", state.Signed, cosigned)
+	return err
+}
+
+// fillLog gives records of before the log their entries, in the order in which they
+// were published.
+func fillLog(ctx context.Context, db *sql.DB) error {
+	for {
+		done, err := fillSome(ctx, db)
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+func fillSome(ctx context.Context, db *sql.DB) (done bool, err error) {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	if err := tx.QueryRowContext(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
+		return done, err
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT "+columns+` FROM servers s
+		WHERE NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+		ORDER BY published_at, name, version LIMIT ?`, fillAtOnce)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	var leaves []ledger.Leaf
+	for rows.Next() {
+		rec, err := scan(rows)
+		if err != nil {
+			return false, err
+		}
+		rec.Publisher = beforeTheLog
+		more, err := rec.leaves()
+		if err != nil {
+			return false, err
+		}
+		leaves = append(leaves, more...)
+	}
+	if err := rows.Err(); err != nil {
+		return false, err
+	}
+	if len(leaves) == 0 {
+		if _, err := tx.ExecContext(ctx, "UPDATE log_head SET complete = 1"); err != nil {
+			return false, err
+		}
+		return true, tx.Commit()
+	}
+	if _, err := appendLog(ctx, tx, leaves...); err != nil {
+		return false, err
+	}
+	return false, tx.Commit()
+}
