@@ -38,10 +38,10 @@ type registryLog struct {
 	reader *ledger.Reader  // of the head's tree; nil before the first entry is read
 }
 
-// openLog reads the head of the registry's log, and checks it against the one that this
+// readLog reads the head of the registry's log, and checks it against the one that this
 // machine saw last. A registry without a log gives nil, unless it must have one: its key
 // is known, so it had one.
-func openLog(ctx context.Context, h *Host, client *registry.Client, rules project.Registry, o LogOptions) (*registryLog, error) {
+func readLog(ctx context.Context, h *Host, client *registry.Client, rules project.Registry, o LogOptions) (*registryLog, error) {
 	l := &registryLog{host: h, client: client, rules: rules, name: rules.Name()}
 	logs, err := h.logs()
 	if err != nil {

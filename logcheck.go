@@ -71,7 +71,7 @@ func (w *workspace) checkLog(ctx context.Context, names []string) (evidence.Repo
 		r := *entry.Record
 		if !opened {
 			var err error
-			if l, err = openLog(ctx, w.host, client, w.config.Registry, w.logOptions); err != nil {
+			if l, err = readLog(ctx, w.host, client, w.config.Registry, w.logOptions); err != nil {
 				return w.unreached(report, err)
 			}
 			if opened = true; l != nil {

@@ -92,7 +92,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
 		return p, err
 	}
-	log, err := openLog(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
+	log, err := readLog(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
 	if err != nil {
 		return p, err
 	}

@@ -62,7 +62,7 @@ func (w *workspace) recordNamed(ctx context.Context, named string) (*record, err
 func (w *workspace) prove(ctx context.Context, r *record) error {
 	if !w.logRead {
 		var err error
-		if w.log, err = openLog(ctx, w.host, w.registry(), w.config.Registry, w.logOptions); err != nil {
+		if w.log, err = readLog(ctx, w.host, w.registry(), w.config.Registry, w.logOptions); err != nil {
 			return err
 		}
 		w.logRead = true

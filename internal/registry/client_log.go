@@ -70,20 +70,3 @@ func (c *Client) text(ctx context.Context, path string, limit int64) ([]byte, er
 	}
 	return body, nil
 }
-
-// LogOf returns the places in the log of the entries about a server's record. That they
-// are about it is for the caller to check, by reading them.
-func (c *Client) LogOf(ctx context.Context, name, version string) (*RecordEntries, error) {
-	path, err := escaped("servers", name, "versions", version, "log")
-	if err != nil {
-		return nil, err
-	}
-	var e RecordEntries
-	if err := c.do(ctx, http.MethodGet, path, nil, nil, "", &e); err != nil {
-		return nil, err
-	}
-	if len(e.Later) > MaxLater {
-		return nil, fmt.Errorf("registry %s: %s: more than %d entries", c.Base, path, MaxLater)
-	}
-	return &e, nil
-}

@@ -45,10 +45,6 @@ type Integrity struct {
 	Build      string          `json:"build,omitempty"`      // the version of the program that checked
 	Evidence   json.RawMessage `json:"evidence"`
 
-	// Proof is the text of a [ledger.Proof] that the record is in the registry's log. It
-	// is in the answer to a publish, if there is a log.
-	Proof string `json:"proof,omitempty"`
-
 	// Findings are the newest of what was found when the claims were recomputed later.
 	Findings []Finding `json:"findings,omitempty"`
 

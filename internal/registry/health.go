@@ -31,7 +31,11 @@ type About struct {
 type versionOutput struct{ Body About }
 
 func (s *server) version(context.Context, *struct{}) (*versionOutput, error) {
-	return &versionOutput{About{Version: s.Version, Commit: s.Commit, Built: s.Built, FileHashes: s.policy().Validation}}, nil
+	about := About{Version: s.Version, Commit: s.Commit, Built: s.Built, FileHashes: s.policy().Validation}
+	if s.Log != nil {
+		about.LogKey = s.Log.Key()
+	}
+	return &versionOutput{about}, nil
 }
 
 type healthOutput struct {
