@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -109,9 +110,15 @@ type monitor struct {
 	o      MonitorOptions
 	name   string // of what is monitored
 	source logSource
+	log    *registryLog // nil for a directory
 	trust  ledger.Trust
 	state  *monitorState
-	round1 Monitored // of this round
+
+	// Of this round.
+	good          bool  // the newest checkpoint is that of what was read
+	read, records int64 // entries and records
+
+	nextCompare time.Time // of the records
 }
 
 // logSource is where a log is read.
@@ -133,6 +140,7 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 		client := &registry.Client{Base: o.URL}
 		l := &registryLog{host: h, client: client, rules: project.Registry{URL: o.URL}}
 		l.name = l.rules.Name()
+		m.log = l
 		m.name, m.source = l.name, logSource{client.Checkpoint, func(ctx context.Context, path string) ([]byte, error) {
 			return l.tiles(ctx)(path)
 		}, client.List}
@@ -145,7 +153,7 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 				return nil, err
 			}
 		}
-		if err := l.acceptedKey(); err != nil {
+		if err := policy.Judge(policy.Check, policy.Settings{}, l.report).Err(); err != nil {
 			return nil, err
 		}
 		key = l.key
@@ -153,6 +161,9 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 	var err error
 	if m.trust, err = ledger.NewTrust(key, nil, 0); err != nil {
 		return nil, evidence.Errorf(evidence.Validation, m.name, "", err)
+	}
+	if m.log != nil {
+		m.log.trust = m.trust
 	}
 	m.state, err = readMonitorState(o.State, key)
 	return m, err
@@ -182,21 +193,34 @@ func (m *monitor) err() error {
 
 // round reads what is new, compares, and keeps what it came to.
 func (m *monitor) round(ctx context.Context) (*Monitored, error) {
-	m.round1 = Monitored{Origin: m.trust.Log.Name()}
+	m.read, m.records = 0, 0
 	err := m.follow(ctx)
-	if err == nil && len(m.state.Found) == 0 && m.source.records != nil {
+	if err == nil && m.good && m.source.records != nil {
 		err = m.compareRecords(ctx)
 	}
-	out := m.round1
-	out.Size, out.Root, out.Found = m.state.replay.Size(), m.state.replay.Root().String(), append([]Anomaly{}, m.state.Found...)
-	if err != nil {
-		return &out, err
+	if err == nil {
+		err = m.state.write(m.o.State)
 	}
-	return &out, m.state.write(m.o.State)
+	return &Monitored{
+		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
+		Read: m.read, Records: m.records, Found: append([]Anomaly{}, m.state.Found...),
+	}, err
 }
 
-// follow reads the log up to its newest checkpoint.
+// reset goes back to what was verified last. What was found stays found.
+func (m *monitor) reset() error {
+	state, err := readMonitorState(m.o.State, m.state.Key)
+	if err != nil {
+		return err
+	}
+	state.Found, m.state = m.state.Found, state
+	return nil
+}
+
+// follow reads the log up to its newest checkpoint. Good is whether that is the one of
+// what was read.
 func (m *monitor) follow(ctx context.Context) error {
+	m.good = false
 	signed, err := m.source.checkpoint(ctx)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, m.name, "", err)
@@ -209,30 +233,46 @@ func (m *monitor) follow(ctx context.Context) error {
 	switch done := m.state.replay.Size(); {
 	case head.Size < done:
 		// Another replica may be behind; its tree must be the beginning of ours.
-		older := ledger.Reader{At: m.state.head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
-		if err := older.Extends(head.Checkpoint); err != nil {
+		if err := m.extends(ctx, m.state.head, head.Checkpoint); err != nil {
 			if !errors.Is(err, ledger.ErrFork) && !notFound(err) {
 				return evidence.Errorf(evidence.Operation, m.name, "", err)
 			}
-			m.fork(head, err)
+			m.fork(m.state.head, head, err)
+			return nil
 		}
-		return nil
-	case head.Size == done:
-		if head.Root != m.state.replay.Root() {
-			m.fork(head, nil)
+	case head.Size == done && head.Root != m.state.replay.Root():
+		m.fork(m.state.head, head, nil)
+		return m.differences(ctx, head, done)
+	case head.Size > done:
+		if err := m.replay(ctx, head); err != nil {
+			return errors.Join(err, m.reset())
 		}
+		if m.state.head.Size != head.Size {
+			return nil // which was found to be wrong
+		}
+	}
+	m.good = true
+	if m.log == nil {
 		return nil
 	}
-	return m.replay(ctx, head)
+	// What clients on this machine were shown must be this log too.
+	if _, err := m.log.see(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
+		m.found(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before", Actual: "another one", Detail: err.Error()})
+		m.good = false
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return nil
 }
 
-// fork notes that head and what was read before are not of one log.
-func (m *monitor) fork(head ledger.Signed, err error) {
+// fork notes that two checkpoints are not of one log.
+func (m *monitor) fork(kept, head ledger.Signed, err error) {
 	a := Anomaly{
 		What:     AnomalyFork,
-		Expected: fmt.Sprintf("a log that begins with %d entries of root %s", m.state.replay.Size(), m.state.replay.Root()),
+		Expected: fmt.Sprintf("a log that has, or begins with, %d entries of root %s", kept.Size, kept.Root),
 		Actual:   fmt.Sprintf("%d entries of root %s", head.Size, head.Root),
-		Detail:   string(m.state.head.Note) + "\n" + string(head.Note),
+		Detail:   string(kept.Note) + "\n" + string(head.Note),
 	}
 	if err != nil {
 		a.Actual += ": " + err.Error()

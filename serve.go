@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -41,10 +42,11 @@ type ServeOptions struct {
 	BundleHosts    []string // hosts of downloadable bundles, besides the two that are always allowed
 	Fetch          fetch.Config
 	Login          LoginMethods
-	TokenKeyFile   string // seed of the key that signs tokens; "" is one in Data, created if it is missing
-	LogKeyFile     string // key that signs the log; "" is one in Data, created if it is missing
-	LogOrigin      string // name of the log, if its key is created; "" is a random one
-	PolicyFile     string // read at the start and whenever Reload says so; "" is none
+	TokenKeyFile   string             // seed of the key that signs tokens; "" is one in Data, created if it is missing
+	LogKeyFile     string             // key that signs the log; "" is one in Data, created if it is missing
+	LogOrigin      string             // name of the log, if its key is created; "" is a random one
+	Witnesses      []registry.Witness // who cosign the log's checkpoints
+	PolicyFile     string             // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         registry.Limits
 	Version        string
@@ -96,6 +98,11 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return err
 	}
 	defer log.Close()
+	feeding, stopFeeding := context.WithCancel(ctx)
+	var fed sync.WaitGroup
+	fed.Go(func() { log.Feed(feeding, o.Witnesses) })
+	defer fed.Wait()
+	defer stopFeeding()
 	handler, err := registry.New(registry.Config{
 		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {

@@ -242,7 +242,10 @@ func escaped(segments ...string) (string, error) {
 	return b.String(), nil
 }
 
-// endpoint is the URL of a path below the stable version of the API.
+// stable is the prefix of the stable version of the API.
+const stable = "/v0.1"
+
+// endpoint is the URL of a path.
 func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(c.Base, "/"))
 	switch {
@@ -255,7 +258,7 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
 		return nil, fmt.Errorf("registry URL %+q: must be https, except on this machine", c.Base)
 	}
-	u, err = url.Parse(u.String() + "/v0.1" + path)
+	u, err = url.Parse(u.String() + path)
 	if err != nil {
 		return nil, err
 	}
@@ -279,43 +282,55 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 // ask sends one request and returns the JSON of a successful answer, which has come in
 // whole after wait.
 func (c *Client) ask(ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string) ([]byte, error) {
-	u, err := c.endpoint(path, query)
+	header := http.Header{"Accept": {"application/json, " + problemType}}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	text, media, err := c.send(ctx, wait, method, path, stable, query, header, body, MaxAnswer)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, "", "", err)
+		return nil, err
+	}
+	if media != "application/json" {
+		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
+	}
+	return text, nil
+}
+
+// send sends one request to a path below prefix and returns a successful answer of at
+// most limit bytes, and its media type.
+func (c *Client) send(ctx context.Context, wait time.Duration, method, path, prefix string, query url.Values, header http.Header, body []byte, limit int) (text []byte, media string, err error) {
+	u, err := c.endpoint(prefix+path, query)
+	if err != nil {
+		return nil, "", evidence.Errorf(evidence.Validation, "", "", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	req.Header.Set("Accept", "application/json, "+problemType)
+	req.Header = header
 	req.Header.Set("User-Agent", "hallmark")
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
 	res, err := c.client(path).Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("registry %s: %w", c.Base, err)
+		return nil, "", fmt.Errorf("registry %s: %w", c.Base, err)
 	}
 	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer+1))
+	text, err = io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
 	if err != nil {
-		return nil, fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+		return nil, "", fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
 	}
-	if len(text) > MaxAnswer {
-		return nil, fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, MaxAnswer)
+	if len(text) > limit {
+		return nil, "", fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, limit)
 	}
 	if res.StatusCode/100 != 2 {
-		return nil, asProblem(res, text)
+		return nil, "", asProblem(res, text)
 	}
-	if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media != "application/json" {
-		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
-	}
-	return text, nil
+	media, _, _ = mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return text, media, nil
 }
 
 func (c *Client) decode(path string, text []byte, out any) error {

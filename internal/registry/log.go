@@ -267,6 +267,9 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	if err != nil {
 		return fmt.Errorf("%w: what is kept as signed last is no checkpoint of this log: %w", ErrLogBroken, err)
 	}
+	if l.Head().Note == nil {
+		l.publish(signed) // whatever the database has: this was signed
+	}
 	if signed.Size < l.edge.Size {
 		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrLogBroken, signed.Size, l.edge.Size)
 	}

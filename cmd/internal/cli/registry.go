@@ -35,6 +35,7 @@ func (a *app) registry() *cobra.Command {
 func (a *app) serve() *cobra.Command {
 	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
 	var validation, dns, authorities string
+	var witnesses []string
 	sources := sourceFlags{}
 	login := loginFlags{}
 	limits := limitFlags{}
@@ -63,6 +64,13 @@ SIGHUP reads the file of --policy again.`,
 			}
 			if o.Limits, err = limits.limits(); err != nil {
 				return usage(c, err)
+			}
+			for _, w := range witnesses {
+				witness, err := registry.ParseWitness(w)
+				if err != nil {
+					return usage(c, err)
+				}
+				o.Witnesses = append(o.Witnesses, witness)
 			}
 			if authorities != "" {
 				if o.Fetch.RootCAs, err = roots(authorities); err != nil {
@@ -106,6 +114,7 @@ SIGHUP reads the file of --policy again.`,
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
 	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log; the same for all replicas (default: log.key in --data, created)")
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
+	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `KEY=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
 	f.StringVar(&dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
 	f.StringVar(&authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")

@@ -1,0 +1,274 @@
+package registry
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// aWitness cosigns what continues what it cosigned last.
+type aWitness struct {
+	Witness
+	key ledger.Key
+
+	mu       sync.Mutex
+	trust    ledger.Trust
+	last     ledger.Checkpoint
+	requests int
+	inFlight int
+	most     int
+	status   int // answered instead, if it is not 0
+}
+
+func startWitness(t *testing.T, name string, trust ledger.Trust) *aWitness {
+	secret, _, err := ledger.GenerateKey(rand.Reader, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ledger.ParseWitnessKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &aWitness{key: key, trust: trust}
+	srv := httptest.NewServer(w)
+	t.Cleanup(srv.Close)
+	if w.Witness, err = ParseWitness(key.VerifierKey + "=" + srv.URL + "/w/"); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *aWitness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	w.inFlight++
+	w.most = max(w.most, w.inFlight)
+	w.mu.Unlock()
+	time.Sleep(5 * time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inFlight--
+	w.requests++
+	if w.status != 0 {
+		http.Error(out, "no", w.status)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	add, err := ledger.ParseAddCheckpoint(body)
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/w/add-checkpoint" {
+		http.Error(out, "malformed", http.StatusBadRequest)
+		return
+	}
+	signed, err := w.trust.Open(add.Checkpoint)
+	if err != nil {
+		http.Error(out, "not signed", http.StatusForbidden)
+		return
+	}
+	if add.Old != w.last.Size {
+		out.Header().Set("Content-Type", "text/x.tlog.size")
+		out.WriteHeader(http.StatusConflict)
+		fmt.Fprintf(out, "%d\n", w.last.Size)
+		return
+	}
+	if w.last.Size > 0 {
+		if err := ledger.CheckConsistency(w.last, signed.Checkpoint, add.Proof); err != nil {
+			http.Error(out, err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+	}
+	w.last = signed.Checkpoint
+	line, err := ledger.Cosign(signed, w.key)
+	if err != nil {
+		http.Error(out, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	out.Write(line)
+}
+
+// eventually waits for what a goroutine does.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not within 20 seconds", what)
+		}
+	}
+}
+
+func TestWitnessesCosign(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	var witnesses []Witness
+	var keys []string
+	var servers []*aWitness
+	for i := range 2 {
+		w := startWitness(t, fmt.Sprintf("w%d.example.com", i), l.trust)
+		servers, witnesses, keys = append(servers, w), append(witnesses, w.Witness), append(keys, w.key.VerifierKey)
+	}
+	down := Witness{witnesses[0].Key, "http://127.0.0.1:1"}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var wg sync.WaitGroup
+	wg.Go(func() { l.Feed(ctx, append(witnesses, down)[:2]) })
+	defer wg.Wait()
+	defer stop()
+	both, err := ledger.NewTrust(l.key.VerifierKey, keys, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := func(size int64, quorum int) func() bool {
+		return func() bool {
+			trust := both
+			trust.Quorum = quorum
+			signed, err := trust.Open(l.Checkpoint())
+			return err == nil && signed.Size == size && len(signed.Cosignatures) == quorum
+		}
+	}
+	fill(t, db, 0, 5)
+	eventually(t, "cosigned", served(5, 2))
+	fill(t, db, 5, 9)
+	eventually(t, "cosigned again", served(9, 2))
+	// Another replica serves it too, and goes on although it knows nothing of the witnesses.
+	other := &aLog{key: l.key, trust: l.trust, heads: l.heads}
+	if err := other.again(t, db); err != nil {
+		t.Fatal(err)
+	}
+	wg.Go(func() { other.Feed(ctx, witnesses) })
+	eventually(t, "served by the other", func() bool { return string(other.Checkpoint()) == string(l.Checkpoint()) })
+	fill(t, db, 9, 12)
+	eventually(t, "cosigned by way of two", served(12, 2))
+	// A proof is under the checkpoint that was cosigned.
+	proof, err := l.proveServed(context.Background(), 11)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ledger.ParseProof(proof)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.Fresh()) > time.Minute {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, w := range servers {
+		w.mu.Lock()
+		if w.most > 2 { // one of each replica
+			t.Errorf("%d requests at once", w.most)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// While a witness does not answer, what the others cosigned is served in time.
+func TestWitnessAway(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	a, b := startWitness(t, "a.example.com", l.trust), startWitness(t, "b.example.com", l.trust)
+	b.status = http.StatusForbidden
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	fill(t, db, 0, 3)
+	if _, err := l.Covering(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	f := &feeder{log: l.Log, witnesses: []Witness{a.Witness, b.Witness}, trust: l.trust, client: http.DefaultClient, known: make([]int64, 2)}
+	f.trust.Witnesses = append(f.trust.Witnesses, a.Key, b.Key)
+	if err := f.round(ctx, l.Head()); err == nil || !strings.Contains(err.Error(), "b.example.com") || strings.Contains(err.Error(), "a.example.com") {
+		t.Errorf("round: %v", err)
+	}
+	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Size != 3 {
+		t.Errorf("%+v, %v", signed, err)
+	}
+	// The other one comes back, ahead of what is known of it.
+	b.mu.Lock()
+	b.status, b.last = 0, ledger.Checkpoint{Origin: l.key.Name(), Size: 2}
+	b.mu.Unlock()
+	edge, _, err := l.edgeAt(ctx, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.last.Root = edge.Root()
+	if err := f.round(ctx, l.Head()); err != nil {
+		t.Error(err)
+	}
+	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 {
+		t.Errorf("%+v, %v", signed, err)
+	}
+	// One that saw another history does not cosign.
+	b.mu.Lock()
+	b.last.Root[0] ^= 1
+	b.mu.Unlock()
+	fill(t, db, 3, 4)
+	head, err := l.Covering(ctx, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.round(ctx, head); err == nil || !strings.Contains(err.Error(), "b.example.com") {
+		t.Errorf("round: %v", err)
+	}
+	// What both cosigned is served for some time yet.
+	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 || signed.Size != 3 {
+		t.Errorf("%+v, %v", signed, err)
+	}
+}
+
+func TestBetter(t *testing.T) {
+	at := func(size int64, times ...int) ledger.Signed {
+		s := ledger.Signed{Checkpoint: ledger.Checkpoint{Size: size}}
+		for _, minute := range times {
+			s.Cosignatures = append(s.Cosignatures, ledger.Cosignature{At: epoch.Add(time.Duration(minute) * time.Minute)})
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		a, b ledger.Signed
+		want bool
+	}{
+		{at(1, 0), at(9), true},
+		{at(2, 1), at(1, 0), true},
+		{at(1, 0), at(2, 1), false},
+		{at(1, 0, 0), at(2, 4), true},
+		{at(2, 4), at(1, 0, 0), false},
+		{at(1, 0, 0), at(2, 5), false},
+		{at(2, 5), at(1, 0, 0), true},
+		{at(1, 1), at(1, 0), true},
+		{at(1, 0), at(1, 1), false},
+	} {
+		if got := better(tt.a, tt.b); got != tt.want {
+			t.Errorf("%+v better than %+v: %t", tt.a, tt.b, got)
+		}
+	}
+}
+
+func TestParseWitness(t *testing.T) {
+	secret, plain, err := ledger.GenerateKey(rand.Reader, "w.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ledger.ParseWitnessKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[string]string{
+		key.VerifierKey + "=https://w.example.com/a=https/": "https://w.example.com/a=https",
+		plain + "=http://127.0.0.1:80":                      "http://127.0.0.1:80",
+		key.VerifierKey + "=http://w.example.com":           "",
+		key.VerifierKey + "=https://u:p@w.example.com":      "",
+		key.VerifierKey + "=https://":                       "",
+		key.VerifierKey:                                     "",
+		"=https://w.example.com":                            "",
+	} {
+		w, err := ParseWitness(s)
+		if (err == nil) != (want != "") || err == nil && (w.URL != want || w.Key.Name() != "w.example.com") {
+			t.Errorf("%s: %+v, %v", s, w, err)
+		}
+	}
+}
