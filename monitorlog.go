@@ -69,17 +69,11 @@ func (m *monitor) wrongRoot(ctx context.Context, head ledger.Signed, start int64
 		return evidence.Errorf(evidence.ClassOf(cause), m.name, "", cause)
 	}
 	size, root, old := m.state.replay.Size(), m.state.replay.Root(), m.state.head
-	if err := m.differences(ctx, head, old.Size); err != nil {
-		return err
-	}
-	if err := m.reset(); err != nil {
-		return err
-	}
 	if start > 0 {
 		err := m.extends(ctx, head, old.Checkpoint)
 		if errors.Is(err, ledger.ErrFork) {
 			m.fork(old, head, nil)
-			return nil
+			return errors.Join(m.differences(ctx, head, old.Size), m.reset())
 		}
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
@@ -89,7 +83,7 @@ func (m *monitor) wrongRoot(ctx context.Context, head ledger.Signed, start int64
 		What: AnomalyRoot, Expected: head.Root.String(), Actual: root.String(),
 		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served", size),
 	})
-	return nil
+	return errors.Join(m.partialTiles(ctx, size), m.reset()) // which may say where
 }
 
 // differences names the first of the entries of another history that is not the one that
