@@ -49,9 +49,9 @@ type Leaf struct {
 
 // Bounds of a leaf's texts, in bytes.
 const (
-	maxName      = 512
-	maxVersion   = 256
-	maxPublisher = 1024
+	MaxName      = 512
+	MaxVersion   = 1024
+	MaxPublisher = 1024
 )
 
 const leafVersion = 1
@@ -178,7 +178,7 @@ func (l Leaf) check() error {
 	for _, t := range []struct {
 		what, text string
 		most       int
-	}{{"name", l.Name, maxName}, {"version", l.Version, maxVersion}, {"publisher", l.Publisher, maxPublisher}} {
+	}{{"name", l.Name, MaxName}, {"version", l.Version, MaxVersion}, {"publisher", l.Publisher, MaxPublisher}} {
 		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) || strings.ContainsFunc(t.text, unicode.IsControl) {
 			return malformed("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text, t.most)
 		}
@@ -202,12 +202,20 @@ func StatusDocument(status, message string) (digest.Digest, error) {
 	return digest.FromBytes(data), nil
 }
 
-// canonical is the RFC 8785 form of a value that holds strings and small
-// integers only.
+// canonical is the RFC 8785 form of a structure of texts and small integers, whose
+// members are in order.
 func canonical(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
-	return jcs.Transform(data)
+	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	// What encoding/json writes is canonical then, but for the escapes that it has in
+	// common with no other.
+	if bytes.Contains(data, []byte(`\u`)) {
+		return jcs.Transform(data)
+	}
+	return data, nil
 }

@@ -362,6 +362,31 @@ func TestAddCheckpoint(t *testing.T) {
 	}
 }
 
+func TestNewKey(t *testing.T) {
+	seed := bytes.Repeat([]byte{9}, 32)
+	key, err := NewKey("log.example.com", seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := Checkpoint{Origin: "log.example.com"}.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := NewTrust(key.VerifierKey, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trust.Open(signed); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewKey("log.example.com", seed[1:]); err == nil {
+		t.Error("a short seed passes")
+	}
+	if _, err := NewKey("a b", seed); err == nil {
+		t.Error("an origin with a space passes")
+	}
+}
+
 func TestCheckpointOfAnotherOrigin(t *testing.T) {
 	l := newLog(t, "a.example.com")
 	signed, err := note.Sign(&note.Note{Text: "b.example.com\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"}, l.key)

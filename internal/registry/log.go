@@ -423,7 +423,7 @@ func (l *Log) grow(ctx context.Context, size int64) (edge ledger.Edge, last tlog
 			}
 			hashes = hashes[1:]
 		}
-		l.tiles.add(edge.Size, hashes)
+		l.tiles.add(0, edge.Size, hashes)
 		for _, h := range hashes {
 			edge.Add(h)
 			last = h

@@ -5,7 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -55,9 +58,9 @@ type LogState struct {
 
 // leaf is the entry that says that rec was inserted.
 func (r Record) leaf() ledger.Leaf {
-	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest, Publisher: cmp.Or(r.Publisher, anonymous), At: second(r.PublishedAt)}
+	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest, Publisher: subject(cmp.Or(r.Publisher, anonymous)), At: second(r.PublishedAt)}
 	if !r.ImportedAt.IsZero() {
-		l.Publisher, l.At = "import:"+r.Origin, second(r.ImportedAt)
+		l.Publisher, l.At = subject("import:"+r.Origin), second(r.ImportedAt)
 	}
 	return l
 }
@@ -77,7 +80,7 @@ func (r Record) leaves() ([]ledger.Leaf, error) {
 func (r Record) statusLeaf(by string, at time.Time) (ledger.Leaf, error) {
 	document, err := ledger.StatusDocument(string(r.Status), r.StatusMessage)
 	return ledger.Leaf{Kind: ledger.Status, Of: ledger.Server, Name: r.Name, Version: r.Version, Document: document,
-		Status: string(r.Status), Publisher: cmp.Or(by, operator), At: second(at)}, err
+		Status: string(r.Status), Publisher: subject(cmp.Or(by, operator)), At: second(at)}, err
 }
 
 // followed is the entry that says that an imported record took over the status of rec.
@@ -95,7 +98,30 @@ func (f Finding) leaf() (ledger.Leaf, error) {
 		Document: digest.FromBytes(canonical), Publisher: operator, At: second(f.At)}, nil
 }
 
-func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
+// second is t as an entry can say it. What claims to be of before 1970 came with an
+// export from elsewhere.
+func second(t time.Time) time.Time {
+	if t.Year() < 1970 || t.Year() > 9999 {
+		return time.Unix(0, 0).UTC()
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+// subject is s as an entry can name it: issuers of tokens and names of files may have
+// anything in them.
+func subject(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	for len(s) > ledger.MaxPublisher {
+		_, last := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-last]
+	}
+	return s
+}
 
 // addition is what appending leaves to a log writes.
 type addition struct {

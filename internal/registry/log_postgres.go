@@ -28,14 +28,13 @@ func queueEdge(b *pgx.Batch, edge *ledger.Edge) {
 	})
 }
 
-// queueLog adds the statements to a batch that append leaves to the log with that edge,
-// and returns the index of the first.
-func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (int64, error) {
+// queueLog adds the statements to a batch that append leaves to the log with that edge.
+func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (*addition, error) {
 	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return postgresHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var (
 		kinds, names, versions []string
@@ -53,7 +52,7 @@ func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, le
 		b.Queue("INSERT INTO log_nodes (level, idx, hash) VALUES ($1, $2, $3)", n.level, n.index, n.hash[:])
 	}
 	b.Queue("UPDATE log_head SET edge = $1", a.edge.Marshal())
-	return a.first, nil
+	return a, nil
 }
 
 // appendPostgres appends leaves within a transaction that has the lock.

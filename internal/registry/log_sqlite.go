@@ -12,37 +12,36 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// appendLog appends leaves to the log within a transaction, and returns the index of
-// the first.
-func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (int64, error) {
+// appendLog appends leaves to the log within a transaction.
+func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*addition, error) {
 	var raw []byte
 	if err := tx.QueryRowContext(ctx, "SELECT edge FROM log_head").Scan(&raw); err != nil {
-		return 0, err
+		return nil, err
 	}
 	edge, err := ledger.ParseEdge(raw)
 	if err != nil {
-		return 0, fmt.Errorf("log: %w", err)
+		return nil, fmt.Errorf("log: %w", err)
 	}
 	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return sqliteHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for i, l := range a.leaves {
 		_, err := tx.ExecContext(ctx, "INSERT INTO log_entries (idx, kind, name, version, leaf, hash) VALUES (?, ?, ?, ?, ?, ?)",
 			a.first+int64(i), string(l.Kind), l.Name, l.Version, string(a.texts[i]), a.hashes[i][:])
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	for _, n := range a.nodes {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO log_nodes (level, idx, hash) VALUES (?, ?, ?)", n.level, n.index, n.hash[:]); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE log_head SET edge = ?", a.edge.Marshal())
-	return a.first, err
+	return a, err
 }
 
 // querier is a pool or a transaction.

@@ -318,6 +318,36 @@ func TestExtend(t *testing.T) {
 	}
 }
 
+// Whatever an issuer, a file or an export says, there is an entry.
+func TestEntriesOfOddRecords(t *testing.T) {
+	for _, rec := range []Record{
+		{Name: "a/b", Version: strings.Repeat("\U0001F600", 255), Digest: sum("x"), Publisher: "oidc:a\nb\xff\x00c"},
+		{Name: strings.Repeat("a", 200), Version: "1", Digest: sum("x"), Publisher: strings.Repeat("é", 600)},
+		{Name: "a/b", Version: "1", Digest: sum("x"), Origin: "file:\x1b[31m.json", ImportedAt: epoch, Status: Deleted, StatusMessage: "x\ny"},
+		{Name: "a/b", Version: "1", Digest: sum("x"), PublishedAt: time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("x", 3600)), Status: Active},
+	} {
+		leaves, err := rec.normal().leaves()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range leaves {
+			text, err := l.Marshal()
+			if err != nil {
+				t.Error(err)
+			}
+			if _, err := ledger.ParseLeaf(text); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if got := subject("a\nb\xff"); got != "a\ufffdb\ufffd" {
+		t.Errorf("%q", got)
+	}
+	if got := subject(strings.Repeat("é", 600)); len(got) != ledger.MaxPublisher {
+		t.Errorf("%d bytes", len(got))
+	}
+}
+
 // aLog is a log over a database.
 type aLog struct {
 	*Log
@@ -675,6 +705,60 @@ func testHeads(t *testing.T, h Heads) {
 	wg.Wait()
 	if won != 1 {
 		t.Errorf("%d swaps of one tag", won)
+	}
+}
+
+func TestLogKey(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "log.key")
+	if _, err := ReadLogKey(path, ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	var keys [8]string
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			key, _, err := OpenLogKey(ctx, path, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = key.VerifierKey
+		})
+	}
+	wg.Wait()
+	if len(slices.Compact(keys[:])) != 1 || !strings.HasPrefix(keys[0], "hallmark-log-") {
+		t.Errorf("%q", keys)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, created, err := OpenLogKey(ctx, path, "other.example.com"); err == nil || created {
+		t.Errorf("another origin: %v", err)
+	}
+	seed := filepath.Join(t.TempDir(), "seed")
+	for _, content := range []string{strings.Repeat("7", 32), strings.Repeat("37", 32) + "\n"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := ReadLogKey(seed, "log.example.com")
+		if err != nil || key.Name() != "log.example.com" {
+			t.Fatal(err)
+		}
+		if keys[0], keys[1] = keys[1], key.VerifierKey; content[0] == '3' && keys[0] != keys[1] {
+			t.Error("one seed in two forms gives two keys")
+		}
+		if _, err := ReadLogKey(seed, ""); err == nil || !strings.Contains(err.Error(), "has no name") {
+			t.Errorf("a seed without a name: %v", err)
+		}
+	}
+	for _, content := range []string{"", "PRIVATE+KEY+x", "PRIVATE+KEY+a+00000000+AAAA\n", "7"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLogKey(seed, "log.example.com"); err == nil {
+			t.Errorf("%q is a key", content)
+		}
 	}
 }
 
