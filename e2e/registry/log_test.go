@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -194,5 +195,121 @@ func TestOneLog(t *testing.T) {
 	}
 	if _, err := logCheck(t, "http://"+replicas[0].addr, strings.Replace(key.VerifierKey, "log.example.com", "log.example.org", 1)); err == nil {
 		t.Error("the checker takes another key")
+	}
+}
+
+// A witness that runs as a program cosigns what a registry that runs as a program signs;
+// and a copy of the log's files is monitored without either.
+func TestWitnessedLog(t *testing.T) {
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	keyFile := filepath.Join(dir, "log.key")
+	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(path, "log", "witness", "--listen", addr, "--key-file", filepath.Join(dir, "witness.key"), "--name", "witness.example.org",
+		"--state", filepath.Join(dir, "witness"), "--log", key.VerifierKey)
+	pipe, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { cmd.Process.Kill(); cmd.Wait() }()
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	_, witnessKey, ok := strings.Cut(strings.TrimSpace(line), ", key ")
+	if err != nil || !ok {
+		t.Fatalf("%q: %v", line, err)
+	}
+	trust, err := ledger.NewTrust(key.VerifierKey, []string{witnessKey}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, "--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--rate-writes", "0", "--witness", witnessKey+"=http://"+addr)
+	const records = 300
+	for i := range records {
+		if status := r.publish(fmt.Sprintf("io.example.witnessed/s%d", i), "1.0.0"); status != http.StatusOK && status != http.StatusCreated {
+			t.Fatalf("status %d", status)
+		}
+	}
+	served := &registry.Client{Base: "http://" + r.addr}
+	var note []byte
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		note, err = served.Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := trust.Open(note)
+		if err == nil && s.Size == records {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("not cosigned: %v\n%s", err, note)
+		}
+	}
+
+	copied := filepath.Join(dir, "copy")
+	put := func(name string, data []byte) {
+		t.Helper()
+		name = filepath.Join(copied, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("checkpoint", note)
+	for level := ledger.Entries; level < 8; level++ {
+		for n := int64(0); ; n++ {
+			tile, ok := ledger.NewTile(level, n, records)
+			if !ok {
+				break
+			}
+			data, err := served.Tile(t.Context(), ledger.TilePath(tile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(ledger.TilePath(tile), data)
+		}
+	}
+	r.kill()
+	monitor := func() (int, string) {
+		out, err := exec.Command(path, "log", "monitor", "--from", copied, "--log-key", key.VerifierKey).CombinedOutput()
+		if exit, ok := err.(*exec.ExitError); ok {
+			return exit.ExitCode(), string(out)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		return 0, string(out)
+	}
+	if code, out := monitor(); code != 0 || !strings.Contains(out, "300 entries, 300 of them new") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	for _, name := range []string{"tile/entries/000", "tile/0/001.p/44", "tile/1/000.p/1", "checkpoint"} {
+		file := filepath.Join(copied, filepath.FromSlash(name))
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := bytes.Clone(data)
+		changed[20] ^= 1
+		put(name, changed)
+		code, out := monitor()
+		if code != 3 || name != "checkpoint" && !strings.Contains(out, strings.Replace(name, "entries", "0", 1)) {
+			t.Errorf("%s: exit code %d\n%s", name, code, out)
+		}
+		put(name, data)
 	}
 }
