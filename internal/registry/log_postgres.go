@@ -185,39 +185,31 @@ func (p *Postgres) SetLogState(ctx context.Context, state LogState) error {
 	})
 }
 
-// fillLog gives records of before the log their entries, in the order in which they
-// were published.
+// fillLog gives records of before the log their entries, by name and version.
 func (p *Postgres) fillLog(ctx context.Context) error {
+	var at cursor
 	for done := false; !done; {
 		err := p.alone(ctx, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 				return err
 			}
-			rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+`
-				WHERE NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-				ORDER BY s.published_at, s.name, s.version LIMIT $1`, fillAtOnce)
+			rows, err := tx.Query(ctx, "SELECT "+unlogged+` FROM servers s
+				WHERE (s.name, s.version) > ($1, $2)
+					AND NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+				ORDER BY s.name, s.version LIMIT $3`, at.name, at.version, fillAtOnce)
 			if err != nil {
 				return err
 			}
-			records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Record, error) { return scanOriginal(row) })
+			of, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]ledger.Leaf, error) { return unloggedLeaves(row, &at) })
 			if err != nil {
 				return err
 			}
-			var leaves []ledger.Leaf
-			for _, rec := range records {
-				rec.Publisher = beforeTheLog
-				more, err := rec.leaves()
-				if err != nil {
-					return err
-				}
-				leaves = append(leaves, more...)
-			}
-			if len(leaves) == 0 {
+			if len(of) == 0 {
 				done = true
 				_, err := tx.Exec(ctx, "UPDATE log_head SET complete = true")
 				return err
 			}
-			return appendPostgres(ctx, tx, leaves...)
+			return appendPostgres(ctx, tx, slices.Concat(of...)...)
 		})
 		if err != nil {
 			return err

@@ -159,18 +159,19 @@ func (s *SQLite) SetLogState(ctx context.Context, state LogState) error {
 	return err
 }
 
-// fillLog gives records of before the log their entries, in the order in which they
-// were published.
+// fillLog gives records of before the log their entries, by name and version.
 func fillLog(ctx context.Context, db *sql.DB) error {
+	var at cursor
 	for {
-		done, err := fillSome(ctx, db)
+		done, err := fillSome(ctx, db, &at)
 		if err != nil || done {
 			return err
 		}
 	}
 }
 
-func fillSome(ctx context.Context, db *sql.DB) (done bool, err error) {
+// fillSome does the next of them after at, in one transaction.
+func fillSome(ctx context.Context, db *sql.DB, at *cursor) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -179,21 +180,17 @@ func fillSome(ctx context.Context, db *sql.DB) (done bool, err error) {
 	if err := tx.QueryRowContext(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 		return done, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+columns+` FROM servers s
-		WHERE NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-		ORDER BY published_at, name, version LIMIT ?`, fillAtOnce)
+	rows, err := tx.QueryContext(ctx, "SELECT "+unlogged+` FROM servers s
+		WHERE (s.name, s.version) > (?, ?)
+			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+		ORDER BY s.name, s.version LIMIT ?`, at.name, at.version, fillAtOnce)
 	if err != nil {
 		return false, err
 	}
 	defer rows.Close()
 	var leaves []ledger.Leaf
 	for rows.Next() {
-		rec, err := scan(rows)
-		if err != nil {
-			return false, err
-		}
-		rec.Publisher = beforeTheLog
-		more, err := rec.leaves()
+		more, err := unloggedLeaves(rows, at)
 		if err != nil {
 			return false, err
 		}

@@ -259,6 +259,63 @@ func testEntries(t *testing.T, open func(*testing.T) logged) {
 	})
 }
 
+// Records of before the log get their entries once, however many there are, and those
+// that have one no other.
+func testFill(t *testing.T, db logged, exec func(string) error, fill func() error) {
+	ctx := context.Background()
+	for n := range 5 {
+		for v := range 5 {
+			rec := record(t, fmt.Sprintf("io.github.acme/s%d", n), fmt.Sprintf("1.0.%d", v), v)
+			if v == 4 {
+				rec.Origin, rec.ImportedAt, rec.Status, rec.StatusChangedAt = "https://registry.example.com", epoch, Deleted, epoch
+			}
+			insert(t, db, rec)
+		}
+	}
+	before := entries(t, db)
+	if len(before) != 30 {
+		t.Fatalf("%d entries", len(before))
+	}
+	for _, statement := range []string{"DELETE FROM log_entries", "DELETE FROM log_nodes", "UPDATE log_head SET complete = COMPLETE, edge = EDGE"} {
+		if err := exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := fill(); err != nil {
+			t.Fatal(err)
+		}
+		got := entries(t, db)
+		if len(got) != 30 {
+			t.Fatalf("%d entries", len(got))
+		}
+		for _, l := range got {
+			if want := map[bool]string{true: "import:https://registry.example.com", false: beforeTheLog}[l.Version == "1.0.4"]; l.Publisher != want {
+				t.Errorf("%s is by %q", l.Subject(), l.Publisher)
+			}
+			if i, err := db.LogIndex(ctx, ledger.Server, l.Name, l.Version); err != nil || got[i].Document.String() != l.Document.String() && l.Kind == ledger.Server {
+				t.Errorf("%s: %d, %v", l.Subject(), i, err)
+			}
+		}
+	}
+}
+
+func TestSQLiteFill(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	testFill(t, db, func(s string) error {
+		_, err := db.write.Exec(strings.NewReplacer("COMPLETE", "0", "EDGE", "zeroblob(8)").Replace(s))
+		return err
+	}, func() error { return fillLog(context.Background(), db.write) })
+}
+
+func TestPostgresFill(t *testing.T) {
+	db := openPostgresTest(t)
+	testFill(t, db, func(s string) error {
+		_, err := db.pool.Exec(context.Background(), strings.NewReplacer("COMPLETE", "false", "EDGE", `'\x0000000000000000'`).Replace(s))
+		return err
+	}, func() error { return db.fillLog(context.Background()) })
+}
+
 // Extending in one step or in many gives the same subtrees, up to those of 65,536
 // entries.
 func TestExtend(t *testing.T) {
