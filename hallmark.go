@@ -17,6 +17,10 @@
 //	scan.go      read how MCP clients start their servers
 //	configure.go migrate hallmark.toml, fill in verify blocks
 //	hashfile.go  read and edit files by line hashes
+//	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
+//	             loghistory.go what a log says of a record later, logproof.go the proofs
+//	monitor.go   replay a log; monitorlog.go its tiles, monitorrecords.go the records
+//	witness.go   cosign checkpoints
 package hallmark
 
 import (

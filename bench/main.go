@@ -1,8 +1,8 @@
 // Command bench measures Hallmark against references of the same run.
 //
 //	go run ./bench                  everything
-//	go run ./bench -only P7,P9      some of it
-//	go run ./bench -only mistakes  what becomes of edits with wrong anchors
+//	go run ./bench -only P7,P9      some of it; LOG is the log's monitor and proofs
+//	go run ./bench -only mistakes   what becomes of edits with wrong anchors
 //	go run ./bench -versions 20000  with fewer rows, to look
 //
 // Machines differ and are noisy, so that every figure is a ratio: ours and the
@@ -68,6 +68,9 @@ func run(ctx context.Context, o options) error {
 		if err := benchHashfile(ctx, o, t); err != nil {
 			return err
 		}
+	}
+	if err := benchLog(ctx, o, t); err != nil {
+		return err
 	}
 	text := t.String()
 	if o.wants("mistakes") {

@@ -25,8 +25,8 @@ import (
 // Scheme names what a fingerprint is a fingerprint of.
 type Scheme string
 
-// The schemes. Ownership, Pin, Approval and the last four have no digest: their evidence
-// is made with [Fact].
+// The schemes. Ownership, Pin, Approval, Status, those of a configuration and those of a
+// log have no digest: their evidence is made with [Fact].
 const (
 	File       Scheme = "file"        // the bytes of one file, as served
 	Tree       Scheme = "tree"        // hallmark-tree-v1 over a directory
@@ -44,6 +44,12 @@ const (
 	Transport  Scheme = "transport"   // a server is reached by an encrypted connection
 	Secret     Scheme = "secret"      // no secret stands where others can read it
 	Access     Scheme = "access"      // nobody else may write a file that is run
+
+	LogKey      Scheme = "log-key"     // whose signatures a log's checkpoints must bear
+	Proof       Scheme = "proof"       // a record is in a log
+	Cosignature Scheme = "cosignature" // enough witnesses vouch for a checkpoint
+	Checkpoint  Scheme = "checkpoint"  // a checkpoint is fresh
+	Finding     Scheme = "finding"     // a registry recomputed a published claim later
 )
 
 // Authority is who makes a claim.
