@@ -123,13 +123,13 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, "registry", "is another registry running? choose a port with --addr", err)
+		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
 	}
 	server := registry.NewServer(o.Addr, handler)
 	if o.DebugAddr != "" {
 		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
 		if err != nil {
-			return evidence.Errorf(evidence.Operation, "registry", "", err)
+			return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--debug-addr"), err)
 		}
 		defer debug.Close()
 		go http.Serve(debug, profiles()) // until debug closes
@@ -154,6 +154,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return nil
 	}
 	return err
+}
+
+// listenHint says what to do about an address that could not be listened on.
+func listenHint(err error, flag string) string {
+	if errors.As(err, new(*net.AddrError)) || errors.As(err, new(*net.DNSError)) {
+		return flag + " is an address of this machine and a port, such as 127.0.0.1:8080"
+	}
+	return "is another program listening there? choose a port that is free and permitted with " + flag
 }
 
 // stop takes no more requests and lets those under way finish.

@@ -4,8 +4,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
@@ -73,6 +75,31 @@ func TestBundleElsewhere(t *testing.T) {
 		}
 		if verdict := policy.Judge(policy.Accept, policy.Settings{}, report); verdict.Allowed() != (c.file == evidence.Match) {
 			t.Errorf("%q: allowed %t", c.hosts, verdict.Allowed())
+		}
+	}
+}
+
+// The hint is about what is wrong with the address.
+func TestListenHint(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for addr, want := range map[string]string{
+		"x":                   "such as 127.0.0.1:8080",
+		"127.0.0.1":           "such as 127.0.0.1:8080",
+		"127.0.0.1:99999":     "such as 127.0.0.1:8080",
+		"127.0.0.1:port":      "such as 127.0.0.1:8080",
+		taken.Addr().String(): "is another program listening there",
+	} {
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			l.Close()
+			t.Fatalf("%s can be listened on", addr)
+		}
+		if got := listenHint(err, "--addr"); !strings.Contains(got, want) || !strings.Contains(got, "--addr") {
+			t.Errorf("%s: %s (%v)", addr, got, err)
 		}
 	}
 }

@@ -171,12 +171,15 @@ func TestMessage(t *testing.T) {
 	}
 
 	for want, e := range map[string]Evidence{
-		"s: sha512 mismatch":                      Compare(Claim{Subject: "s", Scheme: File, Want: []digest.Digest{under1(digest.SHA512, "a")}}, Observed{Digests: []digest.Digest{under1(digest.SHA512, "b")}}),
-		"s: tree mismatch":                        Compare(Claim{Subject: "s", Scheme: Tree, Want: []digest.Digest{some}}, Observed{Digests: []digest.Digest{other}}),
-		"s: sha256 cannot be verified: not found": CannotVerify(Claim{Subject: "s", Scheme: File}, NotFound, "404"),
-		"s: sha256 absent":                        Compare(Claim{Subject: "s", Scheme: File}, Observed{}),
-		"s: launch waived":                        Waive(Claim{Subject: "s", Scheme: Launch}, Observed{}, ""),
-		"s: sha1, weak match":                     Compare(Claim{Subject: "s", Scheme: File, Want: []digest.Digest{under1(digest.SHA1, "a")}}, Observed{Digests: []digest.Digest{under1(digest.SHA1, "a")}}),
+		"s: sha512 mismatch":                        Compare(Claim{Subject: "s", Scheme: File, Want: []digest.Digest{under1(digest.SHA512, "a")}}, Observed{Digests: []digest.Digest{under1(digest.SHA512, "b")}}),
+		"s: tree mismatch":                          Compare(Claim{Subject: "s", Scheme: Tree, Want: []digest.Digest{some}}, Observed{Digests: []digest.Digest{other}}),
+		"s: sha256 cannot be verified: not found":   CannotVerify(Claim{Subject: "s", Scheme: File}, NotFound, "404"),
+		"s: blake3 cannot be verified: unsupported": CannotVerify(Claim{Subject: "s", Scheme: File, Text: "blake3:00"}, Unsupported, "x"),
+		"s: md5 cannot be verified: unsupported":    CannotVerify(Claim{Subject: "s", Scheme: File, Text: "md5-AAAA"}, Unsupported, "x"),
+		"s: sha256 cannot be verified: malformed":   CannotVerify(Claim{Subject: "s", Scheme: File, Text: "\x1b:00"}, Malformed, "x"),
+		"s: sha256 absent":                          Compare(Claim{Subject: "s", Scheme: File}, Observed{}),
+		"s: launch waived":                          Waive(Claim{Subject: "s", Scheme: Launch}, Observed{}, ""),
+		"s: sha1, weak match":                       Compare(Claim{Subject: "s", Scheme: File, Want: []digest.Digest{under1(digest.SHA1, "a")}}, Observed{Digests: []digest.Digest{under1(digest.SHA1, "a")}}),
 	} {
 		if e.Title() != want {
 			t.Errorf("got %q, want %q", e.Title(), want)
@@ -200,7 +203,7 @@ func TestText(t *testing.T) {
 		"match         a  tree  (lock)\n" +
 		"absent        b  sha256  (nobody claims it)\n" +
 		"  actual   " + other.String() + "  (b.tgz)\n" +
-		"unverifiable  c  sha256  (record)\n" +
+		"unverifiable  c  md9  (record)\n" +
 		"  expected md9:00  (claimed by record)\n" +
 		"  reason   unknown\n" +
 		"waived        d  sha256  (hallmark.toml, line 3)\n" +

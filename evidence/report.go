@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,20 @@ import (
 func isUnknownAlgorithm(err error) bool {
 	var unknown *digest.UnknownAlgorithmError
 	return errors.As(err, &unknown)
+}
+
+// unknownAlgorithm is the name of the algorithm of a claim that cannot be computed, in
+// either form of a digest, or "".
+func unknownAlgorithm(text string) string {
+	_, err := digest.Parse(text)
+	_, integrity := digest.ParseSRI(text)
+	for _, err := range []error{err, integrity} {
+		var unknown *digest.UnknownAlgorithmError
+		if errors.As(err, &unknown) {
+			return unknown.Algorithm
+		}
+	}
+	return ""
 }
 
 // Report is evidence in the order in which it was gathered.
@@ -55,6 +70,8 @@ func (e Evidence) what() string {
 		name = string(digest.SHA256)
 		if len(e.Want) > 0 {
 			name = string(e.Want[0].Algorithm())
+		} else if e.Outcome == Unverifiable {
+			name = cmp.Or(unknownAlgorithm(e.Text), name)
 		}
 	}
 	if e.Weak {

@@ -30,6 +30,8 @@ func hint(flow Flow, f Finding) string {
 		return "these are not the bytes that were published; do not run them"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Publisher:
 		return "run 'hallmark hash-gen --write server.json' to add file_hashes"
+	case e.Outcome == evidence.Absent && e.Authority == evidence.Record && e.Where == "":
+		return "there is no record of it; name a registry that has one in hallmark.toml, [registry] url, or accept that with '--missing-hashes warn'"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Record:
 		return "the record has no file_hashes; '--missing-hashes warn' accepts that"
 	case e.Scheme == evidence.Pin:

@@ -283,6 +283,19 @@ func TestAdmitted(t *testing.T) {
 	}
 }
 
+// The hint about a missing hash tells whether there is a record that lacks it.
+func TestMissingHashHint(t *testing.T) {
+	for where, want := range map[string]string{
+		"":                        "hint: there is no record of it; name a registry",
+		"the record of a/b@1.0.0": "hint: the record has no file_hashes; ",
+	} {
+		e := evidence.Compare(evidence.Claim{Subject: "npm:a@1", Scheme: evidence.File, Authority: evidence.Record, Where: where}, evidence.Observed{})
+		if err := Judge(Pin, Settings{MissingHashes: MissingRefuse}, evidence.Report{e}).Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", where, err)
+		}
+	}
+}
+
 func TestRefusalPrints(t *testing.T) {
 	e := evidence.Compare(
 		evidence.Claim{Subject: "npm:@acme/notes@1.4.0", Scheme: evidence.File, Want: []digest.Digest{some}, Authority: evidence.Publisher, Where: "server.json, file_hashes"},

@@ -39,7 +39,12 @@ func Parse(data []byte) (*Document, error) {
 		return nil, &Invalid{Issues{{TypeJSON, "", err.Error(), SeverityError, jsonReference(err)}}}
 	}
 	var tree map[string]any
-	if err := json.Unmarshal(data, &tree); err != nil || tree == nil {
+	err := json.Unmarshal(data, &tree)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && strings.HasPrefix(wrong.Value, "number ") {
+		return nil, &Invalid{Issues{{TypeSchema, "", fmt.Sprintf("the number %.40s is too large to be read", strings.TrimPrefix(wrong.Value, "number ")), SeverityError, "number"}}}
+	}
+	if err != nil || tree == nil {
 		return nil, &Invalid{Issues{{TypeSchema, "", "must be an object", SeverityError, "wrong-type"}}}
 	}
 	if err := sourceMode(tree); err != nil {

@@ -106,6 +106,7 @@ func TestProblems(t *testing.T) {
 		{"1 MiB", doc("x-pad", `"`+strings.Repeat("a", MaxSize)+`"`), []string{" size"}},
 		{"array", `[]`, []string{" wrong-type"}},
 		{"null", `null`, []string{" wrong-type"}},
+		{"a number beyond doubles", `{"_meta":{"x":-1e400}}`, []string{" number"}},
 		{"empty", ``, []string{" syntax"}},
 
 		// form

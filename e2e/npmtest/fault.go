@@ -76,13 +76,13 @@ func (d dropETag) WriteHeader(status int) {
 func (d dropETag) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // reset breaks the connection of w without a proper end, after what was written had
-// time to arrive.
+// time to be read. What was not read by then is lost to the reader.
 func reset(w http.ResponseWriter) {
 	c := http.NewResponseController(w)
 	if c.Flush() != nil {
 		panic(http.ErrAbortHandler)
 	}
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(100 * time.Millisecond)
 	conn, _, err := c.Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)

@@ -53,6 +53,7 @@ type Server struct {
 	files    map[string][]byte // by path
 	faults   map[string]fault
 	requests map[string]int
+	ranged   map[string]int // of these, with a Range
 }
 
 type packument struct {
@@ -73,6 +74,7 @@ func New() (*Server, error) {
 		files:     map[string][]byte{},
 		faults:    map[string]fault{},
 		requests:  map[string]int{},
+		ranged:    map[string]int{},
 	}
 	s.http = httptest.NewUnstartedServer(s)
 	s.http.TLS = certificate
@@ -155,6 +157,13 @@ func (s *Server) Requests(path string) int {
 	return s.requests[path]
 }
 
+// Ranged is how often a part of path was asked for.
+func (s *Server) Ranged(path string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ranged[path]
+}
+
 // TarballPath is the path of a version's tarball.
 func TarballPath(name, version string) string {
 	return "/" + name + "/-/" + name[strings.LastIndexByte(name, '/')+1:] + "-" + version + ".tgz"
@@ -167,6 +176,9 @@ func VersionPath(name, version string) string { return "/" + name + "/" + versio
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests[r.URL.Path]++
+	if r.Header.Get("Range") != "" {
+		s.ranged[r.URL.Path]++
+	}
 	f, faulty := s.faults[r.URL.Path]
 	if faulty && f.times > 0 {
 		f.times--

@@ -375,10 +375,10 @@ func TestReplicas(t *testing.T) {
 	}
 }
 
-// Clients that send a byte now and then, or read nothing, do not keep others waiting,
-// and are put out.
+// Clients that send a byte now and then, or nearly a whole body each and no more, or read
+// nothing, do not keep others waiting, and are put out.
 func TestSlowClients(t *testing.T) {
-	r := start(t, "--data", t.TempDir())
+	r := start(t, "--data", t.TempDir(), "--trusted-proxy", "127.0.0.1")
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var put atomic.Int64
@@ -413,6 +413,22 @@ func TestSlowClients(t *testing.T) {
 				}
 			}
 		})
+	}
+	// All that there is room for, from one address: large bodies without their end, then
+	// smaller ones for what the last of these, which are refused, leave.
+	sizes := slices.Repeat([]int{1 << 20}, 130)
+	for size := 1 << 19; size >= 32; size /= 2 {
+		sizes = append(sizes, size, size)
+	}
+	for _, size := range sizes {
+		conn, err := net.Dial("tcp", r.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wg.Go(func() { <-ctx.Done(); conn.Close() })
+		conn.SetWriteDeadline(time.Now().Add(time.Second)) // those that are refused are not read to their end
+		fmt.Fprintf(conn, "POST /v0/publish HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", size+1, strings.Repeat(" ", size))
+		time.Sleep(5 * time.Millisecond) // in this order
 	}
 	began := time.Now()
 	for i := range 200 {

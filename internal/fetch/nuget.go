@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"archive/zip"
 	"cmp"
 	"context"
 	"encoding/xml"
@@ -9,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"path"
 	"strings"
 
@@ -112,11 +112,15 @@ func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
 	unreadable := func(err error) (string, error) {
 		return "", &Error{Ref: ref.String(), Cause: evidence.Unreachable, Err: fmt.Errorf("the package cannot be read: %w", err)}
 	}
-	z, err := zip.OpenReader(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return unreadable(errors.Unwrap(err)) // the path is that of a temporary file
+	}
+	defer f.Close()
+	z, err := openZip(f)
 	if err != nil {
 		return unreadable(err)
 	}
-	defer z.Close()
 	read := func(is func(string) bool) ([]byte, error) {
 		for _, f := range z.File {
 			if !is(f.Name) {

@@ -1,9 +1,7 @@
 package registry
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"math"
 	"net"
 	"net/http"
@@ -13,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/time/rate"
 )
 
@@ -28,6 +24,7 @@ type Limits struct {
 	EachChecks int           // of these, of one bearer, or without a token of one address
 	CheckWait  time.Duration // how long a publish waits for that before it is told to come later
 	Bytes      int64         // of request bodies in memory at the same time
+	EachBytes  int64         // of these, of one address
 
 	// Proxies are those whose X-Forwarded-For is believed. Without it an address is
 	// that of the connection.
@@ -140,44 +137,4 @@ func (l Limits) client(r *http.Request) string {
 		return p.String()
 	}
 	return at.String()
-}
-
-// weigh lets a request in if there is room in memory for its body, of which it counts
-// what has come, not what is announced: who announces much and sends nothing takes no
-// room from others.
-func (s *server) weigh(ctx huma.Context, next func(huma.Context)) {
-	if s.bodies == nil {
-		next(ctx)
-		return
-	}
-	r, w := humago.Unwrap(ctx)
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // see patient
-	var held int64
-	defer func() { s.bodies.Release(held) }()
-	most := int(ctx.Operation().MaxBodyBytes) // no more will be read
-	for body := make([]byte, 0, 4<<10); ; {
-		n, err := r.Body.Read(body[len(body):min(cap(body), most)])
-		body = body[:len(body)+n]
-		more := min(int64(n), s.Limits.Bytes-held) // one body alone may be larger
-		if !s.bodies.TryAcquire(more) {
-			s.Counters.Limited.Add(1)
-			p := problem(http.StatusServiceUnavailable, "too many requests at once")
-			p.RetryAfter = time.Second
-			writeProblem(w, p)
-			return
-		}
-		held += more
-		if err != nil || len(body) == most {
-			rest := r.Body // gives its error again
-			r.Body = struct {
-				io.Reader
-				io.Closer
-			}{io.MultiReader(bytes.NewReader(body), rest), rest}
-			next(ctx)
-			return
-		}
-		if len(body) == cap(body) {
-			body = slices.Grow(body, len(body))
-		}
-	}
 }

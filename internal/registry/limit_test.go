@@ -313,3 +313,83 @@ func TestAnnouncedBodies(t *testing.T) {
 	full.Close()
 	try(200)
 }
+
+// One address cannot fill the room for bodies: it is told so, and others go on.
+func TestBodiesOfOneAddress(t *testing.T) {
+	doc := document("io.github.o/notes", "1.0.0")
+	f := serve(t, nil, func(c *Config) {
+		c.Limits.Bytes, c.Limits.EachBytes = 4*int64(len(doc)), 2*int64(len(doc))
+		c.Limits.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	slow := func(from string) net.Conn {
+		t.Helper()
+		conn, err := net.Dial("tcp", strings.TrimPrefix(f.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprintf(conn, "POST /v0/validate HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: %s\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", from, doc[:len(doc)-1])
+		return conn
+	}
+	try := func(from string, want int) {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			res, _ := send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type", "application/json", "X-Forwarded-For", from)
+			if res.StatusCode == want {
+				if (want == 200) == (res.Header.Get("Retry-After") != "") {
+					t.Errorf("%d, Retry-After %q", want, res.Header.Get("Retry-After"))
+				}
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %d, want %d", from, res.StatusCode, want)
+			}
+		}
+	}
+	first, second := slow("192.0.2.1"), slow("192.0.2.1")
+	try("192.0.2.1", 429)
+	for range 6 { // which are refused
+		slow("192.0.2.1")
+	}
+	try("192.0.2.1", 429)
+	try("192.0.2.2", 200)
+	try("", 200) // this machine has no share
+	slow("192.0.2.2")
+	slow("192.0.2.3")
+	try("192.0.2.4", 503) // all of it is taken
+	first.Close()
+	second.Close()
+	try("192.0.2.1", 200)
+}
+
+// What was taken is given back, of a body that is larger than its share too, and who
+// holds nothing is forgotten.
+func TestRoom(t *testing.T) {
+	r := newRoom(Limits{Bytes: 100, EachBytes: 40})
+	taken, p := r.take("a", 0, 30)
+	if taken != 30 || p != nil {
+		t.Errorf("%d, %v", taken, p)
+	}
+	more, p := r.take("a", 30, 500)
+	if more != 10 || p != nil {
+		t.Errorf("a body alone: %d, %v", more, p)
+	}
+	if _, p := r.take("a", 0, 1); p == nil || p.Status != 429 {
+		t.Errorf("beyond its share: %v", p)
+	}
+	if n, p := r.take("", 0, 60); n != 60 || p != nil {
+		t.Errorf("this machine: %d, %v", n, p)
+	}
+	if _, p := r.take("b", 0, 1); p == nil || p.Status != 503 {
+		t.Errorf("beyond all: %v", p)
+	}
+	r.give("", 60)
+	r.give("a", taken+more)
+	if r.held != 0 || len(r.of) != 0 {
+		t.Errorf("%d, %v", r.held, r.of)
+	}
+	unlimited := newRoom(Limits{})
+	if n, p := unlimited.take("a", 0, 1<<40); n != 1<<40 || p != nil {
+		t.Errorf("no limit: %d, %v", n, p)
+	}
+}

@@ -189,7 +189,7 @@ func (p *Postgres) SetLogState(ctx context.Context, state LogState) error {
 func (p *Postgres) fillLog(ctx context.Context) error {
 	var at cursor
 	for done := false; !done; {
-		err := p.alone(ctx, func(tx pgx.Tx) error {
+		err := p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 				return err
 			}

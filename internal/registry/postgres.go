@@ -36,7 +36,7 @@ type Postgres struct {
 	closed  chan struct{} // closed by Close
 	written chan struct{} // closed when nothing takes inserts any more
 
-	readTime             time.Duration
+	readTime, writeTime  time.Duration
 	fewNames, fewUpdates int        // see list; less in tests
 	common               hints      // texts that many names hold
 	gramCounts           gramCounts // for the others
@@ -99,7 +99,7 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 		pool.Close()
 		return nil, err
 	}
-	p := &Postgres{pool: pool, readTime: readTime, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
+	p := &Postgres{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
 		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
 	if err := p.fillLog(ctx); err != nil {
 		pool.Close()
@@ -161,9 +161,12 @@ func broken(err error) bool {
 		errors.As(err, &op) || pgconn.SafeToRetry(err) // a connection that is closed already
 }
 
-// readTime is how long a read may take, so that there is time for an answer when the
-// database is silent.
-const readTime = 20 * time.Second
+// How long a read may take, and what is written in one transaction, so that there is time
+// for an answer when the database is silent. A change waits for both.
+const (
+	readTime  = 20 * time.Second
+	writeTime = 30 * time.Second
+)
 
 // read runs f, once more if the connection that it was given turns out to be one of
 // before a restart, as then all others in the pool are.

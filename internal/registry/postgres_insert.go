@@ -20,7 +20,6 @@ import (
 const (
 	maxBatch      = 256
 	maxBatchBytes = 16 << 20
-	batchTime     = 30 * time.Second
 )
 
 // postgresLock is the number of the advisory lock that those who write hold, "Hlmk"
@@ -105,7 +104,7 @@ func (p *Postgres) write() {
 
 // insert answers every insertion of a batch.
 func (p *Postgres) insert(batch []*insertion) {
-	ctx, cancel := context.WithTimeout(context.Background(), batchTime)
+	ctx, cancel := context.WithTimeout(context.Background(), p.writeTime)
 	defer cancel()
 	var (
 		results []inserted
@@ -146,7 +145,7 @@ func (p *Postgres) transact(ctx context.Context, batch []*insertion) (results []
 	if err != nil {
 		return nil, false, err
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
+	defer p.rollback(ctx, tx)
 	was, err := load(ctx, tx, batch)
 	if err != nil {
 		return nil, false, err

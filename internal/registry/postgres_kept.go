@@ -21,7 +21,7 @@ func (p *Postgres) AddFinding(ctx context.Context, f Finding) error {
 	if err != nil {
 		return err
 	}
-	return p.alone(ctx, func(tx pgx.Tx) error {
+	return p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		rec, err := scanOriginal(tx.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", f.Name, f.Version))
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (p *Postgres) Follow(ctx context.Context, rec Record) (followed bool, err e
 		return false, nil
 	}
 	rec = rec.normal()
-	err = p.alone(ctx, func(tx pgx.Tx) error {
+	err = p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var changes bool
 		err := tx.QueryRow(ctx, `SELECT origin = $3 AND status_changed_at < $4 AND (status <> $5 OR status_message <> $6)
 			FROM servers WHERE name = $1 AND version = $2`,

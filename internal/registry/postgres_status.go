@@ -12,24 +12,28 @@ import (
 const statusBatch = 100
 
 // alone runs f in a transaction that no other write runs beside, in any process, and
-// commits. Nothing is tried again once f has begun.
-func (p *Postgres) alone(ctx context.Context, f func(pgx.Tx) error) error {
+// commits. Nothing is tried again once f has begun, which must use the context that it is
+// given: it ends when the database has been silent for too long. Whether a commit that
+// took too long was made is not known.
+func (p *Postgres) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
 	var tx pgx.Tx
 	err := p.read(ctx, func(ctx context.Context) (err error) {
 		if tx, err = p.pool.Begin(ctx); err != nil {
 			return err
 		}
 		if _, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(postgresLock)); err != nil {
-			tx.Rollback(context.WithoutCancel(ctx))
+			p.rollback(ctx, tx)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(context.WithoutCancel(ctx))
-	if err = f(tx); err == nil {
-		err = tx.Commit(ctx)
+	defer p.rollback(ctx, tx)
+	writing, cancel := context.WithTimeout(ctx, p.writeTime)
+	defer cancel()
+	if err = f(writing, tx); err == nil {
+		err = tx.Commit(writing)
 	}
 	switch {
 	case err == nil:
@@ -40,6 +44,14 @@ func (p *Postgres) alone(ctx context.Context, f func(pgx.Tx) error) error {
 	return unavailable(err)
 }
 
+// rollback ends tx if it has not ended, also for a caller who is gone. A silent database
+// is not waited for.
+func (p *Postgres) rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.readTime)
+	defer cancel()
+	_ = tx.Rollback(ctx)
+}
+
 // SetStatus implements [Statuses].
 func (p *Postgres) SetStatus(ctx context.Context, name, version string, c Change) (n int, records []Record, err error) {
 	if !storable(name, version) {
@@ -48,7 +60,7 @@ func (p *Postgres) SetStatus(ctx context.Context, name, version string, c Change
 	if !storable(c.Message) {
 		return 0, nil, errors.New("status message: not UTF-8 without NUL")
 	}
-	err = p.alone(ctx, func(tx pgx.Tx) error {
+	err = p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		all, err := postgresStates(ctx, tx, name)
 		if err != nil {
 			return err

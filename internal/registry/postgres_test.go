@@ -309,7 +309,7 @@ func TestPostgresSilent(t *testing.T) {
 		}
 	}()
 	db := reopenPostgres(t, "postgres://postgres@"+listener.Addr().String()+"/postgres?sslmode=disable&connect_timeout=1")
-	db.readTime = 200 * time.Millisecond
+	db.readTime, db.writeTime = 200*time.Millisecond, 200*time.Millisecond
 	ctx := context.Background()
 	if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
 		t.Fatal(err)
@@ -319,7 +319,23 @@ func TestPostgresSilent(t *testing.T) {
 	_, getting := db.Get(ctx, rec.Name, rec.Version)
 	_, _, _, paging := db.AppendPage(ctx, nil, Query{})
 	_, _, searching := db.List(ctx, Query{Search: "abc", UpdatedSince: epoch})
-	for what, err := range map[string]error{"get": getting, "page": paging, "search": searching} {
+	_, _, changing := db.SetStatus(ctx, rec.Name, rec.Version, Change{Status: Deprecated, At: epoch})
+	imported := rec
+	imported.Origin = "https://registry.example.com"
+	_, following := db.Follow(ctx, imported)
+	// Silent from the moment that it has the lock, when a read of it is over.
+	silent.Store(false)
+	midway := db.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		silent.Store(true)
+		_, err := tx.Exec(ctx, "SELECT 1")
+		return err
+	})
+	silent.Store(false)
+	committing := db.alone(ctx, func(context.Context, pgx.Tx) error { silent.Store(true); return nil })
+	silent.Store(false)
+	rolling := db.alone(ctx, func(context.Context, pgx.Tx) error { silent.Store(true); return ErrUnavailable })
+	for what, err := range map[string]error{"get": getting, "page": paging, "search": searching, "change": changing, "follow": following,
+		"midway": midway, "commit": committing, "rollback": rolling} {
 		if !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%s: %v, want ErrUnavailable", what, err)
 		}
@@ -333,7 +349,7 @@ func TestPostgresSilent(t *testing.T) {
 		t.Errorf("the caller's end: %v", err)
 	}
 	silent.Store(false)
-	db.readTime = readTime
+	db.readTime, db.writeTime = readTime, writeTime
 	if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}

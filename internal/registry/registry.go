@@ -51,7 +51,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -114,7 +113,7 @@ type Config struct {
 type server struct {
 	Config
 	requests, logins, writes *limiter
-	bodies                   *semaphore.Weighted // nil: no limit
+	bodies                   *room
 	turns                    *turns
 	metrics                  *metrics
 }
@@ -154,9 +153,7 @@ func New(c Config) (http.Handler, error) {
 		Config:   c,
 		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins), writes: newLimiter(c.Limits.Writes),
 	}
-	if c.Limits.Bytes > 0 {
-		s.bodies = semaphore.NewWeighted(c.Limits.Bytes)
-	}
+	s.bodies = newRoom(c.Limits)
 	s.turns = newTurns(c.Limits)
 	s.metrics = newMetrics(s)
 	mux := http.NewServeMux()

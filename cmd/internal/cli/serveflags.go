@@ -87,7 +87,7 @@ func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
 type limitFlags struct {
 	requests, logins, writes float64 // a second
 	checks, eachChecks       int
-	bytes                    int64 // MiB
+	bytes, eachBytes         int64 // MiB
 	proxies                  []string
 }
 
@@ -97,7 +97,8 @@ func (l *limitFlags) register(f *pflag.FlagSet) {
 	f.Float64Var(&l.writes, "rate-writes", 5, "publishes and changes of status a second with one token")
 	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once, four files of each")
 	f.IntVar(&l.eachChecks, "max-checks-each", 4, "of these, publishes with one token, or without one from one address; 0 is no limit")
-	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once")
+	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once; 0 is no limit")
+	f.Int64Var(&l.eachBytes, "max-body-bytes-each", 32, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
 
@@ -108,7 +109,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
 	out := registry.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
-		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20,
+		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20, EachBytes: l.eachBytes << 20,
 	}
 	for _, text := range l.proxies {
 		p, err := netip.ParsePrefix(text)

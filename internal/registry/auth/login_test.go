@@ -14,6 +14,8 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -435,6 +437,73 @@ func TestLoginOIDC(t *testing.T) {
 	}
 }
 
+// An issuer that is silent keeps each login no longer than it waits, and is asked once for
+// all of them; when it answers again, logins work.
+func TestLoginSilentIssuer(t *testing.T) {
+	issuer := startIDP(t)
+	var asked atomic.Int32
+	answers := make(chan struct{})
+	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", Permissions: []Permission{{Publish, "com.example/*"}},
+		HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/openid-configuration") {
+				asked.Add(1)
+				select {
+				case <-answers:
+				case <-req.Context().Done():
+					return nil, req.Context().Err()
+				}
+			}
+			return http.DefaultTransport.RoundTrip(req)
+		})}}
+	token := issuer.token(issuer.key, nil)
+	began := time.Now()
+	var wait sync.WaitGroup
+	for range 10 {
+		wait.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+			defer cancel()
+			if _, err := p.Login(ctx, token); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrRefused) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	wait.Wait()
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	close(answers)
+	for range 2 {
+		if _, err := p.Login(context.Background(), token); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+// An issuer that could not be read is asked again by the next login.
+func TestLoginIssuerComesBack(t *testing.T) {
+	issuer := startIDP(t)
+	var up atomic.Bool
+	p := &Provider{Issuer: issuer.URL, Audience: "hallmark", HTTP: &http.Client{Transport: transport(func(req *http.Request) (*http.Response, error) {
+		if !up.Load() {
+			return nil, errors.New("away")
+		}
+		return http.DefaultTransport.RoundTrip(req)
+	})}}
+	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err == nil || errors.Is(err, ErrRefused) {
+		t.Errorf("%v", err)
+	}
+	up.Store(true)
+	if _, err := p.Login(context.Background(), issuer.token(issuer.key, nil)); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestLoginGitHubActions(t *testing.T) {
 	ctx := context.Background()
 	issuer := startIDP(t)
@@ -457,3 +526,8 @@ func TestLoginGitHubActions(t *testing.T) {
 	_, err = out.LoginGitHubActions(ctx, out.GitHubActions(), token("", "octo"))
 	wantRefused(t, "no audience", err)
 }
+
+// transport answers requests.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -27,8 +27,16 @@ type Provider struct {
 	Claims      map[string][]string
 	Permissions []Permission
 
-	mu       sync.Mutex
-	verifier *oidc.IDTokenVerifier // nil until the issuer answered
+	mu    sync.Mutex // held for no longer than it takes to look
+	found *discovery // nil until somebody asked; one that failed is replaced
+}
+
+// discovery is one reading of an issuer's documents, which all wait for who log in
+// meanwhile, each as long as it likes.
+type discovery struct {
+	done     chan struct{} // closed when the others are set
+	verifier *oidc.IDTokenVerifier
+	err      error
 }
 
 // Login exchanges a token of the issuer.
@@ -87,21 +95,41 @@ func (p *Provider) verify(ctx context.Context, token string, claims any) (subjec
 	return id.Subject, nil
 }
 
-// discover reads the issuer's documents, once they can be read.
+// discover returns what the issuer's documents say, which are read once, when they can be
+// read. The reading has its own time: it does not end with the login that began it.
 func (p *Provider) discover(ctx context.Context) (*oidc.IDTokenVerifier, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.verifier != nil {
-		return p.verifier, nil
+	d := p.found
+	if d == nil {
+		d = &discovery{done: make(chan struct{})}
+		p.found = d
+		go p.read(context.WithoutCancel(ctx), d)
 	}
+	p.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.verifier, d.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// read fills in d. The next login asks again if it fails.
+func (p *Provider) read(ctx context.Context, d *discovery) {
+	defer close(d.done)
+	ctx, cancel := context.WithTimeout(ctx, oidcTime)
+	defer cancel()
 	client := still(p.HTTP)
 	client.Transport = shortAnswers{client.Transport}
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, client), p.Issuer)
 	if err != nil {
-		return nil, err
+		d.err = err
+		p.mu.Lock()
+		p.found = nil
+		p.mu.Unlock()
+		return
 	}
-	p.verifier = provider.Verifier(&oidc.Config{ClientID: p.Audience})
-	return p.verifier, nil
+	d.verifier = provider.Verifier(&oidc.Config{ClientID: p.Audience})
 }
 
 // maxIssuerAnswer is how long an issuer's documents may be, in bytes.
