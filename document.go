@@ -22,7 +22,18 @@ import (
 )
 
 // MaxFiles is how many files one document may make us fetch.
-const MaxFiles = 64
+const MaxFiles = serverjson.MaxFiles
+
+// filesAtOnce is how many files of one document are fetched at a time.
+const filesAtOnce = 4
+
+// few is an error unless a document may have n files.
+func few(where string, n int) error {
+	if n <= MaxFiles {
+		return nil
+	}
+	return evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), MaxFiles))
+}
 
 // ParseDocument reads a server.json; problems come as one validation error.
 func ParseDocument(name string, data []byte) (*serverjson.Document, error) {
@@ -42,14 +53,9 @@ func invalidDocument(name string, err error) error {
 	for _, issue := range invalid.Issues.Errors() {
 		fmt.Fprintf(&lines, "  %s\n", issue)
 	}
-	n := len(invalid.Issues.Errors())
-	plural := "s"
-	if n == 1 {
-		plural = ""
-	}
 	return &evidence.Error{
 		Subject: name, Kind: evidence.Validation,
-		Err: fmt.Errorf("%d problem%s", n, plural), Detail: lines.String(),
+		Err: errors.New(evidence.Count(len(invalid.Issues.Errors()), "problem")), Detail: lines.String(),
 	}
 }
 
@@ -82,19 +88,23 @@ func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject
 		s := find(ref)
 		s.claims = append(s.claims, c)
 	}
+	claimed := all
+	files := len(all)
 	if packages {
 		for _, p := range doc.Packages {
 			ref, err := p.Ref()
 			if err != nil {
 				return nil, nil, evidence.Errorf(evidence.Validation, where, "", err)
 			}
+			// A release of which files are claimed is not one more.
+			before := len(all)
 			find(ref)
+			if len(all) > before && !slices.ContainsFunc(claimed, func(c *subject) bool { return p.Gives(c.ref) }) {
+				files++
+			}
 		}
 	}
-	if len(all) > MaxFiles {
-		return nil, nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(all), MaxFiles))
-	}
-	return all, report, nil
+	return all, report, few(where, files)
 }
 
 // expand makes of each PyPI release that nothing is claimed of one subject for each of its
@@ -126,10 +136,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 			}
 		}
 	}
-	if len(out) > MaxFiles {
-		return nil, evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%d files; the limit is %d", len(out), MaxFiles))
-	}
-	return out, nil
+	return out, few(where, len(out))
 }
 
 // observe fetches every subject, compares it with all that is claimed of it and by its
@@ -139,7 +146,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 func observe(ctx context.Context, f *fetch.Client, all []*subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
 	reports := make([]evidence.Report, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(fetch.DefaultLimits().Parallel)
+	group.SetLimit(filesAtOnce)
 	for i, s := range all {
 		group.Go(func() (err error) {
 			reports[i], err = s.observe(ctx, f, func(d *fetch.Download) error {
@@ -205,8 +212,13 @@ func remarks(d *fetch.Download) string {
 	if d.Yanked != "" {
 		said = append(said, "withdrawn by its publisher: "+d.Yanked)
 	}
-	return strings.Join(said, "; ")
+	return clipped(strings.Join(said, "; "), maxSaid)
 }
+
+// maxSaid is how much of what the outside says of a package becomes evidence, in
+// characters. A record is shown with its evidence, in lists too: without a limit a
+// publisher could make a record that nobody can read.
+const maxSaid = 2000
 
 // unfetched is the evidence of a subject whose bytes could not be had.
 func (s *subject) unfetched(ctx context.Context, err error) (evidence.Report, error) {
@@ -234,7 +246,7 @@ func reason(e *fetch.Error) string {
 	if e.URL != "" && !strings.Contains(text, e.URL) {
 		text = e.URL + ": " + text
 	}
-	return text
+	return clipped(text, maxSaid)
 }
 
 // Hashes is what [HashGen] found.

@@ -68,6 +68,11 @@ type Imported struct {
 // A file is read whole each time. Either may be repeated: what is here stays as it is,
 // save that an imported record follows the status of its original.
 func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
+	if !strings.Contains(o.From, "://") { // before there is a registry that was made for it
+		if _, err := os.Stat(o.From); err != nil {
+			return nil, unopened(o.From, err)
+		}
+	}
 	db, err := openDatabase(ctx, o.Place, true)
 	if err != nil {
 		return nil, err
@@ -208,14 +213,19 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// unopened is the error of a file that the user named.
+func unopened(name string, err error) error {
+	kind := evidence.Operation
+	if errors.Is(err, os.ErrNotExist) {
+		kind = evidence.Validation
+	}
+	return evidence.Errorf(kind, name, "", errors.Unwrap(err))
+}
+
 func (i *importer) fromFile(ctx context.Context) error {
 	f, err := os.Open(i.From)
 	if err != nil {
-		kind := evidence.Operation
-		if errors.Is(err, os.ErrNotExist) {
-			kind = evidence.Validation
-		}
-		return evidence.Errorf(kind, i.From, "", errors.Unwrap(err))
+		return unopened(i.From, err)
 	}
 	defer f.Close()
 	i.origin = "file:" + filepath.Base(i.From) // its directory is nobody's business
@@ -334,7 +344,7 @@ func (i *importer) record(env registry.Envelope) (rec registry.Record, err error
 		switch official.Status {
 		case registry.Active, "":
 		case registry.Deprecated, registry.Deleted:
-			rec.Status, rec.StatusMessage = official.Status, clipped(official.StatusMessage, registry.MaxStatusMessage)
+			rec.Status, rec.StatusMessage = official.Status, clipped(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 		default:
 			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
 		}
@@ -407,9 +417,9 @@ func (i *importer) differences() error {
 		if n > len(named) {
 			lines += fmt.Sprintf("  and %d more\n", n-len(named))
 		}
-		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%d %s", n, what), Detail: lines})
+		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
 	}
-	add(evidence.Integrity, i.out.conflicts, "records differ from what was published; ours stay", i.out.Conflicts)
-	add(evidence.Validation, i.out.refused, "records cannot be taken", i.out.Refused)
+	add(evidence.Integrity, i.out.conflicts, "not as published here; ours stay", i.out.Conflicts)
+	add(evidence.Validation, i.out.refused, "that cannot be taken", i.out.Refused)
 	return errors.Join(errs...)
 }

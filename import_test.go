@@ -279,8 +279,8 @@ func TestImportFollowsStatus(t *testing.T) {
 	}
 	u.spoil = func(w http.ResponseWriter, r *http.Request) bool {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"servers":[{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted","statusMessage":%q,"statusChangedAt":"2026-03-01T00:00:00Z","publishedAt":"2026-01-31T12:00:00Z","updatedAt":"2026-03-01T00:00:00Z","isLatest":true}}}],"metadata":{"count":1}}`,
-			notes("com.example/a000", "1.0.0", ""), strings.Repeat("ä", 600))
+		fmt.Fprintf(w, `{"servers":[{"server":%s,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deleted","statusMessage":%s,"statusChangedAt":"2026-03-01T00:00:00Z","publishedAt":"2026-01-31T12:00:00Z","updatedAt":"2026-03-01T00:00:00Z","isLatest":true}}}],"metadata":{"count":1}}`,
+			notes("com.example/a000", "1.0.0", ""), `"\u0000`+strings.Repeat("ä", 600)+`"`)
 		return true
 	}
 	i, _, err := importing(t, db, ImportOptions{From: u.URL})
@@ -473,6 +473,9 @@ func TestNoRegistry(t *testing.T) {
 	}
 	if _, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: dir}}); err == nil {
 		t.Error("reverified nothing")
+	}
+	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: dir}, From: filepath.Join(dir, "mistyped")}); evidence.ClassOf(err) != evidence.Validation {
+		t.Errorf("imported nothing: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("%v, %v", left, err)

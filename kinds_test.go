@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -194,4 +195,67 @@ func reportOf(v policy.Verdict) (r evidence.Report) {
 		r = append(r, f.Evidence)
 	}
 	return r
+}
+
+// However much a package says of itself, its evidence stays small enough to be shown in
+// a list of records.
+func TestEvidenceStaysSmall(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	pages := kindPages()
+	pages["/pypi/notes/1.0/json"] = strings.Replace(pages["/pypi/notes/1.0/json"], "leaks", long, 1)
+	client, host := kindClient(t, pages)
+	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{
+		wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" + hexSum("sdist")}), nil)
+	if err != nil || !strings.Contains(fmt.Sprint(report), "withdrawn by its publisher: xxx") {
+		t.Fatalf("%.300s, %v", fmt.Sprint(report), err)
+	}
+	for _, e := range report {
+		if e.Outcome != evidence.Match {
+			t.Errorf("%s: %s", e.Title(), e.Outcome)
+		}
+	}
+	// An owner's name.
+	config := strings.Replace(pages["/v2/o/a/blobs/"+ociConfigOf(pages)], "io.github.o/notes", long, 1)
+	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`, hexSum(config), len(config))
+	pages["/v2/o/a/manifests/1.0.0"], pages["/v2/o/a/blobs/sha256:"+hexSum(config)] = manifest, config
+	ref, err := artifact.Parse("oci:" + host + "/o/a:1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := ownership(t.Context(), client, "io.github.o/notes", ref, nil)
+	if err != nil || owner.Outcome != evidence.Mismatch {
+		t.Errorf("owner: %s, %v", owner.Outcome, err)
+	}
+	// Why a file is missing.
+	missing := reason(&fetch.Error{Err: errors.New(long)})
+	text, err := json.Marshal(append(report, owner))
+	if err != nil || len(text) > 16<<10 || len(missing) > maxSaid {
+		t.Errorf("%d bytes of evidence, %d of a reason, %v", len(text), len(missing), err)
+	}
+}
+
+// ociConfigOf is the digest of the image's configuration.
+func ociConfigOf(pages map[string]string) string {
+	for path := range pages {
+		if digest, ok := strings.CutPrefix(path, "/v2/o/a/blobs/"); ok {
+			return digest
+		}
+	}
+	return ""
+}
+
+// A release whose files nobody tells is not one without claims: hashes may be required.
+func TestReleaseWithoutFiles(t *testing.T) {
+	pages := kindPages()
+	before, _, _ := strings.Cut(pages["/pypi/notes/1.0/json"], `"urls":[`)
+	pages["/pypi/notes/1.0/json"] = before + `"urls":[]}`
+	client, _ := kindClient(t, pages)
+	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
+	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable || report[1].Outcome != evidence.Match {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if policy.Judge(policy.Accept, policy.Settings{RequireHashes: true}, report).Allowed() {
+		t.Error("allowed though hashes are required")
+	}
 }

@@ -87,18 +87,14 @@ func Login(ctx context.Context, h *Host, o LoginOptions) (*Session, error) {
 	return s, s.keep(ctx, h)
 }
 
+// refusedLogin gives the error of a login its class. A registry need not offer every
+// method, so that 404 is what it decided.
 func refusedLogin(where string, err error) error {
 	var p *registry.Problem
 	if !errors.As(err, &p) {
 		return evidence.Errorf(evidence.ClassOf(err), where, "", err)
 	}
-	switch {
-	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden || p.Status == http.StatusNotFound:
-		return evidence.Errorf(evidence.Refused, where, "", p)
-	case p.Status/100 == 4 && p.Status != http.StatusTooManyRequests:
-		return evidence.Errorf(evidence.Validation, where, "", p)
-	}
-	return evidence.Errorf(evidence.Operation, where, "", p)
+	return evidence.Errorf(classOf(p, evidence.Refused), where, "", p)
 }
 
 // maxLoginAnswer is how much of an answer to a login is read, in bytes.

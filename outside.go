@@ -7,18 +7,17 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -28,7 +27,7 @@ import (
 // addresses, and the same authorities, as it fetches packages.
 func outside(o ServeOptions) auth.Outside {
 	client := &http.Client{Transport: &http.Transport{
-		DialContext:            allowedDialer(o.Fetch.AllowAddr),
+		DialContext:            fetch.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
 		ResponseHeaderTimeout:  10 * time.Second,
@@ -58,26 +57,6 @@ func GitHubAPI() string {
 	}
 	u.Host = "api." + u.Host
 	return u.String()
-}
-
-// allowedDialer asks allow about each address at the moment of connecting, so that no
-// second resolution can put another in its place.
-func allowedDialer(allow func(string, netip.Addr) error) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			return nil, err
-		}
-		d := net.Dialer{Timeout: 10 * time.Second}
-		d.ControlContext = func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-			to, err := netip.ParseAddrPort(resolved)
-			if err == nil {
-				err = allow(host, to.Addr())
-			}
-			return err
-		}
-		return d.DialContext(ctx, network, address)
-	}
 }
 
 // tokenIssuer opens the key that signs tokens.

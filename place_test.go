@@ -51,7 +51,7 @@ func TestPlacePostgres(t *testing.T) {
 	if err := Backup(t.Context(), at, filepath.Join(t.TempDir(), "x")); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("backup: %v", err)
 	}
-	tokens, err := OpenTokens(t.Context(), at.Data, at.Database, time.Now)
+	tokens, err := OpenTokens(t.Context(), at, true, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,14 +2,8 @@ package hallmark
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -19,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
-	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Publication is what [Publish] sent and what the registry answered.
@@ -106,7 +99,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	}
 	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
 	if err != nil {
-		return p, refusedByRegistry(doc.Name+"@"+doc.Version, err)
+		return p, answered(doc.Name+"@"+doc.Version, evidence.Operation, err)
 	}
 	p.Record = record
 	more, err := p.logged(ctx, log, doc)
@@ -152,7 +145,7 @@ func (p *Publication) logged(ctx context.Context, log *registryLog, doc *serverj
 func moveHashes(ctx context.Context, c *registry.Client, subject string, p *Publication) (bool, error) {
 	about, err := c.About(ctx)
 	if err != nil {
-		return false, refusedByRegistry(subject, err)
+		return false, answered(subject, evidence.Operation, err)
 	}
 	if about.FileHashes != "" {
 		return false, nil
@@ -171,41 +164,4 @@ func moveHashes(ctx context.Context, c *registry.Client, subject string, p *Publ
 // listed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
 func listed(doc *serverjson.Document, s *subject) bool {
 	return slices.ContainsFunc(doc.FileHashes, func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.ref.Normal() })
-}
-
-// refusedByRegistry gives the registry's answer a class of its own: its hash failures
-// are integrity, its opinion on the document is validation, its rules are policy.
-func refusedByRegistry(subject string, err error) error {
-	var p *registry.Problem
-	if !errors.As(err, &p) {
-		return evidence.Errorf(evidence.ClassOf(err), subject, "", err)
-	}
-	e := &evidence.Error{Subject: subject, Err: p}
-	switch {
-	case p.Status == http.StatusUnprocessableEntity && p.Failure == registry.HashFailed:
-		e.Kind = evidence.Operation
-		var lines strings.Builder
-		for _, id := range slices.Sorted(maps.Keys(p.Details)) {
-			f := p.Details[id]
-			if f.Status == registry.HashMismatch {
-				e.Kind = evidence.Integrity
-			}
-			fmt.Fprintf(&lines, "  %s: %s\n    expected %s\n    actual   %s\n", surface.Escape(id), surface.Escape(string(f.Status)),
-				surface.Escape(f.Expected), surface.Escape(cmp.Or(f.Actual, f.Reason, "not computed")))
-		}
-		e.Detail = lines.String()
-		e.Err = fmt.Errorf("the registry refused it: %s", surface.Escape(p.Detail))
-		e.Hint = "the file changed after hashing, or was hashed elsewhere; run 'hallmark verify' and compare"
-	case p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusBadRequest:
-		e.Kind = evidence.Validation
-	case p.Status == http.StatusUnauthorized:
-		e.Kind, e.Hint = evidence.Refused, "log in first, or put an API token into HALLMARK_TOKEN"
-	case p.Status == http.StatusForbidden:
-		e.Kind, e.Hint = evidence.Refused, "the registry wants a token that permits this name"
-	case p.Status == http.StatusConflict:
-		e.Kind, e.Hint = evidence.Refused, "a published version never changes; give the document a new version"
-	default:
-		e.Kind = evidence.Operation
-	}
-	return e
 }

@@ -61,6 +61,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	defer db.Close()
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * filesAtOnce
 	client := fetch.New(o.Fetch)
 	r := reverifier{
 		records: db,
@@ -140,11 +141,11 @@ func (r *Reverification) err(worst evidence.Class) error {
 	var failing, unreached error
 	if n := len(r.Failing); n > 0 {
 		failing = evidence.Errorf(worst, "registry", "look at each record's findings, and tell its publisher",
-			fmt.Errorf("%d of %d records with claims fail", n, r.Claimed))
+			fmt.Errorf("%d of %s with claims failing", n, evidence.Count(r.Claimed, "record")))
 	}
 	if r.Unreached > 0 {
 		unreached = evidence.Errorf(evidence.Operation, "registry", "run it again later",
-			fmt.Errorf("files of %d records could not be reached", r.Unreached))
+			fmt.Errorf("files of %s could not be reached", evidence.Count(r.Unreached, "record")))
 	}
 	return errors.Join(failing, unreached)
 }

@@ -114,7 +114,7 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 func (w *workspace) drifted(out *Reviewed) error {
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name, "it cannot be approved; the items are withheld as long as the server shows them",
-			fmt.Errorf("%d items drifted, and what the server showed has no canonical form", len(out.Note.Items)))
+			fmt.Errorf("%s drifted, and what the server showed has no canonical form", evidence.Count(len(out.Note.Items), "item")))
 	}
 	s, err := surface.Read(out.Note.Surface)
 	if err != nil {

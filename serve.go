@@ -84,6 +84,10 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	}
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
+	if n := o.Limits.Checks; n > 0 {
+		// So that a publish whose hosts are slow does not keep another waiting.
+		o.Fetch.Limits.Parallel = n * filesAtOnce
+	}
 	client := fetch.New(o.Fetch)
 	issuer, err := tokenIssuer(ctx, o)
 	if err != nil {
@@ -204,6 +208,17 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 	if err != nil {
 		return nil, err
 	}
+	claimed = slices.DeleteFunc(claimed, func(s *subject) bool {
+		if !isBundle(s.ref) || allowedBundle(s.ref, bundleHosts) {
+			return false
+		}
+		// What would be refused for its host anyway is not asked for: a publisher must
+		// not choose what the registry requests, nor learn what an allowed host answers.
+		for _, c := range s.claims {
+			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+bundleHost(s.ref)))
+		}
+		return true
+	})
 	more, err := observe(ctx, client, claimed, nil)
 	if err != nil {
 		return nil, err
@@ -282,13 +297,13 @@ func ownership(ctx context.Context, client *fetch.Client, name string, ref artif
 		claim.Where = "the image's label " + ownerLabel
 		text, err := client.OCILabel(ctx, ref, ownerLabel)
 		return said(ctx, claim, text, err)
-	case artifact.GitHub, artifact.HTTPS:
+	}
+	if isBundle(ref) {
 		// A bundle names no server; who controls its host is all there is to ask.
 		claim.Where = "the hosts that bundles may come from"
-		host := bundleHost(ref)
-		claim.Text = host
-		if host == hostOf(model.RegistryURLGitHub) || host == hostOf(model.RegistryURLGitLab) || slices.Contains(bundleHosts, host) {
-			return evidence.Fact(claim, host), nil
+		claim.Text = bundleHost(ref)
+		if allowedBundle(ref, bundleHosts) {
+			return evidence.Fact(claim, claim.Text), nil
 		}
 		return evidence.Fact(claim, ""), nil
 	}
@@ -307,7 +322,19 @@ func said(ctx context.Context, claim evidence.Claim, text string, err error) (ev
 	case err != nil:
 		return evidence.Evidence{}, err
 	}
-	return evidence.Fact(claim, text), nil
+	return evidence.Fact(claim, clipped(text, maxSaid)), nil // a name is shorter than what is cut
+}
+
+// isBundle reports whether ref is a file to download, which belongs to no registry.
+func isBundle(ref artifact.Ref) bool {
+	return ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS
+}
+
+// allowedBundle reports whether ref is at one of the two well-known hosts of bundles, or
+// at one of the operator's.
+func allowedBundle(ref artifact.Ref, hosts []string) bool {
+	host := bundleHost(ref)
+	return host == hostOf(model.RegistryURLGitHub) || host == hostOf(model.RegistryURLGitLab) || slices.Contains(hosts, host)
 }
 
 func bundleHost(ref artifact.Ref) string {

@@ -1,11 +1,20 @@
 package hallmark
 
 import (
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/policy"
 )
 
 func TestBundleHost(t *testing.T) {
@@ -20,6 +29,50 @@ func TestBundleHost(t *testing.T) {
 		}
 		if got := bundleHost(ref); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A publisher does not choose what the registry requests: a bundle elsewhere than at the
+// allowed hosts is refused without a look at it.
+func TestBundleElsewhere(t *testing.T) {
+	asked := 0
+	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; io.WriteString(w, "secret") }))
+	defer site.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(site.Certificate())
+	client := fetch.New(fetch.Config{Dir: t.TempDir(), RootCAs: roots, Limits: fetch.Limits{Retries: -1}})
+	defer client.CloseIdleConnections()
+	url := site.URL + "/notes.mcpb"
+	doc, err := ParseDocument("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d","version":"1.0.0",
+		"packages":[{"registryType":"mcpb","identifier":%q,"transport":{"type":"stdio"}}],"file_hashes":{%[2]q:%q}}`,
+		model.CurrentSchemaURL, url, digest.FromBytes([]byte("secret"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		hosts []string
+		asked int
+		file  evidence.Outcome
+		owner evidence.Outcome
+	}{
+		{nil, 0, evidence.Unverifiable, evidence.Absent},
+		{[]string{"127.0.0.2"}, 0, evidence.Unverifiable, evidence.Absent},
+		{[]string{"127.0.0.1"}, 1, evidence.Match, evidence.Match},
+	} {
+		asked = 0
+		report, err := CheckClaims(t.Context(), client, doc, c.hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked != c.asked {
+			t.Errorf("%q: %d requests", c.hosts, asked)
+		}
+		if report[0].Outcome != c.file || report[len(report)-1].Outcome != c.owner {
+			t.Errorf("%q: %+v", c.hosts, report)
+		}
+		if verdict := policy.Judge(policy.Accept, policy.Settings{}, report); verdict.Allowed() != (c.file == evidence.Match) {
+			t.Errorf("%q: allowed %t", c.hosts, verdict.Allowed())
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"unicode/utf8"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -57,7 +56,7 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		}
 	}
 	if err != nil {
-		return 0, refusedStatus(subject, err)
+		return 0, answered(subject, evidence.Validation, err)
 	}
 	if o.Confirm != nil {
 		var states []VersionStatus
@@ -78,21 +77,10 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	}
 	if o.Version == "" {
 		n, err := o.Registry.SetAllStatuses(ctx, o.Name, o.Status, o.Message, o.Token)
-		return n, refusedStatus(subject, err)
+		return n, answered(subject, evidence.Validation, err)
 	}
 	if _, err := o.Registry.SetStatus(ctx, o.Name, o.Version, o.Status, o.Message, o.Token); err != nil {
-		return 0, refusedStatus(subject, err)
+		return 0, answered(subject, evidence.Validation, err)
 	}
 	return 1, nil
-}
-
-func refusedStatus(subject string, err error) error {
-	if err == nil {
-		return nil
-	}
-	var p *registry.Problem
-	if errors.As(err, &p) && p.Status == http.StatusNotFound {
-		return evidence.Errorf(evidence.Validation, subject, "", p)
-	}
-	return refusedByRegistry(subject, err)
 }

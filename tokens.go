@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -20,17 +19,12 @@ type TokenStore struct {
 	now    func() time.Time
 }
 
-// OpenTokens opens the tokens of the registry with a PostgreSQL database or, if that is
-// "", in the directory data, which is created if it is missing.
-func OpenTokens(ctx context.Context, data, database string, now func() time.Time) (*TokenStore, error) {
-	if database == "" {
-		if err := os.MkdirAll(data, 0o700); err != nil {
-			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
-		}
-	}
-	db, err := openRecords(ctx, data, database)
+// OpenTokens opens the tokens of the registry at p. One that is not there yet is made if
+// create says so, as a token may be wanted before the registry serves for the first time.
+func OpenTokens(ctx context.Context, p Place, create bool, now func() time.Time) (*TokenStore, error) {
+	db, err := openDatabase(ctx, p, create)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, err
 	}
 	return &TokenStore{tokens: db.Tokens(), close: db.Close, now: now}, nil
 }

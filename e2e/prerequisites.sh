@@ -8,6 +8,7 @@
 #	python3     independent checkers of spec/ and hostile peers of the guard
 #	node        the same, should it be missing
 #	postgresql  its programs: tests start clusters of their own
+#	registry    docker-registry, for images: tests start their own
 #	versitygw   an S3 server, built into bin/ with go install
 #
 # Under CI=true whatever cannot be installed is an error; elsewhere the tests
@@ -73,6 +74,10 @@ fi
 if ! command -v initdb >/dev/null 2>&1 && ! ls /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb >/dev/null 2>&1; then
 	install "a database for tests of the registry" postgresql postgresql-server "postgresql postgresql-contrib" postgresql postgresql ||
 		lacking "postgresql is not installed" "tests that need it are skipped"
+fi
+if ! command -v docker-registry >/dev/null 2>&1; then
+	install "an image registry for tests of fetching" docker-registry "" docker-registry "" "" ||
+		lacking "docker-registry is not installed" "tests that need it are skipped"
 fi
 if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"

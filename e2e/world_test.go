@@ -34,6 +34,9 @@ type world struct {
 	CA   string // file with the authority's certificate
 	Port string // of the https server
 
+	authority    *x509.Certificate
+	authorityKey *ecdsa.PrivateKey
+
 	mu    sync.Mutex
 	hosts map[string]http.Handler
 	asked map[string][]string // paths by host
@@ -44,6 +47,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{DNS: dnstest.Start(t), hosts: map[string]http.Handler{}, asked: map[string][]string{}}
 	ca, caKey := certificate(t, &x509.Certificate{
 		Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, nil, nil)
+	w.authority, w.authorityKey = ca, caKey
 	w.CA = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(w.CA, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.Raw}), 0o600); err != nil {
 		t.Fatal(err)
@@ -78,6 +82,24 @@ func (w *world) Host(name string, h http.HandlerFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hosts[name] = h
+}
+
+// Certificate writes a certificate for a host name and its key into files.
+func (w *world) Certificate(t *testing.T, name string) (certFile, keyFile string) {
+	t.Helper()
+	leaf, key := certificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "test"}, DNSNames: []string{name}}, w.authority, w.authorityKey)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: leaf.Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certFile, keyFile
 }
 
 // Asked lists the paths that a host was asked for.

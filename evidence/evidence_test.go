@@ -300,3 +300,17 @@ func TestClassOrder(t *testing.T) {
 		}
 	}
 }
+
+func TestCount(t *testing.T) {
+	for want, c := range map[string]struct {
+		n    int
+		noun string
+	}{
+		"0 records": {0, "record"}, "1 record": {1, "record"}, "1,234 records": {1234, "record"},
+		"1 file hash": {1, "file hash"}, "2 file hashes": {2, "file hash"}, "1 entry": {1, "entry"}, "3 entries": {3, "entry"},
+	} {
+		if got := Count(c.n, c.noun); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -118,6 +118,21 @@ func Group(n int64) string {
 	return s
 }
 
+// Count says how many there are of what noun names, in the singular: "1 record",
+// "2,000 records", "3 hashes", "4 entries".
+func Count(n int, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "y"):
+		noun = noun[:len(noun)-1] + "ies"
+	case strings.HasSuffix(noun, "h"), strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return Group(int64(n)) + " " + noun
+}
+
 // wire is the JSON form of Evidence. Its names are stable.
 type wire struct {
 	Subject   string    `json:"subject"`

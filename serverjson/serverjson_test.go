@@ -145,6 +145,9 @@ func TestProblems(t *testing.T) {
 
 		// meaning
 		{"latest", doc("version", `"Latest"`), []string{"/version reserved-version-string"}},
+		{"control character", doc("version", `"1.0\u0000"`), []string{"/version version-not-addressable", "?/version hidden-characters"}},
+		{"two lines", doc("version", `"1\n2"`), []string{"/version version-not-addressable"}},
+		{"dots", doc("version", `".."`), []string{"/version version-not-addressable"}},
 		{"ranges", doc("version", `"^1.2.3"`), []string{"/version version-looks-like-range"}},
 		{"package range", doc("packages", `[{"registryType":"npm","identifier":"a","version":"1.x","transport":{"type":"stdio"}}]`), []string{"/packages/0/version version-looks-like-range"}},
 		{"not exact", doc("packages", `[{"registryType":"npm","identifier":"a","version":"1.0","transport":{"type":"stdio"}}]`), []string{"/packages/0/version version-not-exact"}},

@@ -110,6 +110,9 @@ func (v *validation) server(d *Document) {
 		v.wrong("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
 	}
 	v.version("/version", d.Version)
+	if !addressable(d.Version) {
+		v.wrong("/version", "version-not-addressable", "%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
+	}
 	if d.Title != "" && strings.TrimSpace(d.Title) == "" {
 		v.wrong("/title", "title-whitespace-only", "the title is white space")
 	}
@@ -205,7 +208,13 @@ func Usable(member, text string) bool {
 		return n <= 200 && schemaName.MatchString(text)
 	case "version":
 		return n > 0 && n <= 255 && utf8.ValidString(text) && !strings.EqualFold(strings.TrimSpace(text), "latest") &&
-			!strings.ContainsFunc(text, unicode.IsControl)
+			addressable(text)
 	}
 	return false
+}
+
+// addressable reports whether a version can stand in a path, as one segment of it, and in
+// a database.
+func addressable(version string) bool {
+	return version != "." && version != ".." && !strings.ContainsFunc(version, unicode.IsControl)
 }

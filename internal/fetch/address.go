@@ -1,7 +1,7 @@
 package fetch
 
 import (
-	"fmt"
+	"errors"
 	"net/netip"
 	"slices"
 	"strings"
@@ -22,9 +22,11 @@ func RefusePrivate(allowHosts ...string) func(host string, addr netip.Addr) erro
 		if slices.Contains(allowed, hostName(host)) || public(addr) {
 			return nil
 		}
-		return fmt.Errorf("%s is not a public address", addr)
+		return errNotPublic // which one is not said: our resolver may know names that are not for all
 	}
 }
+
+var errNotPublic = errors.New("that is not a public address")
 
 func hostName(h string) string { return strings.ToLower(strings.TrimSuffix(h, ".")) }
 

@@ -15,7 +15,9 @@ import (
 // registryClaim is a claim of a package's own registry. Text that is no digest comes
 // as evidence.
 func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Claim, bad evidence.Report) {
+	const most = 300 // bytes; the longest digest has half of that
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry, Where: where}
+	text = plain(text, most)
 	claim, e, ok := evidence.ParseClaim(claim, text)
 	if !ok {
 		return nil, evidence.Report{e}

@@ -22,11 +22,12 @@ type HostCredential struct {
 
 // For returns the client for what a namespace asks for: with the credentials of
 // [Config] that are mapped to it, and with those alone. A server's name stands for
-// its namespace. The two clients share connections and limits.
+// its namespace. The two clients share connections and limits, save Limits.Together,
+// of which each client of For has its own.
 func (c *Client) For(namespace string) *Client {
 	namespace, _, _ = strings.Cut(namespace, "/")
 	view := *c
-	view.namespace = namespace
+	view.namespace, view.together = namespace, newBudget(c.limits.Together)
 	return &view
 }
 
@@ -36,8 +37,7 @@ func (c *Client) credential(u *url.URL) (HostCredential, bool) {
 		return HostCredential{}, false
 	}
 	i := slices.IndexFunc(c.config.Credentials, func(k HostCredential) bool {
-		return k.Host != "" && strings.TrimSuffix(strings.ToLower(k.Host), ":443") == hostPort(u) &&
-			slices.Contains(k.Namespaces, c.namespace)
+		return k.Host != "" && k.hostPort() == hostPort(u) && slices.Contains(k.Namespaces, c.namespace)
 	})
 	if i < 0 {
 		return HostCredential{}, false
@@ -60,6 +60,9 @@ func (c *Client) authorized(own func(*url.URL) (string, error)) func(*url.URL) (
 		return own(u)
 	}
 }
+
+// hostPort is the host as hostPort has it of a URL.
+func (k HostCredential) hostPort() string { return hostPort(&url.URL{Host: k.Host}) }
 
 // header is the value of an Authorization header.
 func (k HostCredential) header() (string, error) {

@@ -65,6 +65,15 @@ type Limits struct {
 	Backoff      time.Duration // pause before the first retry; doubles each time
 	BackoffMax   time.Duration // longest pause, also if Retry-After asks for more
 	Parallel     int           // fetches at once in one Client
+
+	// Together bounds all that one client of [Client.For] fetches, in bytes: files,
+	// documents, and what had to be fetched again. What does not fit is too large.
+	Together int64 // 0: no limit
+
+	// Held bounds the files of a Client that are on this machine at once, in bytes. A
+	// file for which there is no room is tried again later, as one that a host does
+	// not give.
+	Held int64 // 0: no limit
 }
 
 // DefaultLimits are the limits of a client that sets none.
@@ -95,6 +104,8 @@ func (l Limits) orDefault() Limits {
 		Backoff:      cmp.Or(l.Backoff, d.Backoff),
 		BackoffMax:   cmp.Or(l.BackoffMax, d.BackoffMax),
 		Parallel:     cmp.Or(l.Parallel, d.Parallel),
+		Together:     l.Together,
+		Held:         l.Held,
 	}
 }
 
@@ -147,11 +158,13 @@ type Client struct {
 	limits Limits
 	log    *slog.Logger
 	slots  chan struct{} // one for each fetch under way
+	held   *budget       // of files on this machine
 	plain  *network      // for everything but npm and PyPI
 	npm    *network      // npm has its own authorities and proxy
 	pypi   *network      // PyPI has its own authorities
 
-	namespace string // that Credentials are for, "" for none
+	namespace string  // that Credentials are for, "" for none
+	together  *budget // of all that this view fetches
 }
 
 // New returns a client. The configuration must not change afterwards.
@@ -170,6 +183,7 @@ func New(config Config) *Client {
 		c.config.NPM.Setting = func(string) string { return "" }
 	}
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
+	c.held = newBudget(c.limits.Held)
 	c.plain = newNetwork(config, config.RootCAs, config.Proxy, c.limits)
 	c.npm = c.plain
 	if config.NPM.RootCAs != nil || config.NPM.Proxy != nil {
@@ -269,6 +283,7 @@ type Download struct {
 	NPM *NPMVersion
 
 	path string
+	free func() // gives back the room that the file took
 }
 
 // Path is the file's place. It has mode 0600.
@@ -279,6 +294,10 @@ func (d *Download) Open() (*os.File, error) { return os.Open(d.path) }
 
 // Close removes the file. Further calls do nothing.
 func (d *Download) Close() error {
+	if d.free != nil {
+		d.free()
+		d.free = nil
+	}
 	if err := os.Remove(d.path); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("%s: remove download: %w", name(d.Ref.String()), err)
 	}

@@ -37,7 +37,7 @@ func newNetwork(config Config, roots *x509.CertPool, proxy func(*url.URL) (*url.
 		TLSHandshakeTimeout:    15 * time.Second,
 		IdleConnTimeout:        90 * time.Second,
 		MaxIdleConnsPerHost:    max(limits.Parallel, 1),
-		DialContext:            dialer(config.AllowAddr),
+		DialContext:            Dialer(config.AllowAddr),
 	}
 	if proxy != nil {
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
@@ -57,9 +57,10 @@ func (e *addressError) Error() string {
 
 func (e *addressError) Unwrap() error { return e.err }
 
-// dialer asks allow about each address at the moment of connecting, so that no
-// second resolution can put another in its place.
-func dialer(allow func(string, netip.Addr) error) func(context.Context, string, string) (net.Conn, error) {
+// Dialer returns what an [http.Transport] dials with. It asks allow, as
+// [Config].AllowAddr, about each address at the moment of connecting, so that no second
+// resolution can put another in its place. Nil allows all.
+func Dialer(allow func(string, netip.Addr) error) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		d := net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 		if allow != nil {
@@ -257,7 +258,19 @@ func connectionFailure(err error) *failure {
 		certificate *tls.CertificateVerificationError
 		record      tls.RecordHeaderError
 		dns         *net.DNSError
+		operation   *net.OpError
 	)
+	// Where this machine is, and whom it asks for names, is not for a publisher.
+	switch {
+	case errors.As(err, &dns):
+		clean := *dns
+		clean.Server = ""
+		f.err = &clean
+	case errors.As(err, &operation):
+		clean := *operation
+		clean.Source = nil
+		f.err = &clean
+	}
 	switch {
 	case errors.As(err, &address):
 		f.cause, f.err, f.retry = evidence.Unsupported, address, false

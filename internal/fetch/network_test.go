@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -175,7 +176,7 @@ func TestAddresses(t *testing.T) {
 	var asked atomic.Int32
 	server.AllowAddr = func(host string, addr netip.Addr) error { asked.Add(1); return RefusePrivate()(host, addr) }
 	_, err = get(t, newClient(t, server), inner+"/f")
-	wantError(t, err, evidence.Unsupported, "127.0.0.1 is not a public address")
+	wantError(t, err, evidence.Unsupported, "is not a public address")
 	if asked.Load() != 1 {
 		t.Errorf("%d connections were tried", asked.Load())
 	}
@@ -187,6 +188,22 @@ func TestAddresses(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "127.1.2.3"} {
 		_, err = get(t, c, outer+"/f?to="+url.QueryEscape(host))
 		wantError(t, err, evidence.Unsupported, "is not a public address")
+	}
+}
+
+// What a server says of a failure goes to the publisher, who must not learn about the
+// network that it is in.
+func TestFailureTellsNoAddress(t *testing.T) {
+	here, there := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 40000}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}
+	for _, err := range []error{
+		&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "inside.example.com", Server: "10.0.0.7:53", IsNotFound: true}},
+		&net.OpError{Op: "read", Net: "tcp", Source: here, Addr: there, Err: errors.New("reset")},
+		&addressError{"inside.example.com", RefusePrivate()("inside.example.com", netip.MustParseAddr("10.0.0.7"))},
+	} {
+		f := connectionFailure(fmt.Errorf("sent: %w", err))
+		if text := f.Error(); strings.Contains(text, "10.0.0.7") || !strings.Contains(text, "reset") && !strings.Contains(text, "inside.example.com") {
+			t.Errorf("%v: says %s", err, text)
+		}
 	}
 }
 

@@ -26,7 +26,9 @@ type transfer struct {
 	net      *network
 	request  request // from and ifRange are set for each attempt
 	limits   Limits
-	most     int64 // bytes that the body may have
+	most     int64   // bytes that the body may have
+	together *budget // pays for every byte that arrives
+	held     *budget // pays for the bytes in the sink
 	sink     sink
 	progress func(done, total int64) // may be nil
 	log      *slog.Logger
@@ -108,6 +110,7 @@ func (t *transfer) pause(attempt int, asked time.Duration) time.Duration {
 
 // forget begins the body anew.
 func (t *transfer) forget() error {
+	t.held.give(t.done)
 	t.done, t.total, t.validator = 0, -1, ""
 	return t.sink.reset()
 }
@@ -178,10 +181,20 @@ func (t *transfer) take(p []byte) error {
 		}
 		return &failure{cause: evidence.Unreachable, retry: true, err: errors.New("the body is longer than announced")}
 	}
+	if !t.together.take(int64(len(p))) {
+		return t.together.overspent()
+	}
+	if !t.held.take(int64(len(p))) {
+		// To wait with what is there already could keep others waiting for it.
+		if err := t.forget(); err != nil {
+			return err
+		}
+		return t.held.crowded()
+	}
+	t.done = after
 	if _, err := t.sink.Write(p); err != nil {
 		return err
 	}
-	t.done = after
 	if t.progress != nil {
 		t.progress(t.done, t.total)
 	}
@@ -236,6 +249,9 @@ func (t *transfer) accept(resp *http.Response, r request) error {
 	if resp.ContentLength > t.most {
 		return t.tooLarge(resp.ContentLength)
 	}
+	if !t.together.has(resp.ContentLength) {
+		return t.together.overspent()
+	}
 	t.total, t.validator = resp.ContentLength, validator(resp.Header)
 	if t.request.head != nil {
 		t.request.head(resp)
@@ -260,6 +276,8 @@ func (t *transfer) acceptPart(resp *http.Response, r request) error {
 		problem = "the file changed while it was read"
 	case part.total > t.most:
 		return t.tooLarge(part.total)
+	case !t.together.has(part.total - t.done):
+		return t.together.overspent()
 	default:
 		t.total = part.total
 		return nil

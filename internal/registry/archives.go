@@ -268,6 +268,14 @@ func (h *archives) download(w http.ResponseWriter, r *http.Request, name, versio
 	if err != nil {
 		return err
 	}
+	b := &blobReader{ctx: r.Context(), blobs: h.Blobs, sum: found.Digest, size: size, w: http.NewResponseController(w)}
+	defer b.Close()
+	if r.Method == http.MethodGet && r.Header.Get("Range") == "" && r.Header.Get("If-None-Match") == "" {
+		// As long as nothing is sent the client can be told to come back.
+		if b.open, err = h.Blobs.Open(r.Context(), found.Digest, 0, -1); err != nil {
+			return err
+		}
+	}
 	header.Set("ETag", etag)
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	header.Set("Content-Type", "application/octet-stream")
@@ -275,8 +283,6 @@ func (h *archives) download(w http.ResponseWriter, r *http.Request, name, versio
 	if found.Name != "" {
 		header.Set("Content-Disposition", `attachment; filename="`+strings.Map(fileCharacter, found.Name)+`"`)
 	}
-	b := &blobReader{ctx: r.Context(), blobs: h.Blobs, sum: found.Digest, size: size, w: http.NewResponseController(w)}
-	defer b.Close()
 	http.ServeContent(w, r, "", time.Time{}, b)
 	return nil
 }
@@ -290,8 +296,9 @@ func fileCharacter(c rune) rune {
 }
 
 // blobReader is a blob as net/http wants to have it to answer ranges. It opens the
-// blob where it is read first. The time that a client has counts for each part that
-// is sent, so that a large archive may go to a slow client.
+// blob where it is read first, and again where what it read broke off: a blob never
+// changes. The time that a client has counts for each part that is sent, so that a large
+// archive may go to a slow client.
 type blobReader struct {
 	ctx   context.Context
 	blobs Blobs
@@ -299,27 +306,50 @@ type blobReader struct {
 	size  int64
 	w     *http.ResponseController
 
-	offset int64
-	open   io.ReadCloser // at offset; nil before the first read and after a seek
+	offset  int64
+	open    io.ReadCloser // may be nil
+	at      int64         // what open reads next
+	resumed int           // how often it was opened again
 }
 
+// maxResumed is how often one download goes on after its blob broke off.
+const maxResumed = 3
+
 func (b *blobReader) Read(p []byte) (int, error) {
-	if b.offset >= b.size {
-		return 0, io.EOF
+	for {
+		if b.offset >= b.size {
+			return 0, io.EOF
+		}
+		n, err := b.read(p)
+		b.offset += int64(n)
+		b.at = b.offset
+		switch {
+		case err == nil, err == io.EOF && b.offset == b.size:
+			return n, err
+		case err == io.EOF:
+			err = io.ErrUnexpectedEOF // so that a truncated blob is not taken for whole
+		}
+		if b.resumed++; b.resumed > maxResumed || b.ctx.Err() != nil {
+			return n, err
+		}
+		b.Close()
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+func (b *blobReader) read(p []byte) (n int, err error) {
+	if b.open != nil && b.at != b.offset {
+		b.Close()
 	}
 	if b.open == nil {
-		var err error
 		if b.open, err = b.blobs.Open(b.ctx, b.sum, b.offset, -1); err != nil {
 			return 0, err
 		}
 	}
 	_ = b.w.SetWriteDeadline(time.Now().Add(writeTimeout))
-	n, err := b.open.Read(p)
-	b.offset += int64(n)
-	if err == io.EOF && b.offset < b.size {
-		err = io.ErrUnexpectedEOF // so that a truncated blob is not taken for whole
-	}
-	return n, err
+	return b.open.Read(p)
 }
 
 func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
@@ -332,10 +362,7 @@ func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
 	if offset < 0 {
 		return 0, errors.New("seek before the start")
 	}
-	if offset != b.offset {
-		b.Close()
-		b.offset = offset
-	}
+	b.offset = offset
 	return offset, nil
 }
 

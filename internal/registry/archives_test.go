@@ -358,7 +358,7 @@ func TestArchiveBlobTruncated(t *testing.T) {
 type truncated struct{ Blobs }
 
 func (b truncated) Open(ctx context.Context, sum digest.Digest, offset, _ int64) (io.ReadCloser, error) {
-	return b.Blobs.Open(ctx, sum, offset, 4)
+	return b.Blobs.Open(ctx, sum, offset, 2) // and again when it goes on
 }
 
 // Health looks at blobs, too.

@@ -26,27 +26,40 @@ import (
 // number of registries share a bucket.
 type S3Blobs struct {
 	client         *s3.Client
+	writing        aws.HTTPClient // for puts, whose answers take longer
+	wait           time.Duration  // for the beginning of an answer, and for each part of a blob
 	presign        *s3.PresignClient
 	bucket, prefix string
 }
+
+// Waits for a server, three of which, with the pauses between, an answer of ours has time
+// for. One to a put begins when the server has the object on its disks.
+const (
+	s3Wait    = 10 * time.Second
+	s3PutWait = 3 * s3Wait
+)
 
 // OpenS3Blobs connects to s3://BUCKET/PREFIX. The parameters of the URL are endpoint
 // (a URL, if the server is not the region's own), region, and path-style=true for
 // servers that have buckets in paths instead of host names. Credentials come from
 // where the tools of AWS look for them: the environment, files, the machine's role.
 func OpenS3Blobs(ctx context.Context, rawURL string) (*S3Blobs, error) {
+	return openS3Blobs(ctx, rawURL, s3Wait, s3PutWait)
+}
+
+func openS3Blobs(ctx context.Context, rawURL string, wait, putWait time.Duration) (*S3Blobs, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.User != nil || u.Fragment != "" {
 		return nil, errors.New("blobs: not a URL of the form s3://bucket/prefix?endpoint=…")
 	}
-	b := &S3Blobs{bucket: u.Host, prefix: strings.Trim(u.Path, "/")}
+	b := &S3Blobs{bucket: u.Host, prefix: strings.Trim(u.Path, "/"), wait: wait, writing: s3Client(putWait)}
 	if b.prefix != "" {
 		b.prefix += "/"
 	}
 	var (
 		endpoint  string
 		pathStyle bool
-		load      []func(*config.LoadOptions) error
+		load      = []func(*config.LoadOptions) error{config.WithHTTPClient(s3Client(wait))}
 	)
 	for name, values := range u.Query() {
 		value := values[len(values)-1]
@@ -87,6 +100,12 @@ func OpenS3Blobs(ctx context.Context, rawURL string) (*S3Blobs, error) {
 	return b, nil
 }
 
+// s3Client is the library's own client, except that it does not wait for ever for the
+// beginning of an answer.
+func s3Client(wait time.Duration) aws.HTTPClient {
+	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = wait })
+}
+
 // status is the HTTP status of an answer that is an error, 0 if there was none.
 func status(err error) int {
 	var answer *awshttp.ResponseError
@@ -96,12 +115,13 @@ func status(err error) int {
 	return 0
 }
 
-// fault names a blob in err, and marks what passes.
-func (b *S3Blobs) fault(sum digest.Digest, err error) error {
+// fault names a blob in err, and marks what passes. A wait of ours that is over looks as
+// the end of a context does, so that ctx is asked whether it ended.
+func (b *S3Blobs) fault(ctx context.Context, sum digest.Digest, err error) error {
 	switch s := status(err); {
 	case s == http.StatusNotFound:
 		return ErrNotFound
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() != nil:
 		return err
 	case s == 0, s >= 500, s == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: blob %s: %w", ErrUnavailable, sum, err)
@@ -137,7 +157,7 @@ func (b *S3Blobs) Put(ctx context.Context, sum digest.Digest, size int64, r io.R
 			Bucket: &b.bucket, Key: key, Body: io.NewSectionReader(r, 0, size), ContentLength: &size,
 			ContentType: aws.String("application/octet-stream"), IfNoneMatch: aws.String("*"),
 			ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum.Bytes())),
-		})
+		}, func(o *s3.Options) { o.HTTPClient = b.writing })
 		switch status(err) {
 		case http.StatusPreconditionFailed:
 			return false, nil
@@ -152,7 +172,7 @@ func (b *S3Blobs) Put(ctx context.Context, sum digest.Digest, size int64, r io.R
 			}
 		}
 		if err != nil {
-			return false, b.fault(sum, err)
+			return false, b.fault(ctx, sum, err)
 		}
 		return true, nil
 	}
@@ -174,14 +194,41 @@ func (b *S3Blobs) Open(ctx context.Context, sum digest.Digest, offset, length in
 	case offset > 0:
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-", offset))
 	}
-	out, err := b.client.GetObject(ctx, in)
-	switch {
-	case status(err) == http.StatusRequestedRangeNotSatisfiable: // beyond the end is nothing
-		return io.NopCloser(bytes.NewReader(nil)), nil
-	case err != nil:
-		return nil, b.fault(sum, err)
+	reading, cancel := context.WithCancelCause(ctx)
+	out, err := b.client.GetObject(reading, in)
+	if err != nil {
+		cancel(nil)
+		if status(err) == http.StatusRequestedRangeNotSatisfiable { // beyond the end is nothing
+			return io.NopCloser(bytes.NewReader(nil)), nil
+		}
+		return nil, b.fault(ctx, sum, err)
 	}
-	return out.Body, nil
+	return &promptBody{ctx: reading, cancel: cancel, body: out.Body, wait: b.wait}, nil
+}
+
+// promptBody is a body of which each part arrives within wait, or is an error that passes.
+type promptBody struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	body   io.ReadCloser
+	wait   time.Duration
+}
+
+var errSilent = errors.New("the server sends no more")
+
+func (p *promptBody) Read(buf []byte) (int, error) {
+	watch := time.AfterFunc(p.wait, func() { p.cancel(errSilent) })
+	n, err := p.body.Read(buf)
+	watch.Stop()
+	if err != nil && context.Cause(p.ctx) == errSilent {
+		err = fmt.Errorf("%w: %w", ErrUnavailable, errSilent)
+	}
+	return n, err
+}
+
+func (p *promptBody) Close() error {
+	p.cancel(nil)
+	return p.body.Close()
 }
 
 // Stat implements [Blobs].
@@ -192,7 +239,7 @@ func (b *S3Blobs) Stat(ctx context.Context, sum digest.Digest) (int64, error) {
 	}
 	out, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.bucket, Key: key})
 	if err != nil {
-		return 0, b.fault(sum, err)
+		return 0, b.fault(ctx, sum, err)
 	}
 	return aws.ToInt64(out.ContentLength), nil
 }
@@ -213,7 +260,7 @@ func (b *S3Blobs) Presign(ctx context.Context, sum digest.Digest, d time.Duratio
 	}
 	request, err := b.presign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &b.bucket, Key: key}, s3.WithPresignExpires(d))
 	if err != nil {
-		return "", b.fault(sum, err)
+		return "", b.fault(ctx, sum, err)
 	}
 	return request.URL, nil
 }

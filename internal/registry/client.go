@@ -175,7 +175,7 @@ func (c *Client) eachVersion(ctx context.Context, name string, query url.Values,
 		if next == "" {
 			return nil
 		}
-		if len(p.Servers) == 0 || next == query.Get("cursor") {
+		if next == query.Get("cursor") { // others that do not end are ended by the time
 			return fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
 		}
 		query.Set("cursor", next)

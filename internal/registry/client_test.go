@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -148,6 +149,23 @@ func TestClientProblems(t *testing.T) {
 		p := wantProblem(t, err, c.status)
 		if !strings.HasPrefix(err.Error(), c.want) || p.RetryAfter != 7*time.Second {
 			t.Errorf("%s: %q after %v, want %q", name, err, p.RetryAfter, c.want)
+		}
+	}
+}
+
+// What was sent over TLS does not go on without.
+func TestClientStays(t *testing.T) {
+	first := &http.Request{URL: &url.URL{Scheme: "https", Host: "example.com", Path: "/v0/publish"}}
+	for to, ok := range map[string]bool{
+		"https://example.com/elsewhere": true, "http://example.com/v0/publish": false, "https://example.com:8443/": false,
+		"https://u@example.com/": false, "https://www.example.com/": false,
+	} {
+		u, err := url.Parse(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stay(&http.Request{URL: u}, []*http.Request{first}); (err == nil) != ok {
+			t.Errorf("%s: %v", to, err)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func (s *server) failure(ctx context.Context, err error) error {
 		return problem(http.StatusBadRequest, "%s", err)
 	case errors.Is(err, ErrUnavailable):
 		logger(ctx).Error("unavailable", "error", err)
-		p := problem(http.StatusServiceUnavailable, "the registry's database is away; try again")
+		p := problem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
 		p.RetryAfter = databaseRetry
 		return p
 	case ctx.Err() != nil:

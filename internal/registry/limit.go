@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"math"
 	"net"
 	"net/http"
@@ -14,8 +16,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"golang.org/x/time/rate"
-
-	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // Limits bound what clients may cost. Zero is no limit, for each.
@@ -24,9 +24,10 @@ type Limits struct {
 	Logins   Rate // of one address
 	Writes   Rate // of one bearer: publishes and changes of status
 
-	Checks    int           // publishes whose packages are fetched at the same time
-	CheckWait time.Duration // how long a publish waits for that before it is told to come later
-	Bytes     int64         // of request bodies in memory at the same time
+	Checks     int           // publishes whose packages are fetched at the same time
+	EachChecks int           // of these, of one bearer, or without a token of one address
+	CheckWait  time.Duration // how long a publish waits for that before it is told to come later
+	Bytes      int64         // of request bodies in memory at the same time
 
 	// Proxies are those whose X-Forwarded-For is believed. Without it an address is
 	// that of the connection.
@@ -141,45 +142,42 @@ func (l Limits) client(r *http.Request) string {
 	return at.String()
 }
 
-// weigh lets a request with a body in if there is room for it in memory.
+// weigh lets a request in if there is room in memory for its body, of which it counts
+// what has come, not what is announced: who announces much and sends nothing takes no
+// room from others.
 func (s *server) weigh(ctx huma.Context, next func(huma.Context)) {
 	if s.bodies == nil {
 		next(ctx)
 		return
 	}
 	r, w := humago.Unwrap(ctx)
-	n := r.ContentLength
-	if n < 0 || n > serverjson.MaxSize {
-		n = serverjson.MaxSize // no more will be read
-	}
-	n = min(n, s.Limits.Bytes)
-	if !s.bodies.TryAcquire(n) {
-		s.Counters.Limited.Add(1)
-		p := problem(http.StatusServiceUnavailable, "too many requests at once")
-		p.RetryAfter = time.Second
-		writeProblem(w, p)
-		return
-	}
-	defer s.bodies.Release(n)
-	next(ctx)
-}
-
-// turn waits until a publish may fetch its packages; done lets the next one.
-func (s *server) turn(ctx context.Context) (done func(), err error) {
-	if s.checks == nil {
-		return func() {}, nil
-	}
-	wait := time.NewTimer(s.Limits.CheckWait)
-	defer wait.Stop()
-	select {
-	case s.checks <- struct{}{}:
-		return func() { <-s.checks }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		s.Counters.Limited.Add(1)
-		p := problem(http.StatusServiceUnavailable, "too many publishes are being checked")
-		p.RetryAfter = retryAfter
-		return nil, p
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // see patient
+	var held int64
+	defer func() { s.bodies.Release(held) }()
+	most := int(ctx.Operation().MaxBodyBytes) // no more will be read
+	for body := make([]byte, 0, 4<<10); ; {
+		n, err := r.Body.Read(body[len(body):min(cap(body), most)])
+		body = body[:len(body)+n]
+		more := min(int64(n), s.Limits.Bytes-held) // one body alone may be larger
+		if !s.bodies.TryAcquire(more) {
+			s.Counters.Limited.Add(1)
+			p := problem(http.StatusServiceUnavailable, "too many requests at once")
+			p.RetryAfter = time.Second
+			writeProblem(w, p)
+			return
+		}
+		held += more
+		if err != nil || len(body) == most {
+			rest := r.Body // gives its error again
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.MultiReader(bytes.NewReader(body), rest), rest}
+			next(ctx)
+			return
+		}
+		if len(body) == cap(body) {
+			body = slices.Grow(body, len(body))
+		}
 	}
 }

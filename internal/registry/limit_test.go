@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -203,6 +204,48 @@ func TestChecksAtOnce(t *testing.T) {
 	}
 }
 
+// One publisher cannot have all places: the others go on, and it is told so.
+func TestChecksOfOnePublisher(t *testing.T) {
+	check, begun, end := blocked(t)
+	f := serve(t, nil, func(c *Config) {
+		c.Check = func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			if doc.Name != "io.github.slow/notes" {
+				return evidence.Report{matching(npmID)}, nil
+			}
+			return check(ctx, doc)
+		}
+		c.AllowAnonymous = false
+		c.Limits.Checks, c.Limits.EachChecks, c.Limits.CheckWait = 3, 2, 50*time.Millisecond
+	})
+	ctx := context.Background()
+	tokens := map[string]string{"slow": apiToken(t, f, "io.github.slow/*"), "other": apiToken(t, f, "io.github.other/*")}
+	publish := func(name, version string) error {
+		_, err := f.Publish(ctx, document("io.github."+name+"/notes", version), tokens[name])
+		return err
+	}
+	var wait sync.WaitGroup
+	for i := range 2 {
+		wait.Go(func() {
+			if err := publish("slow", fmt.Sprintf("1.0.%d", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	<-begun
+	<-begun
+	if p := wantProblem(t, publish("slow", "1.0.2"), 429, "of this publisher"); p.RetryAfter == 0 {
+		t.Error("no Retry-After")
+	}
+	if err := publish("other", "1.0.0"); err != nil {
+		t.Errorf("another publisher: %v", err)
+	}
+	end()
+	wait.Wait()
+	if err := publish("slow", "1.0.2"); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestBytesInFlight(t *testing.T) {
 	check, begun, end := blocked(t)
 	doc := document("io.github.o/notes", "1.0.0")
@@ -231,4 +274,42 @@ func TestBytesInFlight(t *testing.T) {
 	if _, err := f.Publish(ctx, document("io.github.o/notes", "1.0.1"), ""); err != nil {
 		t.Errorf("after it: %v", err)
 	}
+}
+
+// Who announces a large body and sends little of it takes no room from others, and what
+// has come is counted as long as it is there.
+func TestAnnouncedBodies(t *testing.T) {
+	doc := document("io.github.o/notes", "1.0.0")
+	f := serve(t, nil, func(c *Config) { c.Limits.Bytes = int64(len(doc)) + 1000 })
+	slow := func(body string) net.Conn {
+		t.Helper()
+		conn, err := net.Dial("tcp", strings.TrimPrefix(f.URL, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		fmt.Fprintf(conn, "POST /v0/validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n%s", body)
+		return conn
+	}
+	try := func(want int) {
+		t.Helper()
+		for end := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			res, _ := send(t, "POST", f.URL+"/v0/validate", string(doc), "Content-Type", "application/json")
+			if res.StatusCode == want {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%d, want %d", res.StatusCode, want)
+			}
+		}
+	}
+	for range 20 {
+		slow("{")
+	}
+	time.Sleep(50 * time.Millisecond)
+	try(200)
+	full := slow(strings.Repeat(" ", 1000))
+	try(503)
+	full.Close()
+	try(200)
 }

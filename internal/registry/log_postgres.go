@@ -106,7 +106,7 @@ func postgresHashes(ctx context.Context, q rowser, level int, first int64, n int
 
 // LogHashes implements [Entries].
 func (p *Postgres) LogHashes(ctx context.Context, level int, first int64, n int) (hashes []tlog.Hash, err error) {
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		hashes, err = postgresHashes(ctx, p.pool, level, first, n)
 		return err
 	})
@@ -115,7 +115,7 @@ func (p *Postgres) LogHashes(ctx context.Context, level int, first int64, n int)
 
 // LogEntries implements [Entries].
 func (p *Postgres) LogEntries(ctx context.Context, first int64, n int) (out [][]byte, err error) {
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx, "SELECT leaf FROM log_entries WHERE idx >= $1 AND idx < $2 ORDER BY idx", first, first+int64(n))
 		if err != nil {
 			return err
@@ -131,7 +131,7 @@ func (p *Postgres) LogIndex(ctx context.Context, kind ledger.Kind, name, version
 	if !storable(name, version) {
 		return 0, ErrNotFound
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		err := p.pool.QueryRow(ctx, `SELECT idx FROM log_entries
 			WHERE name = $1 AND version = $2 AND kind = $3 AND kind NOT IN ('status', 'finding')`, name, version, string(kind)).Scan(&index)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -147,7 +147,7 @@ func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (l
 	if !storable(name, version) {
 		return nil, nil
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx, `SELECT idx FROM log_entries
 			WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT $3`, name, version, n)
 		if err != nil {
@@ -162,7 +162,7 @@ func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (l
 
 // LogState implements [Entries].
 func (p *Postgres) LogState(ctx context.Context) (state LogState, err error) {
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		var raw []byte
 		if err := p.pool.QueryRow(ctx, "SELECT edge, signed, cosigned FROM log_head").Scan(&raw, &state.Signed, &state.Cosigned); err != nil {
 			return err
@@ -179,7 +179,7 @@ func (p *Postgres) LogState(ctx context.Context) (state LogState, err error) {
 
 // SetLogState implements [Entries].
 func (p *Postgres) SetLogState(ctx context.Context, state LogState) error {
-	return p.read(ctx, func() error { // it can be said twice
+	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
 		_, err := p.pool.Exec(ctx, "UPDATE log_head SET signed = $1, cosigned = $2", state.Signed, state.Cosigned)
 		return err
 	})

@@ -55,7 +55,7 @@ func newMetrics(s *server) *metrics {
 	count("limited_total", "Requests refused for a limit.", nil, c.Limited.Load)
 	r.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "hallmark_registry_checks", Help: "Publishes whose packages are being fetched."},
-		func() float64 { return float64(len(s.checks)) }))
+		func() float64 { return float64(len(s.turns.all)) }))
 	if s.Log != nil {
 		gauge := func(name, help string, n func() float64) {
 			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hallmark_registry_" + name, Help: help}, n))

@@ -25,7 +25,7 @@ func describe(api *huma.OpenAPI) (*description, error) {
 		s.Description = "server.json, as it was published"
 		s.Properties["file_hashes"] = &huma.Schema{
 			Type:                 huma.TypeObject,
-			Description:          "The SHA-256 of each file that the packages give, by its identifier",
+			Description:          "The SHA-256 of each file that the packages give, by its identifier. It shows integrity, not authenticity",
 			AdditionalProperties: &huma.Schema{Type: huma.TypeString, Pattern: "^sha256:[0-9a-f]{64}$"},
 			Examples:             []any{map[string]any{"npm:@example/server@1.0.0": "sha256:" + strings.Repeat("0", 64)}},
 		}
@@ -55,7 +55,7 @@ func describe(api *huma.OpenAPI) (*description, error) {
 		}}})
 	problem := schemas.Schema(reflect.TypeFor[Problem](), true, "Problem")
 
-	api.Info.Description = "An MCP registry that recomputes the hashes of what is published."
+	api.Info.Description = "An MCP registry that recomputes the hashes of what is published. They show integrity, not authenticity: that files are those that were hashed, not who made them."
 	api.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {Type: "http", Scheme: "bearer", Description: "What a login answers, or an API token"},
 	}

@@ -36,6 +36,7 @@ type Postgres struct {
 	closed  chan struct{} // closed by Close
 	written chan struct{} // closed when nothing takes inserts any more
 
+	readTime             time.Duration
 	fewNames, fewUpdates int        // see list; less in tests
 	common               hints      // texts that many names hold
 	gramCounts           gramCounts // for the others
@@ -98,7 +99,7 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 		pool.Close()
 		return nil, err
 	}
-	p := &Postgres{pool: pool, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
+	p := &Postgres{pool: pool, readTime: readTime, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
 		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
 	if err := p.fillLog(ctx); err != nil {
 		pool.Close()
@@ -160,13 +161,19 @@ func broken(err error) bool {
 		errors.As(err, &op) || pgconn.SafeToRetry(err) // a connection that is closed already
 }
 
+// readTime is how long a read may take, so that there is time for an answer when the
+// database is silent.
+const readTime = 20 * time.Second
+
 // read runs f, once more if the connection that it was given turns out to be one of
 // before a restart, as then all others in the pool are.
-func (p *Postgres) read(ctx context.Context, f func() error) error {
-	err := f()
-	if err != nil && ctx.Err() == nil && broken(err) {
+func (p *Postgres) read(ctx context.Context, f func(context.Context) error) error {
+	reading, cancel := context.WithTimeout(ctx, p.readTime)
+	defer cancel()
+	err := f(reading)
+	if err != nil && reading.Err() == nil && broken(err) {
 		p.pool.Reset()
-		err = f()
+		err = f(reading)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -237,7 +244,7 @@ func (p *Postgres) Get(ctx context.Context, name, version string) (rec Record, e
 	if !storable(name, version) {
 		return Record{}, ErrNotFound
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		if version == Latest {
 			rec, err = scanOriginal(p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.is_latest", name))
 		} else {
@@ -254,7 +261,7 @@ func (p *Postgres) AppendRecord(ctx context.Context, dst []byte, name, version s
 		return dst, ErrNotFound
 	}
 	out := dst
-	err := p.read(ctx, func() error {
+	err := p.read(ctx, func(ctx context.Context) error {
 		query, args := "SELECT answer FROM servers WHERE name = $1 AND version = $2", []any{name, version}
 		if version == Latest {
 			query, args = "SELECT answer FROM servers WHERE name = $1 AND is_latest", args[:1]
@@ -317,7 +324,7 @@ func (p *Postgres) Versions(ctx context.Context, name, after string) (page []Rec
 
 // page runs a query that gives one row more than limit if there are more.
 func (p *Postgres) page(ctx context.Context, query string, args []any, limit int) (page []Record, next string, err error) {
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		page, next = nil, ""
 		rows, err := p.pool.Query(ctx, query, args...)
 		if err != nil {

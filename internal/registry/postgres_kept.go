@@ -46,7 +46,7 @@ func (p *Postgres) Findings(ctx context.Context, name, version string) (found []
 	if !storable(name, version) {
 		return nil, nil
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx,
 			"SELECT found_at, build, evidence FROM findings WHERE name = $1 AND version = $2 ORDER BY id DESC", name, version)
 		if err != nil {
@@ -69,7 +69,7 @@ func (p *Postgres) Progress(ctx context.Context, source string) (at Progress, er
 	if !storable(source) {
 		return Progress{}, nil
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		at = Progress{}
 		var since, began *int64
 		err := p.pool.QueryRow(ctx, "SELECT cursor, since, began FROM imports WHERE source = $1", source).Scan(&at.Cursor, &since, &began)
@@ -89,7 +89,7 @@ func (p *Postgres) Progress(ctx context.Context, source string) (at Progress, er
 
 // SetProgress implements [Imports].
 func (p *Postgres) SetProgress(ctx context.Context, source string, at Progress) error {
-	return p.read(ctx, func() error { // it can be said twice
+	return p.read(ctx, func(ctx context.Context) error { // it can be said twice
 		_, err := p.pool.Exec(ctx, `INSERT INTO imports (source, cursor, since, began) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (source) DO UPDATE SET cursor = excluded.cursor, since = excluded.since, began = excluded.began`,
 			source, at.Cursor, nullMicros(at.Since), nullMicros(at.Began))

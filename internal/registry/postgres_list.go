@@ -33,7 +33,7 @@ func (p *Postgres) AppendPage(ctx context.Context, dst []byte, q Query) (answer 
 		return dst, 0, "", err
 	}
 	limit := q.limit()
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		answer, count, next = dst, 0, ""
 		rows, err := p.pool.Query(ctx, query, args...)
 		if err != nil {
@@ -133,7 +133,7 @@ func (p *Postgres) list(ctx context.Context, q Query) (query string, args []any,
 
 // few reports whether query gives fewer than most rows, without counting the rest.
 func (p *Postgres) few(ctx context.Context, most int, query string, args ...any) (few bool, err error) {
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		var n int
 		err := p.pool.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d) few", query, most), args...).Scan(&n)
 		few = n < most

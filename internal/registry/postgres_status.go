@@ -15,7 +15,7 @@ const statusBatch = 100
 // commits. Nothing is tried again once f has begun.
 func (p *Postgres) alone(ctx context.Context, f func(pgx.Tx) error) error {
 	var tx pgx.Tx
-	err := p.read(ctx, func() (err error) {
+	err := p.read(ctx, func(ctx context.Context) (err error) {
 		if tx, err = p.pool.Begin(ctx); err != nil {
 			return err
 		}

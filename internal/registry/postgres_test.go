@@ -4,10 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -260,6 +266,79 @@ func TestPostgresAway(t *testing.T) {
 	}
 }
 
+// A database that is silent, as behind a network that broke, is one that is away.
+func TestPostgresSilent(t *testing.T) {
+	server := postgres.ForTest(t)
+	rec := record(t, "io.github.o/a", "1.0.0", 0)
+	insert(t, reopenPostgres(t, server.URL("postgres")), rec)
+	to, err := url.Parse(server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var silent atomic.Bool
+	go func() {
+		for {
+			front, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			back, err := net.Dial("unix", filepath.Join(to.Query().Get("host"), ".s.PGSQL.5432"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go func() { io.Copy(back, front); back.Close() }()
+			go func() {
+				buf := make([]byte, 64<<10)
+				for {
+					n, err := back.Read(buf)
+					if err != nil {
+						front.Close()
+						return
+					}
+					if !silent.Load() {
+						front.Write(buf[:n])
+					}
+				}
+			}()
+		}
+	}()
+	db := reopenPostgres(t, "postgres://postgres@"+listener.Addr().String()+"/postgres?sslmode=disable&connect_timeout=1")
+	db.readTime = 200 * time.Millisecond
+	ctx := context.Background()
+	if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
+		t.Fatal(err)
+	}
+	silent.Store(true)
+	began := time.Now()
+	_, getting := db.Get(ctx, rec.Name, rec.Version)
+	_, _, _, paging := db.AppendPage(ctx, nil, Query{})
+	_, _, searching := db.List(ctx, Query{Search: "abc", UpdatedSince: epoch})
+	for what, err := range map[string]error{"get": getting, "page": paging, "search": searching} {
+		if !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v, want ErrUnavailable", what, err)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+	caller, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	defer cancel()
+	if _, err := db.Get(caller, rec.Name, rec.Version); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrUnavailable) {
+		t.Errorf("the caller's end: %v", err)
+	}
+	silent.Store(false)
+	db.readTime = readTime
+	if _, err := db.Get(ctx, rec.Name, rec.Version); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestGrams(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "ab": 0, "abc": 1, "ABCabc": 3, "aaaa": 1, "é!": 1} {
 		if got := grams(text); len(got) != want {
@@ -290,6 +369,40 @@ func TestRarestGrams(t *testing.T) {
 	}
 	equal(t, "rarest", db.gramCounts.rarest(grams(text)), grams("r-cdc"))
 	equal(t, "search", all(t, db, Query{Search: text}), []string{"io.github.o/common-server-cdc@1.0.0"})
+}
+
+// Statistics that are not there yet are asked for again soon, those that are there are kept.
+func TestGramCountsRefresh(t *testing.T) {
+	db := openPostgresTest(t)
+	ctx := context.Background()
+	refresh := func(done func() bool) {
+		t.Helper()
+		db.gramCounts.due.Store(0)
+		db.gramCounts.refresh(db.pool)
+		for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("nothing was asked")
+			}
+		}
+	}
+	in := func() time.Duration { return time.Until(time.Unix(db.gramCounts.due.Load(), 0)) }
+	refresh(func() bool { return in() <= gramCountsMissing })
+	if db.gramCounts.frequencies.Load() != nil {
+		t.Error("statistics of nothing")
+	}
+	for i := range 40 {
+		insert(t, db, record(t, fmt.Sprintf("io.github.o/common-%d", i), "1.0.0", i))
+	}
+	if _, err := db.pool.Exec(ctx, "ANALYZE names"); err != nil {
+		t.Fatal(err)
+	}
+	refresh(func() bool { return db.gramCounts.frequencies.Load() != nil })
+	if in() <= gramCountsMissing {
+		t.Errorf("asked again in %s", in())
+	}
+	if got := (*db.gramCounts.frequencies.Load())[grams("com")[0]]; got < 0.9 {
+		t.Errorf("a gram of every name is in %v of them", got)
+	}
 }
 
 func TestPostgresStatuses(t *testing.T) {

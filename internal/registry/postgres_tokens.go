@@ -24,7 +24,7 @@ func (t postgresTokens) Add(ctx context.Context, token Token, hash string) error
 }
 
 func (t postgresTokens) Find(ctx context.Context, hash string) (found Token, err error) {
-	err = t.db.read(ctx, func() error {
+	err = t.db.read(ctx, func(ctx context.Context) error {
 		found, err = t.sql.Find(ctx, hash)
 		return err
 	})
@@ -32,7 +32,7 @@ func (t postgresTokens) Find(ctx context.Context, hash string) (found Token, err
 }
 
 func (t postgresTokens) List(ctx context.Context) (all []Token, err error) {
-	err = t.db.read(ctx, func() error {
+	err = t.db.read(ctx, func(ctx context.Context) error {
 		all, err = t.sql.List(ctx)
 		return err
 	})
@@ -43,7 +43,7 @@ func (t postgresTokens) Revoke(ctx context.Context, id string, at time.Time) (re
 	if !storable(id) {
 		return Token{}, ErrNotFound
 	}
-	err = t.db.read(ctx, func() error { // it can be said twice
+	err = t.db.read(ctx, func(ctx context.Context) error { // it can be said twice
 		revoked, err = t.sql.Revoke(ctx, id, at)
 		return err
 	})

@@ -22,6 +22,10 @@ type Problem struct {
 	Details map[string]HashFailure `json:"details,omitempty"` // by identifier, as in file_hashes
 	Errors  []ProblemError         `json:"errors,omitempty"`
 
+	// Class is that of the checks in Errors, as evidence.Class prints it: "policy" if a
+	// package belongs to another server. It is absent if they are about the document.
+	Class string `json:"class,omitempty"`
+
 	// RetryAfter is the header of that name, in whole seconds; 0 if there is none.
 	RetryAfter time.Duration `json:"-"`
 }

@@ -77,11 +77,11 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 			return nil, err
 		}
 	}
-	verdict, report, err := s.judge(ctx, rules, doc, rec)
+	verdict, report, err := s.judge(ctx, rules, doc, rec, publisher(ctx, grant))
 	if err != nil {
 		return nil, err
 	}
-	rec.PublishedAt, rec.Publisher = s.Now(), publisher(grant)
+	rec.PublishedAt, rec.Publisher = s.Now(), actor(grant)
 	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
 	if verified(doc, report) {
 		rec.VerifiedAt = rec.PublishedAt
@@ -110,8 +110,8 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 	return s.proven(ctx, inserted, inserted.entry, inserted.text)
 }
 
-// publisher is who acts, as the log says it.
-func publisher(g *auth.Grant) string {
+// actor is who acts, as the log says it.
+func actor(g *auth.Grant) string {
 	if g == nil {
 		return anonymous
 	}
@@ -155,7 +155,7 @@ func (s *server) again(ctx context.Context, first, rec Record) (*huma.StreamResp
 
 // judge gathers the evidence about doc and judges it. A verdict without an error
 // allows. The report is what was checked of the packages, whatever came of it.
-func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Document, rec Record) (policy.Verdict, evidence.Report, error) {
+func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Document, rec Record, whose string) (policy.Verdict, evidence.Report, error) {
 	// The document itself is admitted with what it claims. Nobody claims its digest.
 	document := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},
@@ -163,7 +163,7 @@ func (s *server) judge(ctx context.Context, rules Policy, doc *serverjson.Docume
 	if rules.Validation == Off {
 		return policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document}), nil, nil
 	}
-	done, err := s.turn(ctx)
+	done, err := s.turn(ctx, whose)
 	if err != nil {
 		return policy.Verdict{}, nil, err
 	}

@@ -562,7 +562,7 @@ func TestInsertAsksForAdmission(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
 	rec := record(t, "io.github.o/a", "1.0.0", 0)
 	s := &server{}
-	verdict, _, err := s.judge(context.Background(), Policy{Validation: Off}, nil, rec)
+	verdict, _, err := s.judge(context.Background(), Policy{Validation: Off}, nil, rec, "")
 	if err != nil {
 		t.Fatal(err)
 	}

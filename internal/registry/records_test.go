@@ -538,3 +538,17 @@ func testRecords(t *testing.T, open func(*testing.T) Records) {
 func filter(subjects []string, suffix string) []string {
 	return slices.DeleteFunc(slices.Clone(subjects), func(s string) bool { return !strings.HasSuffix(s, suffix) })
 }
+
+// A record is not admitted on the word of a digest that was computed of other bytes.
+func TestAdmitOtherBytes(t *testing.T) {
+	rec := record(t, "io.github.o/a", "1.0.0", 0)
+	other := record(t, "io.github.o/a", "1.0.1", 0) // as long
+	rec.summed = rec.Document
+	if err := admit(admission(rec), rec); err != nil {
+		t.Error(err)
+	}
+	rec.Document = other.Document
+	if err := admit(admission(rec), rec); err == nil || !strings.Contains(err.Error(), "not that of its document") {
+		t.Errorf("other bytes: %v", err)
+	}
+}

@@ -71,6 +71,7 @@ func hashStatus(e evidence.Evidence) HashStatus {
 // refusal is the answer to a publish that v refuses: all that failed at once.
 func refusal(v policy.Verdict, report evidence.Report) *Problem {
 	p := problem(http.StatusUnprocessableEntity, "")
+	class := evidence.OK
 	passing := true // whatever failed may do otherwise the next time
 	for _, f := range v.Refused() {
 		e := f.Evidence
@@ -78,6 +79,7 @@ func refusal(v policy.Verdict, report evidence.Report) *Problem {
 		if isHashFailure(f) {
 			continue
 		}
+		class = evidence.Worse(class, f.Class)
 		message := e.Title()
 		if e.Expected() != "" && e.Outcome == evidence.Mismatch {
 			message += fmt.Sprintf(": expected %+q, found %+q", e.Expected(), e.Actual())
@@ -93,7 +95,8 @@ func refusal(v policy.Verdict, report evidence.Report) *Problem {
 		details = append(details, tally(p.Details, claimed(report)))
 	}
 	if n := len(p.Errors); n > 0 {
-		details = append(details, fmt.Sprintf("%d other %s failed", n, plural(n, "check")))
+		p.Class = class.String()
+		details = append(details, evidence.Count(n, "other check")+" failed")
 	}
 	p.Detail = strings.Join(details, "; ")
 	if passing {
@@ -129,15 +132,5 @@ func tally(details map[string]HashFailure, of int) string {
 	case 0:
 		said = "could not be computed"
 	}
-	return fmt.Sprintf("%d of %d file %s %s", len(details), of, plural(of, "hash"), said)
-}
-
-func plural(n int, word string) string {
-	switch {
-	case n == 1:
-		return word
-	case strings.HasSuffix(word, "h"):
-		return word + "es"
-	}
-	return word + "s"
+	return fmt.Sprintf("%d of %s %s", len(details), evidence.Count(of, "file hash"), said)
 }

@@ -115,7 +115,7 @@ type server struct {
 	Config
 	requests, logins, writes *limiter
 	bodies                   *semaphore.Weighted // nil: no limit
-	checks                   chan struct{}       // a slot for each; nil: no limit
+	turns                    *turns
 	metrics                  *metrics
 }
 
@@ -157,9 +157,7 @@ func New(c Config) (http.Handler, error) {
 	if c.Limits.Bytes > 0 {
 		s.bodies = semaphore.NewWeighted(c.Limits.Bytes)
 	}
-	if c.Limits.Checks > 0 {
-		s.checks = make(chan struct{}, c.Limits.Checks)
-	}
+	s.turns = newTurns(c.Limits)
 	s.metrics = newMetrics(s)
 	mux := http.NewServeMux()
 	description, err := s.routes(mux)

@@ -81,6 +81,10 @@ func (s *server) list(ctx context.Context, in *listInput) (*huma.StreamResponse,
 	})
 }
 
+// maxSkipped is how many pages of deleted versions alone one request reads past. A name
+// may have 10 GB of them.
+const maxSkipped = 4
+
 type versionsInput struct {
 	Name    string `path:"name" doc:"URL-encoded name"`
 	Cursor  string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
@@ -89,14 +93,14 @@ type versionsInput struct {
 
 func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, error) {
 	records, next, err := s.Records.Versions(ctx, in.Name, in.Cursor)
-	for !in.Deleted && err == nil {
+	for skipped := 0; !in.Deleted && err == nil; skipped++ {
 		records = slices.DeleteFunc(records, func(r Record) bool { return r.Status == Deleted })
-		if len(records) > 0 || next == "" {
+		if len(records) > 0 || next == "" || skipped == maxSkipped {
 			break
 		}
 		records, next, err = s.Records.Versions(ctx, in.Name, next) // a page of deleted ones alone
 	}
-	if err == nil && len(records) == 0 && in.Cursor == "" {
+	if err == nil && len(records) == 0 && next == "" && in.Cursor == "" {
 		err = ErrNotFound
 	}
 	if errors.Is(err, ErrNotFound) {

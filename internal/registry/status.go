@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -135,10 +136,13 @@ func (s *server) change(ctx context.Context, authorization, name, version string
 		s.Counters.Unauthorized.Add(1)
 		return 0, nil, forbidden(grant, name)
 	}
-	c := Change{Status: body.Status, At: s.Now(), By: publisher(&grant)}
+	c := Change{Status: body.Status, At: s.Now(), By: actor(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == Active {
 			return 0, nil, problem(http.StatusBadRequest, "a message does not go with the status active")
+		}
+		if strings.Contains(c.Message, "\x00") { // no database has to keep it
+			return 0, nil, problem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
 		}
 	}
 	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,6 +200,7 @@ func TestStatusRequests(t *testing.T) {
 		{"/versions/1.0.0/status", mine, `{}`, 422, "status"},
 		{"/versions/1.0.0/status", mine, `{"status":"deleted","other":1}`, 422, "other"},
 		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `x"}`, 422, "500"},
+		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"a\u0000b"}`, 422, "NUL"},
 		{"/versions/9.0.0/status", mine, `{"status":"deleted"}`, 404, "not found"},
 		{"/versions/latest/status", mine, `{"status":"deleted"}`, 404, "name a version"},
 		{"/versions/1.0.0/status", mine, `{"status":"deprecated","statusMessage":"` + long + `"}`, 200, `"status":"deprecated"`},
@@ -256,5 +258,50 @@ func TestStatusRequests(t *testing.T) {
 	wantProblem(t, err, 409)
 	if got := f.Counters.StatusChanges.Load(); got != 8 {
 		t.Errorf("%d changes counted", got)
+	}
+}
+
+// deletedPages are so many pages of a name's versions that are deleted, and one that is not.
+type deletedPages struct {
+	Records
+	pages, read int
+}
+
+func (d *deletedPages) Versions(_ context.Context, name, after string) ([]Record, string, error) {
+	d.read++
+	at, err := parseCursor(after)
+	if err != nil {
+		return nil, "", err
+	}
+	n := 0
+	if after != "" {
+		if _, err := fmt.Sscanf(at.version, "1.0.%d", &n); err != nil {
+			return nil, "", err
+		}
+	}
+	rec := Record{Name: name, Version: fmt.Sprintf("1.0.%d", n+1), Status: Deleted}
+	rec.Document = fmt.Appendf(nil, `{"name":%q,"version":%q}`, name, rec.Version)
+	if n == d.pages {
+		rec.Status = Active
+		return []Record{rec}, "", nil
+	}
+	return []Record{rec}, cursor{name, rec.Version}.String(), nil
+}
+
+// One request does not read everything that was ever deleted, and who follows the
+// cursors finds what was not.
+func TestManyDeleted(t *testing.T) {
+	for pages, reads := range map[int]int{0: 1, 2: 3, maxSkipped: maxSkipped + 1, 3*maxSkipped + 5: maxSkipped + 1} {
+		d := &deletedPages{pages: pages}
+		f := serve(t, nil, func(c *Config) { d.Records, c.Records = c.Records, d })
+		res, err := http.Get(f.URL + "/v0/servers/com.example%2Fnotes/versions")
+		if err != nil || res.StatusCode != 200 || d.read != reads {
+			t.Errorf("%d pages: %d reads, %v", pages, d.read, err)
+		}
+		res.Body.Close()
+		all, err := f.Versions(t.Context(), "com.example/notes")
+		if err != nil || len(all) != 1 {
+			t.Errorf("%d pages: %d versions, %v", pages, len(all), err)
+		}
 	}
 }

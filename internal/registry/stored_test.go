@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -125,11 +126,11 @@ func TestClientPatience(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
-	pages := 0
+	var pages atomic.Int64
 	paging := func(w http.ResponseWriter, r *http.Request) {
-		pages++
+		n := pages.Add(1)
 		time.Sleep(20 * time.Millisecond)
-		say(200, "application/json", fmt.Sprintf(`{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"%d"}}`, pages))(w, r)
+		say(200, "application/json", fmt.Sprintf(`{"servers":[{"server":{"name":"io.github.o/a"}}],"metadata":{"nextCursor":"%d"}}`, n))(w, r)
 	}
 	for name, c := range map[string]struct {
 		handle http.HandlerFunc
@@ -149,8 +150,8 @@ func TestClientPatience(t *testing.T) {
 		}
 	}
 	// 200 ms are for all pages, of which each takes 20.
-	if pages < 1 || pages > 11 {
-		t.Errorf("asked for %d pages", pages)
+	if n := pages.Load(); n < 1 || n > 11 {
+		t.Errorf("asked for %d pages", n)
 	}
 	var c Client
 	if c.wait("/version") != callTimeout || c.wait(publishPath) != publishTimeout || publishTimeout <= DefaultTimeout {

@@ -76,6 +76,9 @@ func Main(program Program, args []string) int {
 	root := program(a)
 	a.name = root.Name()
 	a.bars = newBars(os.Stderr)
+	if a.name == publisherName {
+		args = oneDash(root, args)
+	}
 	root.SetArgs(args)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

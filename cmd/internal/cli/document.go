@@ -26,7 +26,8 @@ func (a *app) hashGen() *cobra.Command {
 		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
 Nothing is published. With --write the object is put into the file instead, which
-keeps the rest of it byte for byte.`,
+keeps the rest of it byte for byte. A hash tells which bytes a file has, not who made
+it: it shows integrity, not authenticity.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
@@ -63,8 +64,11 @@ keeps the rest of it byte for byte.`,
 			if err != nil {
 				return err
 			}
+			if err := notes(a.stderr, hashes.Verdict); err != nil {
+				return err
+			}
 			if write {
-				fmt.Fprintf(a.stderr, "%s: %d hashes written to %s\n", a.name, len(hashes.Files), name)
+				fmt.Fprintf(a.stderr, "%s: %s written to %s\n", a.name, evidence.Count(len(hashes.Files), "hash"), name)
 				return nil
 			}
 			return a.json(map[string]any{"file_hashes": object}, nil)
@@ -84,7 +88,7 @@ func (a *app) verify() *cobra.Command {
 		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
 fileSha256 and with what the package's own registry says. Packages that nobody
 claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
-be fetched.`,
+be fetched. That all match shows integrity, not authenticity.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
@@ -139,7 +143,7 @@ func (a *app) validate() *cobra.Command {
 			}
 			var failed error
 			if n := len(issues.Errors()); n > 0 {
-				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %d errors and %d warnings", n, len(issues)-n))
+				failed = evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("not valid: %s and %s", evidence.Count(n, "error"), evidence.Count(len(issues)-n, "warning")))
 			}
 			if asJSON {
 				if issues == nil {
@@ -215,6 +219,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				fmt.Fprintf(a.stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.name)
 			}
 			if err != nil {
+				return err
+			}
+			if err := notes(a.stderr, p.Verdict); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))

@@ -35,7 +35,7 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 	var problem *evidence.Error
 	switch {
 	case errors.As(err, &refusal):
-		o.Error = fmt.Sprintf("%d of %d findings refused", len(v.Refused()), len(v.Findings))
+		o.Error = fmt.Sprintf("%d of %s refused", len(v.Refused()), evidence.Count(len(v.Findings), "finding"))
 		if len(v.Findings) == 0 {
 			o.Error, o.Findings = "refused", refusal.Verdict.Findings
 		}
@@ -111,8 +111,15 @@ func report(w io.Writer, v policy.Verdict) error {
 	if err := allowed.WriteText(w); err != nil {
 		return err
 	}
-	for _, e := range allowed {
-		if e.Outcome == evidence.Match && e.Reason != "" { // a withdrawn version, or how it was got
+	return notes(w, v)
+}
+
+// notes prints what a person should know of files that match: that a version was
+// withdrawn, or how the file was got.
+func notes(w io.Writer, v policy.Verdict) error {
+	for _, f := range v.Findings {
+		e := f.Evidence
+		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {
 			if _, err := fmt.Fprintf(w, "note: %s: %s\n", surface.Escape(e.Subject), surface.Escape(e.Reason)); err != nil {
 				return err
 			}

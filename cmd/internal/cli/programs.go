@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Hallmark is the program with all commands.
@@ -30,13 +35,46 @@ is what runs, and what runs shows the model what was approved.`,
 	return root
 }
 
+const publisherName = "mcp-publisher"
+
 // Publisher is mcp-publisher: the author's commands.
 func Publisher(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "mcp-publisher",
+		Use:   publisherName,
 		Short: "Hash the packages of an MCP server and publish it",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate())
+	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate(), &cobra.Command{
+		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(a.stdout, "%s %s\n", root.Name(), version())
+			return err
+		},
+	})
 	return root
+}
+
+// oneDash rewrites -flag and -flag=value, as the official mcp-publisher and its examples
+// write them, with two dashes, where a command below root has a flag of that name.
+func oneDash(root *cobra.Command, args []string) []string {
+	known := map[string]bool{}
+	var learn func(*cobra.Command)
+	learn = func(c *cobra.Command) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		for _, below := range c.Commands() {
+			learn(below)
+		}
+	}
+	learn(root)
+	out := slices.Clone(args)
+	for i, arg := range out {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		switch {
+		case arg == "--":
+			return out
+		case len(name) > 1 && strings.HasPrefix(arg, "-") && known[name]:
+			out[i] = "-" + arg
+		}
+	}
+	return out
 }

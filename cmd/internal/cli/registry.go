@@ -89,7 +89,9 @@ SIGHUP reads the file of --policy again.`,
 			o.Reload = reload
 			o.Commit, o.Built = revision()
 			o.Validation = registry.Validation(validation)
-			sources.set(&o.Fetch)
+			if err := sources.set(&o.Fetch); err != nil {
+				return err
+			}
 			o.Fetch.GitHub.API = o.Login.GitHubAPI
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))

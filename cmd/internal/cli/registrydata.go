@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -37,7 +38,7 @@ serving meanwhile.
 
 Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) (err error) {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
@@ -46,13 +47,15 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 					return usage(c, err)
 				}
 			}
-			sources.set(&o.Fetch)
+			if err := sources.set(&o.Fetch); err != nil {
+				return err
+			}
 			o.Fetch.GitHub.API = github
 			o.Version = version()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := hallmark.Reverify(c.Context(), o)
 			if r == nil {
-				r = &hallmark.Reverification{}
+				r = &hallmark.Reverification{Failing: []string{}, Found: []hallmark.ReverifiedRecord{}}
 			}
 			if asJSON {
 				return a.json(struct {
@@ -70,10 +73,10 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 					return errors.Join(failed, err)
 				}
 			}
-			fmt.Fprintf(a.stderr, "%s: %d records, %d with claims, %d failing, %d new findings\n",
-				a.name, r.Records, r.Claimed, len(r.Failing), len(r.Found))
+			fmt.Fprintf(a.stderr, "%s: %s, %d with claims, %d failing, %s\n",
+				a.name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
 			return err
-		},
+		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
@@ -118,7 +121,7 @@ An import from a URL that was interrupted goes on where it stopped, and a later 
 only for what changed. Records that are here already are never replaced: one that is
 there with another document is reported, with exit code 3.`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
@@ -127,7 +130,7 @@ there with another document is reported, with exit code 3.`,
 			o.Progress = func(i hallmark.Imported) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
-					fmt.Fprintf(a.stderr, "%s: %d records added, %d present\n", a.name, i.Added, i.Present)
+					fmt.Fprintf(a.stderr, "%s: %s added, %d present\n", a.name, evidence.Count(i.Added, "record"), i.Present)
 				}
 			}
 			o.Warn = func(format string, v ...any) {
@@ -135,7 +138,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			i, err := hallmark.Import(c.Context(), o)
 			if i == nil {
-				i = &hallmark.Imported{}
+				i = &hallmark.Imported{Conflicts: []string{}, Refused: []string{}}
 			}
 			if asJSON {
 				return a.json(struct {
@@ -143,7 +146,7 @@ there with another document is reported, with exit code 3.`,
 					*hallmark.Imported
 				}{outcomeOf(policy.Verdict{}, err), i}, err)
 			}
-			said := []string{fmt.Sprintf("%d records added", i.Added), fmt.Sprintf("%d present", i.Present)}
+			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
 			if i.Followed > 0 {
 				said = append(said, fmt.Sprintf("%d with a new status", i.Followed))
 			}
@@ -152,7 +155,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, strings.Join(said, ", "))
 			return err
-		},
+		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
@@ -182,7 +185,7 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 				n, err = hallmark.Export(c.Context(), at, a.stdout)
 			}
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: %d records\n", a.name, n)
+				fmt.Fprintf(a.stderr, "%s: %s\n", a.name, evidence.Count(n, "record"))
 			}
 			return err
 		},

@@ -61,7 +61,7 @@ func TestRegistryDataCommands(t *testing.T) {
 	}
 
 	write("[" + document + "]")
-	if out, log, code := registry("import", seed); code != 0 || out != "" || !strings.Contains(log, "1 records added, 0 present, 1 that would be refused at publish") {
+	if out, log, code := registry("import", seed); code != 0 || out != "" || !strings.Contains(log, "1 record added, 0 present, 1 that would be refused at publish") {
 		t.Errorf("import: %d %q %q", code, out, log)
 	}
 	out, _, code := registry("import", seed, "--json")
@@ -84,7 +84,7 @@ func TestRegistryDataCommands(t *testing.T) {
 	}
 
 	exported, log, code := registry("export")
-	if code != 0 || strings.Count(exported, "\n") != 1 || !strings.Contains(exported, `"importedFrom":"file:seed.json"`) || !strings.Contains(log, "1 records") {
+	if code != 0 || strings.Count(exported, "\n") != 1 || !strings.Contains(exported, `"importedFrom":"file:seed.json"`) || !strings.Contains(log, "hallmark: 1 record\n") {
 		t.Errorf("export: %d %q %q", code, exported, log)
 	}
 	file := filepath.Join(dir, "export.jsonl")

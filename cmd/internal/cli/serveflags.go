@@ -86,7 +86,7 @@ func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
 // limitFlags bound what a registry's clients may cost.
 type limitFlags struct {
 	requests, logins, writes float64 // a second
-	checks                   int
+	checks, eachChecks       int
 	bytes                    int64 // MiB
 	proxies                  []string
 }
@@ -95,7 +95,8 @@ func (l *limitFlags) register(f *pflag.FlagSet) {
 	f.Float64Var(&l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
 	f.Float64Var(&l.logins, "rate-logins", 1, "logins a second from one address")
 	f.Float64Var(&l.writes, "rate-writes", 5, "publishes and changes of status a second with one token")
-	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once")
+	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once, four files of each")
+	f.IntVar(&l.eachChecks, "max-checks-each", 4, "of these, publishes with one token, or without one from one address; 0 is no limit")
 	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
@@ -107,7 +108,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
 	out := registry.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
-		Checks: l.checks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20,
+		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20,
 	}
 	for _, text := range l.proxies {
 		p, err := netip.ParsePrefix(text)

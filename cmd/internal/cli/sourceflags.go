@@ -1,13 +1,23 @@
 package cli
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+
 	"github.com/spf13/pflag"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
 
-// sourceFlags say where a registry fetches packages from; empty is the public place.
-type sourceFlags struct{ npm, pypi, nuget, cargo, github string }
+// sourceFlags say where a registry fetches packages from, empty for the public place,
+// with which credentials, and how much.
+type sourceFlags struct {
+	npm, pypi, nuget, cargo, github string
+	credentials                     string
+	together, held                  int64 // MiB
+}
 
 func (s *sourceFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.npm, "npm-registry", "", "base `URL` of the npm registry to check packages against (default: the public one)")
@@ -15,10 +25,13 @@ func (s *sourceFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.nuget, "nuget-index", "", "`URL` of a NuGet service index, version 3 (default: the public one)")
 	f.StringVar(&s.cargo, "cargo-index", "", "`URL` of a sparse index of crates (default: the public one)")
 	f.StringVar(&s.github, "github-url", "", "base `URL` of the GitHub that releases come from (default: the public one)")
+	f.StringVar(&s.credentials, "credentials", "", "TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
+	f.Int64Var(&s.together, "max-fetch-bytes", 4096, "`MiB` that the packages of one document may have together; 0 is no limit")
+	f.Int64Var(&s.held, "max-held-bytes", 16384, "`MiB` of packages in temporary files at once; 0 is no limit")
 }
 
 // set makes c fetch from there.
-func (s *sourceFlags) set(c *fetch.Config) {
+func (s *sourceFlags) set(c *fetch.Config) (err error) {
 	if s.npm != "" {
 		c.NPM.Setting = func(key string) string {
 			if key == "registry" {
@@ -28,4 +41,16 @@ func (s *sourceFlags) set(c *fetch.Config) {
 		}
 	}
 	c.PyPI.Base, c.NuGet.Index, c.Cargo.Index, c.GitHub.Base = s.pypi, s.nuget, s.cargo, s.github
+	c.Limits.Together, c.Limits.Held = s.together<<20, s.held<<20
+	if s.credentials == "" {
+		return nil
+	}
+	c.Credentials, err = fetch.ReadCredentials(s.credentials, os.Getenv)
+	switch {
+	case errors.As(err, new(*fs.PathError)):
+		return evidence.Errorf(evidence.Operation, "credentials", "", err)
+	case err != nil:
+		return evidence.Errorf(evidence.Validation, s.credentials, "", err)
+	}
+	return nil
 }

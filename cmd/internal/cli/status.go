@@ -58,7 +58,7 @@ version is no longer listed; it can be restored, and nobody can publish it again
 				if !all || yes {
 					return nil
 				}
-				return a.confirm(fmt.Sprintf("change %d versions of %s?", len(states), surface.Escape(o.Name)))
+				return a.confirm(fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
 			}
 			n, err := hallmark.SetStatus(c.Context(), o)
 			if asJSON {

@@ -18,21 +18,21 @@ import (
 
 // tokens are the commands for API tokens, beside a registry that may be running.
 func (a *app) tokens() *cobra.Command {
-	var data, database string
+	var at hallmark.Place
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
 		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.PersistentFlags().StringVar(&data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
-	c.PersistentFlags().StringVar(&database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
+	c.PersistentFlags().StringVar(&at.Data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
+	c.PersistentFlags().StringVar(&at.Database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
 	// with runs f on the tokens.
 	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
-		if err := registryDir(&data); err != nil {
+		if err := registryDir(&at.Data); err != nil {
 			return err
 		}
-		s, err := hallmark.OpenTokens(c.Context(), data, database, time.Now)
+		s, err := hallmark.OpenTokens(c.Context(), at, c.Name() == "create", time.Now)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,367 @@
+//go:build unix
+
+package e2e
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+)
+
+// mirror is a local mirror of packages of which each has a fault of its own, besides
+// one that has none. Both indexes of Python packages list the same files.
+type mirror struct {
+	*stage
+	packages map[string]map[string]any // by the fault
+	claims   map[string][2]string      // file_hashes' key and value
+}
+
+const mirrored = "io.github.acme/notes"
+
+func newMirror(t *testing.T, bin string) *mirror {
+	t.Helper()
+	m := &mirror{newStage(t, bin), map[string]map[string]any{}, map[string][2]string{}}
+	npm := func(fault string) (tarball string) {
+		t.Helper()
+		err := m.npm.Publish(npmtest.Package{Name: fault, Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}, Files: map[string]string{"index.js": fault}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.packages[fault] = pkg("npm", fault, "1.0.0")
+		m.claims[fault] = [2]string{"npm:" + fault + "@1.0.0", sumOf(m.npm.Tarball(fault, "1.0.0"))}
+		return npmtest.TarballPath(fault, "1.0.0")
+	}
+	npm("good")
+
+	npm("wrong-digit")
+	good := m.claims["wrong-digit"][1]
+	m.claims["wrong-digit"] = [2]string{"npm:wrong-digit@1.0.0", good[:70] + map[bool]string{true: "1", false: "0"}[good[70] == '0']}
+
+	npm("algorithm")
+	m.claims["algorithm"] = [2]string{"npm:algorithm@1.0.0", "blake3:" + strings.Repeat("0", 64)}
+
+	// A mirror that serves other bytes than its metadata says, and one that changed both.
+	m.npm.Break(npm("replaced"), npmtest.Always, npmtest.Body([]byte("other bytes")))
+	npm("rewritten")
+	if err := m.npm.Publish(npmtest.Package{Name: "rewritten", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}}); err != nil {
+		t.Fatal(err)
+	}
+
+	m.npm.Break(npm("missing"), npmtest.Always, npmtest.Status(http.StatusNotFound, -1))
+	m.npm.Break(npm("too-large"), npmtest.Always, npmtest.TooLong(1<<30))
+	m.npm.Break(npm("unreachable"), npmtest.Always, npmtest.Status(http.StatusServiceUnavailable, 0))
+	m.npm.Break(npm("plain-http"), npmtest.Always, npmtest.Redirect("http://127.0.0.1:1/x"))
+
+	m.pypi("ambiguous", "", "ambiguous-1.0-py3-none-any.whl", "ambiguous-1.0.tar.gz")
+	m.pypi("no-file", "/no_file-1.0-cp39-none-win32.whl", "no_file-1.0-py3-none-any.whl")
+	m.pypi("yanked", "/yanked-1.0.tar.gz", "yanked-1.0.tar.gz")
+	m.env = append(m.env, "PIP_INDEX_URL="+m.npm.URL+"/simple/")
+	return m
+}
+
+// pypi makes a release with files and a claim about one of them, that of the last.
+func (m *mirror) pypi(fault, claimed string, names ...string) {
+	var entries, links []string
+	sum := ""
+	for _, name := range names {
+		data := []byte("contents of " + name)
+		sum = sumOf(data)
+		m.npm.File("/files/"+name, data)
+		yanked, attribute := "", ""
+		if fault == "yanked" {
+			yanked, attribute = `,"yanked":true,"yanked_reason":"it leaks"`, ` data-yanked="it leaks"`
+		}
+		entries = append(entries, fmt.Sprintf(`{"filename":%q,"url":"%s/files/%s","digests":{"sha256":%q}%s}`, name, m.npm.URL, name, sum[7:], yanked))
+		links = append(links, fmt.Sprintf(`<a href="/files/%s#sha256=%s"%s>%s</a>`, name, sum[7:], attribute, name))
+	}
+	m.npm.File("/pypi/"+fault+"/1.0/json", fmt.Appendf(nil, `{"info":{"name":%q,"version":"1.0","description":"mcp-name: %s"},"urls":[%s]}`,
+		fault, mirrored, strings.Join(entries, ",")))
+	m.npm.Break("/simple/"+fault+"/", npmtest.Always, func(w http.ResponseWriter, _ *http.Request, _ []byte) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, strings.Join(links, "\n"))
+	})
+	m.packages[fault] = pkg("pypi", fault, "1.0")
+	m.claims[fault] = [2]string{"pypi:" + fault + "==1.0" + claimed, sum}
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// write makes a server.json of the packages with these faults, and returns it.
+func (m *mirror) write(t *testing.T, version string, hashes bool, faults ...string) string {
+	t.Helper()
+	doc := described(mirrored, nil)
+	doc["version"] = version
+	var packages []any
+	claims := map[string]string{}
+	for _, fault := range faults {
+		packages = append(packages, m.packages[fault])
+		claims[m.claims[fault][0]] = m.claims[fault][1]
+	}
+	doc["packages"] = packages
+	if hashes {
+		doc["file_hashes"] = claims
+	}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(m.project, "server.json"), string(text))
+	return string(text)
+}
+
+// refusal is a registry's answer.
+type refusal struct {
+	Status  int
+	Detail  string
+	Error   string
+	Details map[string]struct{ Expected, Actual, Status, Reason string }
+	Errors  []struct{ Message string }
+}
+
+func post(t *testing.T, registry, doc string) (int, refusal, string) {
+	t.Helper()
+	answer, err := http.Post(registry+"/v0/publish", "application/json", strings.NewReader(doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r refusal
+	decode(t, body, &r)
+	return answer.StatusCode, r, string(body)
+}
+
+// in is the mirror with a project of its own.
+func (m *mirror) in(t *testing.T) *mirror {
+	s := *m.stage
+	s.project = t.TempDir()
+	return &mirror{&s, m.packages, m.claims}
+}
+
+// serve runs a registry that takes packages from the mirror.
+func (m *mirror) serve(t *testing.T, flags ...string) *registryProcess {
+	t.Helper()
+	return startRegistry(t, filepath.Join(m.bin, "hallmark"), append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.npm.URL,
+		"--pypi-index", m.npm.URL, "--ca-file", filepath.Join(m.dir, "authority.pem"), "--allow-host", "127.0.0.1"}, flags...)...)
+}
+
+// packageFault is what is said of a fault in every place.
+type packageFault struct {
+	verify int    // exit code
+	title  string // of verify's message, after the subject; "" if there is none
+	status int    // of the registry's answer
+	why    string // its details' status
+	gen    int    // exit code of hash-gen, which looks at no claim of the author
+}
+
+var packageFaults = map[string]packageFault{
+	"good":        {status: 200},
+	"yanked":      {status: 200}, // the bytes are those that were claimed; a note says the rest
+	"wrong-digit": {3, "sha256 mismatch", 422, "mismatch", 0},
+	"replaced":    {3, "sha256 mismatch", 422, "mismatch", 3},
+	"rewritten":   {3, "sha256 mismatch", 422, "mismatch", 0},
+	"missing":     {1, "sha256 cannot be verified: not found", 422, "not_found", 1},
+	"no-file":     {1, "sha256 cannot be verified: not found", 422, "not_found", 0},
+	"too-large":   {1, "sha256 cannot be verified: too large", 422, "too_large", 1},
+	"unreachable": {1, "sha256 cannot be verified: unreachable", 503, "unreachable", 1},
+	"plain-http":  {1, "sha256 cannot be verified: unsupported", 422, "unsupported", 1},
+	"ambiguous":   {1, "sha256 cannot be verified: ambiguous", 422, "ambiguous", 0},
+	"algorithm":   {1, "sha256 cannot be verified: unsupported", 422, "unsupported", 0},
+}
+
+// TestPackageFaults: what is wrong with a package has one status, exit code and message
+// in every place, alone and together with all other faults.
+func TestPackageFaults(t *testing.T) {
+	m := newMirror(t, filepath.Dir(build(t, "hallmark")))
+	registry := m.serve(t).URL
+	names := slices.Sorted(maps.Keys(packageFaults))
+	for n, fault := range names {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			m, w, key := m.in(t), packageFaults[fault], m.claims[fault][0]
+			doc := m.write(t, fmt.Sprintf("1.0.%d", n), true, fault)
+			out, errs := m.run(t, w.verify, "hallmark", "verify")
+			if !strings.HasPrefix(errs, "hallmark: "+key+": "+w.title+"\n") && errs+w.title != "" {
+				t.Errorf("verify says\n%s", errs)
+			}
+			if note := "note: " + key + ": withdrawn by its publisher: it leaks\n"; strings.Contains(out, note) != (fault == "yanked") {
+				t.Errorf("verify prints\n%s", out)
+			}
+			status, r, body := post(t, registry, doc)
+			if status != w.status {
+				t.Errorf("the registry says %d %s", status, body)
+			}
+			if w.why != "" {
+				d := r.Details[key]
+				if len(r.Details) != 1 || len(r.Errors) > 0 || d.Status != w.why || r.Error != "Hash validation failed" || d.Expected != m.claims[fault][1] ||
+					(w.why == "mismatch") != (strings.HasPrefix(d.Actual, "sha256:") && d.Actual != d.Expected) || (w.why == "mismatch") == (d.Reason != "") {
+					t.Errorf("the registry says %s", body)
+				}
+				_, errs = m.run(t, w.verify, "hallmark", "publish", "--no-hash", "--registry", registry)
+				if !strings.Contains(errs, "\n  "+key+": "+w.why+"\n    expected "+m.claims[fault][1]+"\n") {
+					t.Errorf("publish says\n%s", errs)
+				}
+				if w.status == 422 && strings.Contains(errs, "hint: the file changed after hashing") != (w.why == "mismatch") {
+					t.Errorf("publish says\n%s", errs)
+				}
+			} else if !strings.Contains(body, `"verifiedAt"`) || strings.Contains(body, "withdrawn by its publisher: it leaks") != (fault == "yanked") {
+				t.Errorf("the record is %s", body)
+			}
+			m.write(t, "1.0.0", false, fault)
+			out, errs = m.run(t, w.gen, "hallmark", "hash-gen")
+			if (out == "") != (w.gen != 0) || strings.Contains(errs, "note: ") != (fault == "yanked") {
+				t.Errorf("hash-gen prints %q and says\n%s", out, errs)
+			}
+		})
+	}
+
+	t.Run("all at once", func(t *testing.T) {
+		t.Parallel()
+		m := m.in(t)
+		doc := m.write(t, "2.0.0", true, names...)
+		out, errs := m.run(t, 3, "hallmark", "verify")
+		status, r, body := post(t, registry, doc)
+		if status != 422 || r.Detail != "10 of 12 file hashes failed" || len(r.Details) != 10 || len(r.Errors) > 0 {
+			t.Errorf("the registry says %d %s", status, body)
+		}
+		_, sent := m.run(t, 3, "hallmark", "publish", "--no-hash", "--registry", registry)
+		if _, own := m.run(t, 3, "hallmark", "publish", "--registry", registry); !strings.Contains(own, "sha256 mismatch") {
+			t.Errorf("publish says\n%s", own)
+		}
+		for fault, w := range packageFaults {
+			key := m.claims[fault][0]
+			if w.title != "" && !strings.Contains("\n"+strings.TrimPrefix(errs, "hallmark: "), "\n"+key+": "+w.title+"\n") {
+				t.Errorf("verify does not say %s: %s\n%s", key, w.title, errs)
+			}
+			if w.title == "" && !strings.Contains(out, "match         "+key) {
+				t.Errorf("verify does not print that %s matches\n%s", key, out)
+			}
+			if r.Details[key].Status != w.why || w.why != "" && !strings.Contains(sent, "  "+key+": "+w.why+"\n") {
+				t.Errorf("%s: the registry says %s, publish\n%s", key, body, sent)
+			}
+		}
+		m.write(t, "2.0.0", false, names...)
+		if out, errs := m.run(t, 3, "hallmark", "hash-gen", "--write"); out != "" || !strings.Contains(errs, "npm:replaced@1.0.0: sha512 mismatch") || !strings.Contains(errs, "npm:missing@1.0.0: ") {
+			t.Errorf("hash-gen prints %q and says\n%s", out, errs)
+		}
+		if doc, err := os.ReadFile(filepath.Join(m.project, "server.json")); err != nil || strings.Contains(string(doc), "file_hashes") {
+			t.Errorf("hash-gen wrote %s, %v", doc, err)
+		}
+	})
+
+	t.Run("observed", func(t *testing.T) {
+		t.Parallel()
+		m := m.in(t)
+		registry := m.serve(t, "--validation", "observe").URL
+		status, _, body := post(t, registry, m.write(t, "2.0.0", true, names...))
+		if status != 200 || strings.Contains(body, `"verifiedAt"`) {
+			t.Errorf("%d %s", status, body)
+		}
+		var record struct {
+			Meta map[string]struct {
+				Evidence []struct{ Subject, Authority, Outcome, Cause string }
+			} `json:"_meta"`
+		}
+		decode(t, []byte(body), &record)
+		outcomes := map[string]string{}
+		for _, e := range record.Meta["hallmark/integrity"].Evidence {
+			if e.Authority == "publisher" {
+				outcomes[e.Subject] = e.Outcome
+			}
+		}
+		_, metrics := get(t, registry+"/metrics")
+		counts := map[string]int{}
+		for fault, w := range packageFaults {
+			counts[w.why]++
+			want := "unverifiable"
+			switch w.why {
+			case "":
+				want = "match"
+			case "mismatch":
+				want = "mismatch"
+			}
+			if got := outcomes[m.claims[fault][0]]; got != want {
+				t.Errorf("%s is stored as %q, want %q", fault, got, want)
+			}
+		}
+		delete(counts, "")
+		for why, n := range counts {
+			if line := fmt.Sprintf("hallmark_registry_hash_failures_total{status=%q} %d\n", why, n); !strings.Contains(string(metrics), line) {
+				t.Errorf("/metrics has no %s", line)
+			}
+		}
+		if line := `hallmark_registry_publishes_total{result="tolerated"} 1`; !strings.Contains(string(metrics), line) {
+			t.Errorf("/metrics has no %s", line)
+		}
+	})
+}
+
+// A record is of the moment of its publishing. What is replaced later is a finding beside
+// the record, which stays; new bytes are a new version.
+func TestReplacedAfterPublishing(t *testing.T) {
+	m := newMirror(t, filepath.Dir(build(t, "hallmark")))
+	data := t.TempDir()
+	registry := m.serve(t, "--data", data).URL
+	doc := m.write(t, "1.0.0", true, "good")
+	if status, _, body := post(t, registry, doc); status != 200 {
+		t.Fatalf("%d %s", status, body)
+	}
+	at := registry + "/v0/servers/io.github.acme%2Fnotes/versions/"
+	_, before := get(t, at+"1.0.0")
+	reverify := []string{"registry", "reverify", "--data", data, "--npm-registry", m.npm.URL, "--allow-host", "127.0.0.1"}
+	m.run(t, 0, "hallmark", reverify...)
+	if _, after := get(t, at+"1.0.0"); string(after) != string(before) {
+		t.Errorf("the record changed\n%s\n%s", before, after)
+	}
+
+	err := m.npm.Publish(npmtest.Package{Name: "good", Version: "1.0.0", Manifest: map[string]any{"mcpName": mirrored}, Files: map[string]string{"index.js": "changed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := sumOf(m.npm.Tarball("good", "1.0.0"))
+	if out, errs := m.run(t, 3, "hallmark", reverify...); !strings.Contains(out+errs, "mismatch") {
+		t.Errorf("reverify says\n%s%s", out, errs)
+	}
+	_, after := get(t, at+"1.0.0")
+	var old, now struct {
+		Server json.RawMessage
+		Meta   map[string]map[string]any `json:"_meta"`
+	}
+	decode(t, before, &old)
+	decode(t, after, &now)
+	findings, _ := json.Marshal(now.Meta["hallmark/integrity"]["findings"])
+	delete(now.Meta["hallmark/integrity"], "findings")
+	if string(old.Server) != string(now.Server) || !reflect.DeepEqual(old.Meta, now.Meta) {
+		t.Errorf("the record changed\n%s\n%s", before, after)
+	}
+	if !strings.Contains(string(findings), changed) || !strings.Contains(string(findings), "mismatch") {
+		t.Errorf("findings %s", findings)
+	}
+
+	// Hashes alone cannot be changed, and neither can anything else.
+	m.claims["good"] = [2]string{"npm:good@1.0.0", changed}
+	if status, _, body := post(t, registry, m.write(t, "1.0.0", true, "good")); status != 409 {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _, body := post(t, registry, m.write(t, "1.0.1", true, "good")); status != 200 || !strings.Contains(body, changed) {
+		t.Errorf("%d %s", status, body)
+	}
+}
