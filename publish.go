@@ -40,7 +40,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	p := &Publication{Document: doc.Raw}
 	var err error
 	if !o.NoHash {
-		all, report, err := subjects(doc, where, true)
+		all, report, err := subjects(h.Fetch, doc, where, true)
 		if err != nil {
 			return nil, err
 		}

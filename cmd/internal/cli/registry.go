@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -34,7 +33,8 @@ func (a *app) registry() *cobra.Command {
 
 func (a *app) serve() *cobra.Command {
 	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
-	var validation, dns, authorities string
+	var validation string
+	network := networkFlags{}
 	sources := sourceFlags{}
 	login := loginFlags{}
 	limits := limitFlags{}
@@ -64,16 +64,8 @@ SIGHUP reads the file of --policy again.`,
 			if o.Limits, err = limits.limits(); err != nil {
 				return usage(c, err)
 			}
-			if authorities != "" {
-				if o.Fetch.RootCAs, err = roots(authorities); err != nil {
-					return err
-				}
-			}
-			if dns != "" {
-				// For all that this process looks up, packages included.
-				net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return new(net.Dialer).DialContext(ctx, network, dns)
-				}}
+			if o.Fetch.RootCAs, err = network.set(); err != nil {
+				return err
 			}
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
@@ -107,8 +99,7 @@ SIGHUP reads the file of --policy again.`,
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
-	f.StringVar(&dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
-	f.StringVar(&authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
+	network.register(f)
 	login.register(f)
 	limits.register(f)
 	return c
