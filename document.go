@@ -24,15 +24,13 @@ import (
 // MaxFiles is how many files one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
-// filesAtOnce is how many files of one document are fetched at a time.
-const filesAtOnce = 4
-
-// few is an error unless a document may have n files.
-func few(where string, n int) error {
-	if n <= MaxFiles {
+// few is an error unless a document may have n files, of which f fetches no more.
+func few(f *fetch.Client, where string, n int) error {
+	most := min(f.Limits().DocumentFiles, MaxFiles)
+	if n <= most {
 		return nil
 	}
-	return evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), MaxFiles))
+	return evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), most))
 }
 
 // ParseDocument reads a server.json; problems come as one validation error.
@@ -69,7 +67,7 @@ type subject struct {
 // subjects joins the packages of doc with its claims, by normalised Ref. Evidence that
 // needs no bytes, such as of a malformed digest, comes in the report. With packages
 // false only what is claimed is returned.
-func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject, evidence.Report, error) {
+func subjects(f *fetch.Client, doc *serverjson.Document, where string, packages bool) ([]*subject, evidence.Report, error) {
 	claims, report := doc.Claims(where)
 	var all []*subject
 	find := func(ref artifact.Ref) *subject {
@@ -104,7 +102,7 @@ func subjects(doc *serverjson.Document, where string, packages bool) ([]*subject
 			}
 		}
 	}
-	return all, report, few(where, files)
+	return all, report, few(f, where, files)
 }
 
 // expand makes of each PyPI release that nothing is claimed of one subject for each of its
@@ -136,7 +134,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 			}
 		}
 	}
-	return out, few(where, len(out))
+	return out, few(f, where, len(out))
 }
 
 // observe fetches every subject, compares it with all that is claimed of it and by its
@@ -146,7 +144,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 func observe(ctx context.Context, f *fetch.Client, all []*subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
 	reports := make([]evidence.Report, len(all))
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(filesAtOnce)
+	group.SetLimit(f.Limits().DocumentAtOnce)
 	for i, s := range all {
 		group.Go(func() (err error) {
 			reports[i], err = s.observe(ctx, f, func(d *fetch.Download) error {
@@ -261,7 +259,7 @@ func HashGen(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	if err := doc.Validate().Err(); err != nil {
 		return nil, invalidDocument(where, err)
 	}
-	all, _, err := subjects(&serverjson.Document{Packages: doc.Packages}, where, true)
+	all, _, err := subjects(h.Fetch, &serverjson.Document{Packages: doc.Packages}, where, true)
 	if err != nil {
 		return nil, err
 	}
@@ -307,7 +305,7 @@ func VerifyDocument(ctx context.Context, h *Host, doc *serverjson.Document, wher
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, invalidDocument(where, err)
 	}
-	all, report, err := subjects(doc, where, true)
+	all, report, err := subjects(h.Fetch, doc, where, true)
 	if err != nil {
 		return policy.Verdict{}, err
 	}

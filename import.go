@@ -3,10 +3,12 @@ package hallmark
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +42,7 @@ type ImportOptions struct {
 	// they were, with their evidence and findings, not as imported ones.
 	Restore bool
 
+	RootCAs  *x509.CertPool                // of the registry; nil: the system's
 	Restart  bool                          // forget how far the import from this URL has come
 	Progress func(Imported)                // told after each page; may be nil
 	Warn     func(format string, _ ...any) // told of waits; may be nil
@@ -120,6 +123,11 @@ func (i *importer) fromRegistry(ctx context.Context) error {
 		return evidence.Errorf(evidence.Validation, i.origin, "", errors.New("only a file can be restored"))
 	}
 	upstream := &registry.Client{Base: i.origin}
+	if i.RootCAs != nil {
+		t := registry.Transport(i.RootCAs)
+		defer t.CloseIdleConnections()
+		upstream.HTTP = &http.Client{Transport: t}
+	}
 	p, err := i.db.Progress(ctx, i.origin)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)

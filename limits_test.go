@@ -72,7 +72,7 @@ func TestFilesOfARelease(t *testing.T) {
 	// Packages without a claim count too.
 	raw := strings.Replace(string(doc.Raw), `"packages":[`, `"packages":[{"registryType":"npm","identifier":"more","version":"1.0.0","transport":{"type":"stdio"}},`, 1)
 	if more, err := ParseDocument("server.json", []byte(raw)); err == nil {
-		if _, _, err := subjects(more, "server.json", true); err == nil || !strings.Contains(err.Error(), "65 files") {
+		if _, _, err := subjects(client, more, "server.json", true); err == nil || !strings.Contains(err.Error(), "65 files") {
 			t.Errorf("with one package more: %v", err)
 		}
 	} else if !strings.Contains(err.Error(), "65 files") {

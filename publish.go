@@ -49,7 +49,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	var err error
 	if !o.NoHash {
 		var all []*subject
-		if all, report, err = subjects(doc, where, true); err != nil {
+		if all, report, err = subjects(h.Fetch, doc, where, true); err != nil {
 			return nil, err
 		}
 		client := h.Fetch.For(doc.Name)

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	defer db.Close()
 	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
 	o.Fetch.Logger = o.Logger
-	o.Fetch.Limits.Parallel = reverifiedAtOnce * filesAtOnce
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	client := fetch.New(o.Fetch)
 	r := reverifier{
 		records: db,

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -86,7 +87,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	o.Fetch.Logger = o.Logger
 	if n := o.Limits.Checks; n > 0 {
 		// So that a publish whose hosts are slow does not keep another waiting.
-		o.Fetch.Limits.Parallel = n * filesAtOnce
+		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	}
 	client := fetch.New(o.Fetch)
 	issuer, err := tokenIssuer(ctx, o)
@@ -212,7 +213,7 @@ func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
 // downloaded.
 func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document, bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
-	claimed, report, err := subjects(doc, "server.json", false)
+	claimed, report, err := subjects(client, doc, "server.json", false)
 	if err != nil {
 		return nil, err
 	}

@@ -66,6 +66,10 @@ type Limits struct {
 	BackoffMax   time.Duration // longest pause, also if Retry-After asks for more
 	Parallel     int           // fetches at once in one Client
 
+	// Of one document, as who fetches for it counts.
+	DocumentFiles  int // in all
+	DocumentAtOnce int // at the same time
+
 	// Together bounds all that one client of [Client.For] fetches, in bytes: files,
 	// documents, and what had to be fetched again. What does not fit is too large.
 	Together int64 // 0: no limit
@@ -88,6 +92,9 @@ func DefaultLimits() Limits {
 		Backoff:      500 * time.Millisecond,
 		BackoffMax:   30 * time.Second,
 		Parallel:     4,
+
+		DocumentFiles:  64,
+		DocumentAtOnce: 4,
 	}
 }
 
@@ -104,8 +111,12 @@ func (l Limits) orDefault() Limits {
 		Backoff:      cmp.Or(l.Backoff, d.Backoff),
 		BackoffMax:   cmp.Or(l.BackoffMax, d.BackoffMax),
 		Parallel:     cmp.Or(l.Parallel, d.Parallel),
-		Together:     l.Together,
-		Held:         l.Held,
+
+		DocumentFiles:  cmp.Or(l.DocumentFiles, d.DocumentFiles),
+		DocumentAtOnce: cmp.Or(l.DocumentAtOnce, d.DocumentAtOnce),
+
+		Together: l.Together,
+		Held:     l.Held,
 	}
 }
 
@@ -166,6 +177,9 @@ type Client struct {
 	namespace string  // that Credentials are for, "" for none
 	together  *budget // of all that this view fetches
 }
+
+// Limits are those that c works by, with defaults for what was not set.
+func (c *Client) Limits() Limits { return c.limits }
 
 // New returns a client. The configuration must not change afterwards.
 func New(config Config) *Client {

@@ -432,3 +432,37 @@ func TestPostgresTokens(t *testing.T) {
 func TestPostgresKept(t *testing.T) {
 	testKept(t, func(t *testing.T) kept { return openPostgresTest(t) })
 }
+
+// A list passes over a run of deleted records without reading their rows.
+func TestPostgresListPlans(t *testing.T) {
+	server := postgres.ForTest(t)
+	db := reopenPostgres(t, server.URL("postgres"))
+	ctx := t.Context()
+	insert(t, db, record(t, "io.github.z/a", "1.0.0", 0))
+	for _, s := range []string{`INSERT INTO servers SELECT 'io.github.o/' || i, '1.0.0', document_size, document_digest, evidence, verified_at, build, 'deleted',
+			status_message, status_changed_at, published_at, updated_at, true, answer FROM servers, generate_series(1, 5000) i`,
+		`INSERT INTO servers SELECT name, '0.0.' || i, document_size, document_digest, evidence, verified_at, build, status,
+			status_message, status_changed_at, published_at, updated_at, false, answer FROM servers, generate_series(1, 5000) i WHERE status = 'active'`,
+		"VACUUM ANALYZE servers"} {
+		if _, err := db.pool.Exec(ctx, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want, q := range map[string]Query{"servers_listed ": {}, "servers_listed_latest ": {Version: Latest}} {
+		query, args, _, err := db.list(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, err := db.pool.Query(ctx, "EXPLAIN (ANALYZE, BUFFERS) "+query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan := strings.Join(lines, "\n"); !strings.Contains(plan, want) || strings.Contains(plan, "Rows Removed") {
+			t.Errorf("%+v:\n%s", q, plan)
+		}
+	}
+}

@@ -17,14 +17,29 @@ const (
 	fewUpdates = 50_000
 )
 
+// Which records are deleted the indexes say, as in a row that lies behind the document,
+// which may be large.
+
 // List implements [Records].
 func (s *SQLite) List(ctx context.Context, q Query) ([]Record, string, error) {
-	at, err := parseCursor(q.Cursor)
+	keys, args, err := s.list(ctx, q)
 	if err != nil {
 		return nil, "", err
 	}
+	// The keys of the page are found first, so that nothing sorts documents.
+	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version", args, q.limit())
+}
+
+// list returns the query of the keys of one page, whose last argument, how many, is not
+// among args.
+func (s *SQLite) list(ctx context.Context, q Query) (query string, args []any, err error) {
+	at, err := parseCursor(q.Cursor)
+	if err != nil {
+		return "", nil, err
+	}
 	var hint string
-	where, args := []string{"(name, version) > (?, ?)"}, []any{at.name, at.version}
+	where := []string{"(name, version) > (?, ?)"}
+	args = []any{at.name, at.version}
 	add := func(condition string, arg ...any) {
 		where, args = append(where, condition), append(args, arg...)
 	}
@@ -46,10 +61,13 @@ func (s *SQLite) List(ctx context.Context, q Query) ([]Record, string, error) {
 		if utf8.RuneCountInString(q.Search) >= 3 && !strings.Contains(q.Search, "\x00") {
 			few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)
 			if err != nil {
-				return nil, "", err
+				return "", nil, err
 			}
 			if few {
 				add("name IN (SELECT name FROM server_names WHERE server_names MATCH ?)", phrase)
+				if q.Version == Latest && !q.Deleted {
+					hint = " INDEXED BY servers_listed_latest" // not the unique one, of names alone
+				}
 			}
 		}
 	}
@@ -58,15 +76,13 @@ func (s *SQLite) List(ctx context.Context, q Query) ([]Record, string, error) {
 		add("updated_at >= ?", since)
 		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?", since)
 		if err != nil {
-			return nil, "", err
+			return "", nil, err
 		}
 		if few {
 			hint = " INDEXED BY servers_updated"
 		}
 	}
-	// The keys of the page are found first, so that nothing sorts documents.
-	keys := "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") + " ORDER BY name, version LIMIT ?"
-	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version", args, q.limit())
+	return "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") + " ORDER BY name, version LIMIT ?", args, nil
 }
 
 // few reports whether query gives fewer than most rows, without counting the rest.

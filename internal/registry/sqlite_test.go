@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -202,5 +203,67 @@ func TestVersionsHaveALimit(t *testing.T) {
 	page, next, err := db.Versions(context.Background(), "io.github.o/a", "")
 	if err != nil || next != "" || len(page) != MaxVersions {
 		t.Errorf("%d versions, cursor %q, error %v", len(page), next, err)
+	}
+}
+
+// A list passes over deleted records without reading their rows, in which the status lies
+// behind the document: whatever the filter, an index has all that it asks for.
+func TestSQLiteListPlans(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
+	for _, few := range []int{0, 1000} {
+		db.fewNames, db.fewUpdates = few, few
+		for _, q := range []Query{
+			{}, {Version: Latest}, {Version: "1.0.0"}, {Search: "git"}, {Search: "git", Version: Latest}, {Search: "gi"},
+			{UpdatedSince: epoch}, {UpdatedSince: epoch, Version: Latest}, {Cursor: cursor{"a", "b"}.String()}, {Cursor: cursor{"a", "b"}.String(), Version: Latest},
+		} {
+			if few == 0 && !q.UpdatedSince.IsZero() {
+				continue // most records are new, and each that is deleted belongs to the answer
+			}
+			query, args, err := db.list(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows, err := db.read.Query("EXPLAIN QUERY PLAN "+query, append(args, 31)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var plan []string
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+					t.Fatal(err)
+				}
+				plan = append(plan, detail)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			reads := func(d string) bool { return strings.Contains(d, " servers ") && !strings.Contains(d, "COVERING INDEX") }
+			if len(plan) == 0 || slices.ContainsFunc(plan, reads) {
+				t.Errorf("few %d, %+v: %q", few, q, plan)
+			}
+		}
+	}
+}
+
+// BenchmarkSQLiteDeleted lists what lies behind 180 large records that are deleted.
+func BenchmarkSQLiteDeleted(b *testing.B) {
+	db := openTest(b, filepath.Join(b.TempDir(), "registry.db"))
+	insert(b, db, record(b, "io.github.z/a", "1.0.0", 0))
+	if _, err := db.write.Exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 180)
+		INSERT INTO servers (` + columns + `) SELECT 'io.github.o/' || i, '1.0.0', hex(zeroblob(500000)), document_digest, '[]', NULL, '', 'deleted', '', 0, i, 0, 1, '', NULL, '[]'
+		FROM n, (SELECT document_digest FROM servers LIMIT 1)`); err != nil {
+		b.Fatal(err)
+	}
+	for _, q := range []Query{{}, {Version: Latest}, {Version: "1.0.0"}, {Search: "github"}} {
+		b.Run(q.Version+q.Search, func(b *testing.B) {
+			for b.Loop() {
+				if page, _, err := db.List(b.Context(), q); err != nil || len(page) != 1 {
+					b.Fatal(len(page), err)
+				}
+			}
+		})
 	}
 }

@@ -140,7 +140,10 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 }
 
 // host is the machine and user that the flows act for. dir is the project's directory.
-func (a *app) host(dir string) (*hallmark.Host, error) {
+func (a *app) host(dir string) (*hallmark.Host, error) { return a.hostWithin(dir, fetch.Limits{}) }
+
+// hostWithin is host with limits of what is fetched.
+func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error) {
 	places, err := hallmark.FindPlaces(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -152,6 +155,7 @@ func (a *app) host(dir string) (*hallmark.Host, error) {
 	}
 	logger := slog.New(warnings{a})
 	config.Logger = logger
+	config.Limits = limits
 	config.Progress = a.bars.fetching
 	return &hallmark.Host{
 		Places: places, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,

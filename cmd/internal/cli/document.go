@@ -20,6 +20,7 @@ import (
 
 func (a *app) hashGen() *cobra.Command {
 	var write, asJSON bool
+	var limits fetchFlags
 	c := &cobra.Command{
 		Use:   "hash-gen [server.json]",
 		Short: "Hash every file of a server.json's packages and print file_hashes",
@@ -38,7 +39,7 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.hostWithin(".", limits.of())
 			if err != nil {
 				return err
 			}
@@ -76,12 +77,14 @@ it: it shows integrity, not authenticity.`,
 	}
 	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
+	limits.register(c.Flags())
 	return c
 }
 
 func (a *app) verify() *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
+	var limits fetchFlags
 	c := &cobra.Command{
 		Use:   "verify [server.json]",
 		Short: "Recompute every hash that a server.json claims",
@@ -99,7 +102,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.hostWithin(".", limits.of())
 			if err != nil {
 				return err
 			}
@@ -116,6 +119,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
+	limits.register(c.Flags())
 	return c
 }
 
@@ -172,6 +176,7 @@ func (a *app) publish() *cobra.Command {
 		asJSON bool
 		o      hallmark.PublishOptions
 		base   string
+		limits fetchFlags
 	)
 	c := &cobra.Command{
 		Use:   "publish [server.json]",
@@ -192,7 +197,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.hostWithin(".", limits.of())
 			if err != nil {
 				return err
 			}
@@ -239,6 +244,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
+	limits.register(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

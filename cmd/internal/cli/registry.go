@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -34,8 +33,9 @@ func (a *app) registry() *cobra.Command {
 
 func (a *app) serve() *cobra.Command {
 	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
-	var validation, dns, authorities string
+	var validation string
 	var witnesses []string
+	network := networkFlags{}
 	sources := sourceFlags{}
 	login := loginFlags{}
 	limits := limitFlags{}
@@ -72,16 +72,8 @@ SIGHUP reads the file of --policy again.`,
 				}
 				o.Witnesses = append(o.Witnesses, witness)
 			}
-			if authorities != "" {
-				if o.Fetch.RootCAs, err = roots(authorities); err != nil {
-					return err
-				}
-			}
-			if dns != "" {
-				// For all that this process looks up, packages included.
-				net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-					return new(net.Dialer).DialContext(ctx, network, dns)
-				}}
+			if o.Fetch.RootCAs, err = network.set(); err != nil {
+				return err
 			}
 			reload := make(chan os.Signal, 1)
 			signal.Notify(reload, syscall.SIGHUP)
@@ -118,8 +110,7 @@ SIGHUP reads the file of --policy again.`,
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
 	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `KEY=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
-	f.StringVar(&dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
-	f.StringVar(&authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
+	network.register(f)
 	login.register(f)
 	limits.register(f)
 	return c

@@ -27,6 +27,7 @@ func (a *app) reverify() *cobra.Command {
 	o := hallmark.ReverifyOptions{Fetch: fetch.ServerConfig()}
 	var since, github string
 	sources := sourceFlags{}
+	network := networkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "reverify",
@@ -48,6 +49,9 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 				}
 			}
 			if err := sources.set(&o.Fetch); err != nil {
+				return err
+			}
+			if o.Fetch.RootCAs, err = network.set(); err != nil {
 				return err
 			}
 			o.Fetch.GitHub.API = github
@@ -82,6 +86,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 	placeFlags(c, &o.Place)
 	f.StringVar(&since, "since", "", "only records published since `TIME`: RFC 3339, a date, or a span such as 12h or 30d")
 	sources.register(f)
+	network.register(f)
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
@@ -108,6 +113,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 
 func (a *app) importRecords() *cobra.Command {
 	var o hallmark.ImportOptions
+	network := networkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "import URL|FILE",
@@ -121,8 +127,11 @@ An import from a URL that was interrupted goes on where it stopped, and a later 
 only for what changed. Records that are here already are never replaced: one that is
 there with another document is reported, with exit code 3.`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if err := registryDir(&o.Data); err != nil {
+				return err
+			}
+			if o.RootCAs, err = network.set(); err != nil {
 				return err
 			}
 			o.From = names[0]
@@ -159,6 +168,7 @@ there with another document is reported, with exit code 3.`,
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
+	network.register(f)
 	f.BoolVar(&o.Restore, "restore", false, "the file is an export of this registry itself: take records with their evidence, as its own")
 	f.BoolVar(&o.Restart, "restart", false, "begin from the start, not where the last import from the URL stopped or ended")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")

@@ -87,20 +87,23 @@ func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
 type limitFlags struct {
 	requests, logins, writes float64 // a second
 	checks, eachChecks       int
-	bytes, eachBytes         int64 // MiB
+	bytes, eachBytes         mebibytes
 	proxies                  []string
 }
 
 func (l *limitFlags) register(f *pflag.FlagSet) {
-	f.Float64Var(&l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
-	f.Float64Var(&l.logins, "rate-logins", 1, "logins a second from one address")
-	f.Float64Var(&l.writes, "rate-writes", 5, "publishes and changes of status a second with one token")
-	f.IntVar(&l.checks, "max-checks", 16, "publishes whose packages are fetched at once, four files of each")
-	f.IntVar(&l.eachChecks, "max-checks-each", 4, "of these, publishes with one token, or without one from one address; 0 is no limit")
-	f.Int64Var(&l.bytes, "max-body-bytes", 128, "`MiB` of request bodies in memory at once; 0 is no limit")
-	f.Int64Var(&l.eachBytes, "max-body-bytes-each", 32, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
+	rateVar(f, &l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
+	rateVar(f, &l.logins, "rate-logins", 1, "logins a second from one address; 0 is no limit")
+	rateVar(f, &l.writes, "rate-writes", 5, "publishes and changes of status a second with one token; 0 is no limit")
+	intVar(f, &l.checks, "max-checks", 16, 0, maxChecks, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
+	intVar(f, &l.eachChecks, "max-checks-each", 4, 0, maxChecks, "of these, publishes with one token, or without one from one address; 0 is no limit")
+	mebibytesVar(f, &l.bytes, "max-body-bytes", 128, 0, "`MiB` of request bodies in memory at once; 0 is no limit")
+	mebibytesVar(f, &l.eachBytes, "max-body-bytes-each", 32, 0, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
+
+// maxChecks is more publishes at once than one machine can fetch for.
+const maxChecks = 10_000
 
 // bursts: how many seconds' worth may come at once.
 const bursts = 10
@@ -109,7 +112,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
 	out := registry.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
-		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes << 20, EachBytes: l.eachBytes << 20,
+		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.bytes(), EachBytes: l.eachBytes.bytes(),
 	}
 	for _, text := range l.proxies {
 		p, err := netip.ParsePrefix(text)

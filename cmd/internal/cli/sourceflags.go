@@ -16,7 +16,8 @@ import (
 type sourceFlags struct {
 	npm, pypi, nuget, cargo, github string
 	credentials                     string
-	together, held                  int64 // MiB
+	limits                          fetchFlags
+	together, held                  mebibytes
 }
 
 func (s *sourceFlags) register(f *pflag.FlagSet) {
@@ -26,8 +27,9 @@ func (s *sourceFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.cargo, "cargo-index", "", "`URL` of a sparse index of crates (default: the public one)")
 	f.StringVar(&s.github, "github-url", "", "base `URL` of the GitHub that releases come from (default: the public one)")
 	f.StringVar(&s.credentials, "credentials", "", "TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
-	f.Int64Var(&s.together, "max-fetch-bytes", 4096, "`MiB` that the packages of one document may have together; 0 is no limit")
-	f.Int64Var(&s.held, "max-held-bytes", 16384, "`MiB` of packages in temporary files at once; 0 is no limit")
+	s.limits.register(f)
+	mebibytesVar(f, &s.together, "max-fetch-bytes", 4096, 0, "`MiB` that the packages of one document may have together; 0 is no limit")
+	mebibytesVar(f, &s.held, "max-held-bytes", 16384, 0, "`MiB` of packages in temporary files at once; 0 is no limit")
 }
 
 // set makes c fetch from there.
@@ -41,7 +43,8 @@ func (s *sourceFlags) set(c *fetch.Config) (err error) {
 		}
 	}
 	c.PyPI.Base, c.NuGet.Index, c.Cargo.Index, c.GitHub.Base = s.pypi, s.nuget, s.cargo, s.github
-	c.Limits.Together, c.Limits.Held = s.together<<20, s.held<<20
+	s.limits.set(&c.Limits)
+	c.Limits.Together, c.Limits.Held = s.together.bytes(), s.held.bytes()
 	if s.credentials == "" {
 		return nil
 	}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// bounded is a flag with a number, which is from least to most: another one is a usage
+// error, and not one that wraps around or is taken for "no limit".
+type bounded[T cmp.Ordered] struct {
+	p           *T
+	least, most T
+	parse       func(string) (T, error)
+	kind        string
+}
+
+func (b bounded[T]) String() string { return fmt.Sprint(*b.p) }
+func (b bounded[T]) Type() string   { return b.kind }
+
+func (b bounded[T]) Set(text string) error {
+	n, err := b.parse(text)
+	if err != nil || !(n >= b.least && n <= b.most) { // which NaN is neither
+		return fmt.Errorf("want a %s from %v to %v", b.kind, b.least, b.most)
+	}
+	*b.p = n
+	return nil
+}
+
+func intVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage string) {
+	*p = value
+	f.Var(bounded[int]{p, least, most, strconv.Atoi, "number"}, name, usage)
+}
+
+// maxMiB is more than any of these limits needs, and as bytes far from overflowing.
+const maxMiB = 1 << 30
+
+// mebibytesVar is a flag in MiB, whose value is in bytes.
+func mebibytesVar(f *pflag.FlagSet, p *mebibytes, name string, value, least mebibytes, usage string) {
+	*p = value
+	parse := func(s string) (mebibytes, error) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return mebibytes(n), err
+	}
+	f.Var(bounded[mebibytes]{p, least, maxMiB, parse, "number"}, name, usage)
+}
+
+// mebibytes is a number of 2^20 bytes.
+type mebibytes int64
+
+func (m mebibytes) bytes() int64 { return int64(m) << 20 }
+
+// rateVar is a flag with a number a second; 0 is no limit.
+func rateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
+	*p = value
+	f.Var(bounded[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "number"}, name, usage)
+}
+
+func durationVar(f *pflag.FlagSet, p *time.Duration, name string, value, least, most time.Duration, usage string) {
+	*p = value
+	f.Var(bounded[time.Duration]{p, least, most, time.ParseDuration, "duration"}, name, usage)
+}
