@@ -104,6 +104,9 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 		heads = bucket.Heads()
 	}
 	log, err := registry.OpenLog(ctx, entries, heads, key, o.Logger)
+	if errors.Is(err, registry.ErrLogKey) {
+		return nil, evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file", err)
+	}
 	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
 		return fault(err)
 	}

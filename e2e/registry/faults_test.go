@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +24,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -319,8 +321,14 @@ func TestKilledRegistry(t *testing.T) {
 // answer as one; either may go.
 func TestReplicas(t *testing.T) {
 	db, bucket := postgres.ForTest(t), s3.ForTest(t)
+	keyFile := filepath.Join(t.TempDir(), "log.key")
+	if _, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com"); err != nil {
+		t.Fatal(err)
+	}
 	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("archives")}
-	a, b := start(t, append(flags, "--data", t.TempDir())...), start(t, append(flags, "--data", t.TempDir())...)
+	keyed := append(flags, "--log-key-file", keyFile)
+	a, b := start(t, append(keyed, "--data", t.TempDir())...), start(t, append(keyed, "--data", t.TempDir())...)
+	refusesOtherKey(t, flags)
 	stopPublishing, stopReading := publishers(t, "both", a, b), readers(t, b)
 
 	// What one has acknowledged the other answers at once.
@@ -372,6 +380,25 @@ func TestReplicas(t *testing.T) {
 	answer.Body.Close()
 	if answer.StatusCode != 503 || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("without a bucket health is %d", answer.StatusCode)
+	}
+}
+
+// refusesOtherKey starts a replica that makes a key of its own: it says what is wrong
+// instead of answering 503.
+func refusesOtherKey(t *testing.T, flags []string) {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := append([]string{"registry", "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir()}, flags...)
+	cmd := exec.CommandContext(t.Context(), path, argv...)
+	cmd.Env = append(os.Environ(), s3.Environment()...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the log is signed with another key, that of \"log.example.com\"") ||
+		!strings.Contains(string(out), "--log-key-file") {
+		t.Errorf("a replica with another key: %v\n%s", err, out)
 	}
 }
 

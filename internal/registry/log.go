@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -73,6 +75,9 @@ var ErrMoved = errors.New("another checkpoint was signed meanwhile")
 // ErrLogBroken says that the log of the database is not the one that was signed, so
 // that it is never signed again.
 var ErrLogBroken = errors.New("the log in the database is not the one that was signed")
+
+// ErrLogKey says that a log is signed with another key than the one at hand.
+var ErrLogKey = errors.New("the log is signed with another key")
 
 // Times of a Log.
 const (
@@ -252,6 +257,9 @@ func (l *Log) begin(ctx context.Context) error {
 			return err
 		}
 	}
+	if by := foreign(note, l.key); by != "" {
+		return fmt.Errorf("%w, that of %+.200q", ErrLogKey, by)
+	}
 	if !state.Signed {
 		state.Signed = true
 		if err := l.entries.SetLogState(ctx, state); err != nil {
@@ -259,6 +267,24 @@ func (l *Log) begin(ctx context.Context) error {
 		}
 	}
 	return l.adopt(ctx, note, tag)
+}
+
+// foreign is the name of who signed a checkpoint if the key did not, as the note says
+// itself. It is "" for a note that is torn.
+func foreign(signed []byte, key ledger.Key) string {
+	var unverified *note.UnverifiedNoteError
+	own, err := note.NewVerifier(key.VerifierKey)
+	if err != nil {
+		return ""
+	}
+	if _, err := note.Open(signed, nil); !errors.As(err, &unverified) {
+		return ""
+	}
+	sigs := unverified.Note.UnverifiedSigs
+	if len(sigs) == 0 || slices.ContainsFunc(sigs, func(s note.Signature) bool { return s.Name == own.Name() && s.Hash == own.KeyHash() }) {
+		return ""
+	}
+	return sigs[0].Name
 }
 
 // adopt takes over a checkpoint that Heads has, if the database has its tree.
