@@ -184,7 +184,7 @@ var packageFaults = map[string]packageFault{
 	"unreachable": {1, "sha256 cannot be verified: unreachable", 503, "unreachable", 1},
 	"plain-http":  {1, "sha256 cannot be verified: unsupported", 422, "unsupported", 1},
 	"ambiguous":   {1, "sha256 cannot be verified: ambiguous", 422, "ambiguous", 0},
-	"algorithm":   {1, "sha256 cannot be verified: unsupported", 422, "unsupported", 0},
+	"algorithm":   {1, "blake3 cannot be verified: unsupported", 422, "unsupported", 0},
 }
 
 // TestPackageFaults: what is wrong with a package has one status, exit code and message
