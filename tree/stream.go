@@ -29,14 +29,27 @@ type job struct {
 	err    error
 }
 
-func jobs(files []File, head func([]byte, File) []byte) []job {
+// framing is what stands around the content of a file. Each function appends to
+// dst what belongs to f; tail may be nil.
+type framing struct {
+	head, tail func(dst []byte, f File) []byte
+}
+
+func (r framing) appendTail(dst []byte, f File) []byte {
+	if r.tail == nil {
+		return dst
+	}
+	return r.tail(dst, f)
+}
+
+func jobs(files []File, frame framing) []job {
 	var (
 		out     []job
 		used    int64
 		scratch []byte
 	)
 	for i, f := range files {
-		scratch = head(scratch[:0], f)
+		scratch = frame.appendTail(frame.head(scratch[:0], f), f)
 		need := int64(len(scratch)) + f.Size + 1 // one byte more shows whether the file has grown
 		switch {
 		case need > jobSize || need < 0:
@@ -53,14 +66,14 @@ func jobs(files []File, head func([]byte, File) []byte) []job {
 	return out
 }
 
-// stream writes head and content of each file to w, in the order of files, and
-// returns the number of bytes of content. No goroutine and no call of open
+// stream writes each file in its frame to w, in the order of files, and returns the
+// number of bytes of content. No goroutine and no call of open
 // outlives it.
-func stream(ctx context.Context, files []File, open Open, width int, head func([]byte, File) []byte, w io.Writer) (int64, error) {
+func stream(ctx context.Context, files []File, open Open, width int, frame framing, w io.Writer) (int64, error) {
 	if width <= 0 {
 		width = runtime.GOMAXPROCS(0)
 	}
-	list := jobs(files, head)
+	list := jobs(files, frame)
 	width = min(width, len(list))
 
 	ctx, stop := context.WithCancel(ctx)
@@ -95,7 +108,7 @@ func stream(ctx context.Context, files []File, open Open, width int, head func([
 				if buf == nil {
 					buf = make([]byte, 0, jobSize)
 				}
-				j.buf, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, head)
+				j.buf, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, frame)
 				close(j.ready)
 			}
 		})
@@ -112,11 +125,16 @@ func stream(ctx context.Context, files []File, open Open, width int, head func([
 				large = make([]byte, digest.BufferSize)
 			}
 			f := files[j.lo]
-			if _, err := w.Write(head(nil, f)); err != nil {
+			if _, err := w.Write(frame.head(nil, f)); err != nil {
 				return 0, err
 			}
 			if err := copyFile(ctx, w, f, open, large); err != nil {
 				return 0, err
+			}
+			if tail := frame.appendTail(nil, f); len(tail) > 0 {
+				if _, err := w.Write(tail); err != nil {
+					return 0, err
+				}
 			}
 			total += f.Size
 			continue
@@ -141,13 +159,13 @@ func stream(ctx context.Context, files []File, open Open, width int, head func([
 	return total, nil
 }
 
-// fill appends head and content of each file to buf, whose capacity suffices.
-func fill(ctx context.Context, buf []byte, files []File, open Open, head func([]byte, File) []byte) ([]byte, error) {
+// fill appends each file in its frame to buf, whose capacity suffices.
+func fill(ctx context.Context, buf []byte, files []File, open Open, frame framing) ([]byte, error) {
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		buf = head(buf, f)
+		buf = frame.head(buf, f)
 		r, err := open(f.Path)
 		if err != nil {
 			return nil, fmt.Errorf("%+q: %w", f.Path, err)
@@ -160,7 +178,7 @@ func fill(ctx context.Context, buf []byte, files []File, open Open, head func([]
 		if int64(n) != f.Size {
 			return nil, changed(f, int64(n))
 		}
-		buf = buf[:len(buf)+n]
+		buf = frame.appendTail(buf[:len(buf)+n], f)
 	}
 	return buf, nil
 }

@@ -27,6 +27,28 @@
 // begin or end with a slash, is valid UTF-8 and holds no control character and no
 // backslash. The empty tree has a fingerprint; whether it is acceptable is for
 // the caller to say. The vectors are in spec/tree.json.
+//
+// # Canonical tar
+//
+// The fingerprint "facet-tar" is the SHA-256 of a tar archive that is determined by
+// paths and contents alone. Regular files only, in the order of the UTF-16 code units
+// of their paths; each is a header of 512 bytes and its content, padded with zeros to a
+// multiple of 512; the whole is padded with zeros to a multiple of 10,240, so that
+// an exact multiple gets no end block at all, and no files give no bytes.
+//
+//	  0  name      100  UTF-8, filled with 00; a longer one is an error
+//	100  mode        8  "0000644" 00
+//	108  uid, gid  2×8  "0000000" 00
+//	124  size       12  11 octal digits 00; at most 8 GiB - 1
+//	136  mtime      12  "00000000000" 00
+//	148  checksum    8  octal without leading zeros, filled with 00
+//	156  type        1  "0"
+//	257  magic       6  "ustar" 00
+//	263  version     2  "00"
+//
+// All other bytes are 00. The checksum is the sum of the header's bytes, its own field
+// counted as eight spaces. Execute permissions are not part of it. The vectors are in
+// spec/canonical-tar.json.
 package tree
 
 import (

@@ -1,0 +1,137 @@
+// Package archive reads archives that others made, and writes those that Hallmark
+// makes. It does not extract: [Walk] hands each regular file to a function, which can
+// only be given paths that are safe below any directory on any platform.
+//
+// # Formats
+//
+//	Tar, TarGzip  what tar programs write: ustar, PAX and GNU headers, directories
+//	Canonical     the one tar that paths and contents determine (package tree)
+//	Facet         a canonical-style tar of exactly build-manifest.json and
+//	              archive.tar.gz, which is one gzip member holding a Canonical tar
+//	zip           see [OpenZip]
+//
+// # Refusals
+//
+// Every refusal is an [*Error] with its own [Problem]; its class is validation. In every
+// format these are refused: links and other non-regular files, paths that [CheckPath]
+// refuses, the same path twice, paths that only a case-sensitive or normalising file
+// system tells apart, a file that is also a directory, broken checksums, truncation,
+// data after the end, a second gzip member, and whatever is beyond the [Limits]. In
+// Canonical and in both layers of Facet every byte is determined, so that extended
+// headers, prefix fields, other permissions, owners or times, base-256 sizes, another
+// order, nonzero padding and a missing or an additional end block are refused as well.
+//
+// Limits are checked while streaming and memory does not grow with the contents: a
+// compressed archive is refused as soon as it has given more than Ratio bytes for each
+// byte read so far, not counting the first [RatioFloor] bytes, or more than Unpacked.
+package archive
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// Format says how an archive is to be read.
+type Format string
+
+// The formats of [Walk].
+const (
+	Tar       Format = "tar"
+	TarGzip   Format = "tar.gz"
+	Canonical Format = "canonical tar"
+	Facet     Format = "facet"
+)
+
+// Members of a .facet, in this order.
+const (
+	BuildManifest = "build-manifest.json"
+	FacetTarGzip  = "archive.tar.gz"
+)
+
+// Limits bounds what is read. A zero field takes the default.
+type Limits struct {
+	Packed   int64 // bytes of the archive; default MaxPacked
+	Unpacked int64 // bytes of the uncompressed tar, or of a zip's contents; default 512 MiB
+	Ratio    int64 // unpacked bytes for each packed one; default 200
+	Entries  int   // entries, and also directories above them; default 20,000
+}
+
+// MaxPacked is the default of Limits.Packed, in bytes.
+const MaxPacked = 64 << 20
+
+// RatioFloor is how many unpacked bytes are never too many for the packed ones: the
+// padding of a small tar alone compresses better than any text.
+const RatioFloor = 1 << 20
+
+func (l Limits) orDefault() Limits {
+	if l.Packed == 0 {
+		l.Packed = MaxPacked
+	}
+	if l.Unpacked == 0 {
+		l.Unpacked = 512 << 20
+	}
+	if l.Ratio == 0 {
+		l.Ratio = 200
+	}
+	if l.Entries == 0 {
+		l.Entries = 20_000
+	}
+	return l
+}
+
+// Entry is one regular file of an archive.
+type Entry struct {
+	Path  string // passes CheckPath
+	Size  int64  // bytes; the reader gives exactly as many or an error
+	Exec  bool   // any execute permission is set; never in a canonical tar
+	Outer bool   // of the outer layer of a Facet: build-manifest.json
+}
+
+// Sums is what was computed from the bytes of an archive that was read to its end.
+type Sums struct {
+	Packed     digest.Digest // of the archive as it came: a facet's content_hash
+	PackedSize int64         // bytes
+	Tar        digest.Digest // of the tar; of a Facet the inner one: content_integrity
+	TarSize    int64         // bytes
+}
+
+// Walk reads an archive to its end and calls fn for each regular file in it, in order.
+// What fn does not read of a file is read and checked after it. An error ends the
+// walk: fn must undo, or have kept apart, what it did until then, since the archive may
+// turn out bad at its last byte.
+func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) error) (Sums, error) {
+	limits = limits.orDefault()
+	packed := newMeter(r, &Error{Problem: ProblemTooLarge, Layer: layerArchive, Detail: fmt.Sprintf("more than %d bytes", limits.Packed)}, limits.Packed)
+	var (
+		unpacked *meter
+		err      error
+	)
+	switch format {
+	case Tar, Canonical:
+		limits.Unpacked = min(limits.Unpacked, limits.Packed)
+		unpacked = newMeter(packed, &Error{Problem: ProblemTooLarge, Layer: layerTar, Detail: fmt.Sprintf("more than %d bytes", limits.Unpacked)}, limits.Unpacked)
+		if format == Tar {
+			err = walkTar(unpacked, limits, fn)
+		} else {
+			err = walkCanonical(unpacked, layerTar, limits, fn)
+		}
+	case TarGzip:
+		unpacked, err = gunzip(packed, layerTar, limits, func(r io.Reader) error { return walkTar(r, limits, fn) })
+	case Facet:
+		err = walkOuter(packed, limits, fn, func(r io.Reader) error {
+			unpacked, err = gunzip(r, layerInner, limits, func(r io.Reader) error { return walkCanonical(r, layerInner, limits, fn) })
+			return err
+		})
+	default:
+		return Sums{}, fmt.Errorf("archive format %+q is not known", string(format))
+	}
+	if err != nil {
+		return Sums{}, err
+	}
+	return Sums{
+		Packed: packed.hash.Digest(digest.SHA256), PackedSize: packed.hash.Size(),
+		Tar: unpacked.hash.Digest(digest.SHA256), TarSize: unpacked.hash.Size(),
+	}, nil
+}

@@ -1,0 +1,163 @@
+package facet
+
+import (
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// Server is how a facet declares an MCP server; one of three forms:
+//
+//	"1.0.0"                                           source mode: a version floor
+//	{"image": "HOST/REPO:TAG" or "…@sha256:…"}        ref mode: a container image
+//	{"type": "stdio", "command", "args"?, "env"?}     declared
+//	{"type": "http", "url"}                           declared
+type Server struct {
+	Floor   *Floor // source mode
+	Image   string // ref mode; a tag is a label, never a version
+	Type    string // declared: "stdio" or "http"
+	Command string
+	Args    []string
+	Env     map[string]string // literal values
+	URL     string
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// server reads the value of a server.
+func (p *problems) server(raw json.RawMessage, at string) (Server, bool) {
+	if kindOf(raw) == '"' {
+		s, _ := p.string(raw, at)
+		floor, err := ParseFloor(s)
+		if err != nil {
+			p.add(at, "%v", err)
+			return Server{}, false
+		}
+		return Server{Floor: &floor}, true
+	}
+	o, ok := p.object(raw, at)
+	if !ok {
+		return Server{}, false
+	}
+	defer o.closed()
+	if _, ok := o.members["image"]; ok {
+		s := Server{Image: o.text("image", true)}
+		if why := badImage(s.Image); s.Image != "" && why != "" {
+			o.add(at+"/image", "%s", why)
+		}
+		return s, true
+	}
+	s := Server{Type: o.text("type", true)}
+	switch s.Type {
+	case "stdio":
+		s.Command = o.text("command", true)
+		o.printable(s.Command, at+"/command")
+		o.list("args", func(raw json.RawMessage, at string) {
+			arg, ok := o.string(raw, at)
+			if ok {
+				o.printable(arg, at)
+				s.Args = append(s.Args, arg)
+			}
+		})
+		o.each("env", func(name string, raw json.RawMessage, at string) {
+			value, ok := o.string(raw, at)
+			if !variable.MatchString(name) {
+				o.add(at, "is no name of an environment variable")
+			}
+			if ok {
+				o.printable(value, at)
+				if s.Env == nil {
+					s.Env = map[string]string{}
+				}
+				s.Env[name] = value
+			}
+		})
+	case "http":
+		s.URL = o.text("url", true)
+		if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "") {
+			o.add(at+"/url", "must be an absolute http or https URL without user and fragment")
+		}
+	case "":
+	default:
+		o.add(at+"/type", `%+q is neither "stdio" nor "http"`, clip(s.Type))
+	}
+	return s, true
+}
+
+// printable refuses what no program can be given.
+func (p *problems) printable(s, at string) {
+	if strings.ContainsRune(s, 0) {
+		p.add(at, "holds a NUL")
+	}
+}
+
+// badImage says what is wrong with an image reference, or "". Any tag will do, since it
+// is resolved to a digest before anything is locked.
+func badImage(image string) string {
+	if !strings.Contains(image, "@") {
+		if repo := image[strings.LastIndexByte(image, '/')+1:]; !strings.Contains(repo, ":") {
+			return "has neither a tag nor a digest"
+		}
+		image += "@sha256:" + strings.Repeat("0", 64)
+	}
+	if _, err := artifact.NewOCI(image); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Source is the server.json of a server that is packed from source.
+type Source struct {
+	Name        string // as of a facet
+	Version     string // exact
+	Runtime     string // "node", "python", "bun", "deno" or "binary"
+	Entry       string // the file of the archive that the runtime starts
+	Description string
+	Author      string
+	Warnings    []string // unknown members
+	Raw         []byte   // what was parsed
+}
+
+var runtimes = []string{"node", "python", "bun", "deno", "binary"}
+
+// ParseSource reads a source-mode server.json strictly. Its error is an [*Invalid] with
+// all problems. A document with packages or remotes is of the other kind, that of package
+// serverjson.
+func ParseSource(data []byte) (*Source, error) {
+	var p problems
+	o, ok := p.document(data, MaxManifest)
+	if !ok {
+		return nil, p.err(SourceFile)
+	}
+	for _, other := range []string{"packages", "remotes", "package_location"} {
+		if _, ok := o.members[other]; !ok {
+			continue
+		}
+		for _, member := range []string{"runtime", "entry"} {
+			if _, ok := o.members[member]; ok {
+				p.add("/"+other, "both %s (source mode) and %s: a server.json is of one kind", member, other)
+				return nil, p.err(SourceFile)
+			}
+		}
+		p.add("/"+other, "is of a server.json that is published, not packed from source")
+		return nil, p.err(SourceFile)
+	}
+	s := &Source{Raw: slices.Clone(data)}
+	s.Name, s.Version = o.identity()
+	if s.Runtime = o.text("runtime", true); s.Runtime != "" && !slices.Contains(runtimes, s.Runtime) {
+		o.add("/runtime", "%+q is not one of %s", clip(s.Runtime), strings.Join(runtimes, ", "))
+	}
+	if s.Entry = o.text("entry", true); s.Entry != "" {
+		o.member(s.Entry, "/entry")
+	}
+	s.Description, s.Author = o.text("description", false), o.text("author", false)
+	s.Warnings = o.unknown()
+	if err := p.err(SourceFile); err != nil {
+		return nil, err
+	}
+	return s, nil
+}

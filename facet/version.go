@@ -1,0 +1,135 @@
+package facet
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+)
+
+// maxNumber is the largest number of a version: those beyond are not exact in JSON.
+const maxNumber = 1<<53 - 1
+
+// parseVersion reads an exact version, M.N.P.
+func parseVersion(s string) (*semver.Version, error) {
+	v, err := semver.StrictNewVersion(s)
+	if err != nil || v.Prerelease() != "" || v.Metadata() != "" || max(v.Major(), v.Minor(), v.Patch()) > maxNumber {
+		return nil, fmt.Errorf("%+q is not an exact version M.N.P", clip(s))
+	}
+	return v, nil
+}
+
+// Requirement is what a project wants of a facet: an exact version, or the newest one
+// of those that begin alike. It is one of
+//
+//	1.2.3   1.2.*   1.*   *   latest
+//
+// and no other range: what is installed is in the lock, so that a requirement only says
+// how far an upgrade may go. The zero value matches nothing.
+type Requirement struct {
+	text   string
+	prefix []uint64 // major, minor, patch as far as given
+}
+
+// ParseRequirement reads a requirement.
+func ParseRequirement(s string) (Requirement, error) {
+	r := Requirement{text: s}
+	if s == "*" || s == "latest" {
+		return r, nil
+	}
+	bad := func() (Requirement, error) {
+		return Requirement{}, fmt.Errorf("%+q is not a version requirement: 1.2.3, 1.2.*, 1.*, * or latest", clip(s))
+	}
+	fields := strings.Split(s, ".")
+	if len(fields) > 3 || len(fields) < 2 {
+		return bad()
+	}
+	for i, f := range fields {
+		if f == "*" && i == len(fields)-1 && i > 0 {
+			return r, nil
+		}
+		n, err := strconv.ParseUint(f, 10, 64)
+		if err != nil || n > maxNumber || strconv.FormatUint(n, 10) != f {
+			return bad()
+		}
+		r.prefix = append(r.prefix, n)
+	}
+	if len(fields) < 3 {
+		return bad()
+	}
+	return r, nil
+}
+
+// String is what was parsed.
+func (r Requirement) String() string { return r.text }
+
+// Exact reports whether r names one version.
+func (r Requirement) Exact() bool { return len(r.prefix) == 3 }
+
+// Matches reports whether version is exact and satisfies r.
+func (r Requirement) Matches(version string) bool {
+	v, err := parseVersion(version)
+	return err == nil && r.matches(v)
+}
+
+func (r Requirement) matches(v *semver.Version) bool {
+	if r.text == "" {
+		return false
+	}
+	numbers := [3]uint64{v.Major(), v.Minor(), v.Patch()}
+	for i, n := range r.prefix {
+		if numbers[i] != n {
+			return false
+		}
+	}
+	return true
+}
+
+// Newest is the newest of versions that satisfies r, if one does. Versions that are
+// not exact are passed over.
+func (r Requirement) Newest(versions []string) (string, bool) { return newest(versions, r.matches) }
+
+// Floor is the lowest version of a server that a facet works with. It is satisfied up to
+// the next major version. The zero value matches nothing.
+type Floor struct{ v *semver.Version }
+
+// ParseFloor reads a floor, an exact version.
+func ParseFloor(s string) (Floor, error) {
+	v, err := parseVersion(s)
+	return Floor{v}, err
+}
+
+// String is what was parsed.
+func (f Floor) String() string {
+	if f.v == nil {
+		return ""
+	}
+	return f.v.String()
+}
+
+// Matches reports whether version is exact, not below f and below the next major.
+func (f Floor) Matches(version string) bool {
+	v, err := parseVersion(version)
+	return err == nil && f.matches(v)
+}
+
+func (f Floor) matches(v *semver.Version) bool {
+	return f.v != nil && v.Major() == f.v.Major() && !v.LessThan(f.v)
+}
+
+// Newest is the newest of versions that satisfies f, if one does.
+func (f Floor) Newest(versions []string) (string, bool) { return newest(versions, f.matches) }
+
+func newest(versions []string, matches func(*semver.Version) bool) (string, bool) {
+	var best *semver.Version
+	for _, s := range versions {
+		if v, err := parseVersion(s); err == nil && matches(v) && (best == nil || v.GreaterThan(best)) {
+			best = v
+		}
+	}
+	if best == nil {
+		return "", false
+	}
+	return best.String(), true
+}
