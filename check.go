@@ -14,20 +14,38 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Check verifies the whole lock without starting any server and without the network:
-// how each server is declared, its files beside the lock, its files or its tree in the
-// store, this machine's approval, and drift that a guard noted.
-func Check(ctx context.Context, h *Host, dir string) (policy.Verdict, error) {
+// CheckOptions say how to check.
+type CheckOptions struct {
+	Offline bool // do not ask the registry
+	Log     LogOptions
+}
+
+// Check verifies the whole lock without starting any server: how each server is
+// declared, its files beside the lock, its files or its tree in the store, the proof
+// that its record is in the registry's log, this machine's approval, and drift that a
+// guard noted. Unless offline it asks the registry whether it still serves the records
+// that were locked, whether its log continues the one that was seen, and what the log
+// holds about the records since.
+func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Verdict, error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
 	defer done()
+	w.logOptions = o.Log
 	var report evidence.Report
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		more, err := w.check(ctx, name)
+		if err != nil {
+			return policy.Verdict{}, err
+		}
+		report = append(report, more...)
+	}
+	if !o.Offline {
+		w.release() // all files are read
+		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {
 			return policy.Verdict{}, err
 		}
@@ -53,6 +71,11 @@ func (w *workspace) check(ctx context.Context, name string) (evidence.Report, er
 		return nil, err
 	}
 	report = append(report, stored.report...)
+	proof, err := w.lockedProof(entry.Record)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, proof...)
 	approval := w.approvals.Servers[name]
 	var more evidence.Report
 	if entry.Source == "npm" {

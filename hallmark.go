@@ -14,6 +14,10 @@
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything
+//	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
+//	             loghistory.go what a log says of a record later, logproof.go the proofs
+//	monitor.go   replay a log; monitorlog.go its tiles, monitorrecords.go the records
+//	witness.go   cosign checkpoints
 package hallmark
 
 import (

@@ -26,6 +26,7 @@ type RunOptions struct {
 	Stdout    io.Writer
 	Stderr    io.Writer
 	Log       io.Writer // audit lines; may be nil
+	LogKey    string    // of the registry's log; "": as this machine knows it
 	// Judged is told the verdict before the server starts; may be nil.
 	Judged func(policy.Verdict)
 }
@@ -39,6 +40,7 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 		return 0, err
 	}
 	defer done()
+	w.logOptions.Key = o.LogKey
 	declared, err := w.server(name)
 	if err != nil {
 		return 0, err
@@ -110,6 +112,11 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		return nil, adm, err
 	}
 	l.report = append(l.report, files.report...)
+	proof, err := l.w.lockedProof(l.entry.Record)
+	if err != nil {
+		return nil, adm, err
+	}
+	l.report = append(l.report, proof...)
 	l.w.release() // all files are read, and what follows may take minutes
 	// Who may not run this needs no further work, and learns so at once.
 	if _, err := l.judge(nil); err != nil {

@@ -37,6 +37,7 @@ type PinOptions struct {
 	Confirm func(*Pinned) (Consent, error)
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
+	Log     LogOptions
 }
 
 // Pinned is what [Pin] found out about one server.
@@ -69,6 +70,7 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 		return nil, err
 	}
 	defer done()
+	w.logOptions = o.Log
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(w.config.Servers))
 	}
@@ -247,6 +249,9 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		}
 		p.out.Entry.Record = &r.lock
 		p.report = append(p.report, r.report...)
+		if _, err := p.judge(nil); err != nil {
+			return nil, err // nothing is fetched for a record that is not accepted
+		}
 		for _, v := range variables {
 			if !slices.Contains(s.Variables, v) {
 				p.out.Wanted = append(p.out.Wanted, v) // which of the user's secrets it gets is the user's choice

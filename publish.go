@@ -5,22 +5,27 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // Publication is what [Publish] sent and what the registry answered.
 type Publication struct {
-	Verdict  policy.Verdict // of the author's side; empty with NoHash
+	Verdict  policy.Verdict // of the packages, unless NoHash, and of the registry's log
 	Document []byte         // as sent
 	Record   *registry.Envelope
 
 	// Moved says that the registry knows no file_hashes, so that they were sent in the
 	// metadata that it leaves to publishers.
 	Moved bool
+
+	Entry *int64 // of the registry's log, proven; nil without a log
 }
 
 // PublishOptions change what [Publish] does.
@@ -28,6 +33,7 @@ type PublishOptions struct {
 	Registry *registry.Client
 	Token    string
 	NoHash   bool // fetch nothing and send the document unchanged
+	Log      LogOptions
 }
 
 // Publish hashes the document's packages, compares them with the hashes that it holds
@@ -38,10 +44,11 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 		return nil, invalidDocument(where, err)
 	}
 	p := &Publication{Document: doc.Raw}
+	var report evidence.Report
 	var err error
 	if !o.NoHash {
-		all, report, err := subjects(doc, where, true)
-		if err != nil {
+		var all []*subject
+		if all, report, err = subjects(doc, where, true); err != nil {
 			return nil, err
 		}
 		client := h.Fetch.For(doc.Name)
@@ -59,7 +66,8 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 		if err != nil {
 			return nil, err
 		}
-		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
+		report = append(report, more...)
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
 		if err := p.Verdict.Err(); err != nil {
 			return p, err
 		}
@@ -77,12 +85,59 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
 		return p, err
 	}
+	log, err := readLog(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
+	if err != nil {
+		return p, err
+	}
+	if log != nil {
+		report = append(report, log.report...)
+		// A log under another key, or one that contradicts itself, gets no record.
+		if v := policy.Judge(policy.Send, policy.Settings{}, report); !v.Allowed() {
+			p.Verdict = v
+			return p, v.Err()
+		}
+	}
 	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
 	if err != nil {
 		return p, answered(doc.Name+"@"+doc.Version, evidence.Operation, err)
 	}
 	p.Record = record
+	more, err := p.logged(ctx, log, doc)
+	if err == nil {
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
+		err = p.Verdict.Err()
+	}
+	if err != nil {
+		return p, &evidence.Error{
+			Subject: doc.Name + "@" + doc.Version,
+			Err:     fmt.Errorf("is published, but the registry did not prove that its log has it:\n%w", err),
+		}
+	}
 	return p, nil
+}
+
+// logged is evidence that what was published is in the registry's log, by the proof that
+// came with the answer.
+func (p *Publication) logged(ctx context.Context, log *registryLog, doc *serverjson.Document) (evidence.Report, error) {
+	canonical, err := serverjson.Canonical(p.Document)
+	if err != nil {
+		return nil, err
+	}
+	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
+	switch i := p.Record.Meta.Integrity; {
+	case log == nil:
+		return evidence.Report{noProof(r, "the registry has no log")}, nil
+	case log.key == "":
+		return nil, nil // the evidence about the key says so
+	case i == nil || i.Proof == "":
+		return evidence.Report{evidence.CannotVerify(proofClaim(r, log.head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")}, nil
+	default:
+		report, err := log.proven(ctx, []byte(i.Proof), &r)
+		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+			p.Entry = &proof.Index
+		}
+		return report, err
+	}
 }
 
 // moveHashes moves file_hashes to where a registry that does not know the member takes

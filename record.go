@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -24,6 +23,7 @@ import (
 // is the one that it vouches for.
 type record struct {
 	doc    *serverjson.Document
+	meta   registry.Meta
 	lock   project.RecordLock
 	report evidence.Report
 }
@@ -51,7 +51,33 @@ func (w *workspace) recordNamed(ctx context.Context, named string) (*record, err
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, named, "", err)
 	}
-	return w.record(*envelope)
+	r, err := w.record(*envelope)
+	if err != nil {
+		return nil, err
+	}
+	return r, w.prove(ctx, r)
+}
+
+// prove adds what the registry's log says of a record.
+func (w *workspace) prove(ctx context.Context, r *record) error {
+	if !w.logRead {
+		var err error
+		if w.log, err = readLog(ctx, w.host, w.registry(), w.config.Registry, w.logOptions); err != nil {
+			return err
+		}
+		w.logRead = true
+	}
+	if w.log != nil {
+		r.report = append(r.report, w.log.report...)
+	}
+	more, err := w.log.prove(ctx, &r.lock)
+	r.report = append(r.report, more...)
+	if err != nil || r.lock.Proof == "" {
+		return err
+	}
+	later, err := w.log.later(ctx, r.lock, r.meta)
+	r.report = append(r.report, later...)
+	return err
 }
 
 // recordOf looks for the record that publishes ref, among those of the server that the
@@ -79,7 +105,10 @@ func (w *workspace) recordOf(ctx context.Context, ref artifact.Ref, mcpName stri
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, mcpName, "", err)
 	}
-	return found, nil
+	if found == nil {
+		return nil, nil
+	}
+	return found, w.prove(ctx, found)
 }
 
 func (w *workspace) record(envelope registry.Envelope) (*record, error) {
@@ -92,10 +121,6 @@ func (w *workspace) record(envelope registry.Envelope) (*record, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
 	}
-	base, err := url.Parse(w.config.Registry.URL)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, project.ConfigFile, "", err)
-	}
 	d := digest.FromBytes(canonical)
 	claim := evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, hallmark/integrity"}
 	if i := envelope.Meta.Integrity; i != nil && !i.Document.IsZero() {
@@ -103,7 +128,8 @@ func (w *workspace) record(envelope registry.Envelope) (*record, error) {
 	}
 	r := &record{
 		doc:  doc,
-		lock: project.RecordLock{Registry: base.Host, Name: doc.Name, Version: doc.Version, Document: d},
+		meta: envelope.Meta,
+		lock: project.RecordLock{Registry: w.config.Registry.Name(), Name: doc.Name, Version: doc.Version, Document: d},
 		report: evidence.Report{evidence.Compare(claim, evidence.Observed{
 			Digests: []digest.Digest{d}, Size: int64(len(canonical)), From: "the record's document",
 		})},

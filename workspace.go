@@ -28,6 +28,10 @@ type workspace struct {
 	lock      *project.Lock
 	approvals *project.Approvals
 	release   func() // lets writers in again
+
+	logOptions LogOptions
+	log        *registryLog // of the registry; nil if it has none, or before logRead
+	logRead    bool
 }
 
 // openWorkspace reads the project in dir, whose files nobody changes until done or

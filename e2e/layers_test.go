@@ -66,6 +66,7 @@ var table = map[string]place{
 	"internal/clients":  {layer: edges},
 	"internal/jsscan":   {layer: edges},
 	"internal/hashfile": {layer: edges},
+	"internal/witness":  {layer: edges},
 	"internal/durable":  {layer: edges},
 }
 

@@ -25,8 +25,8 @@ import (
 // Scheme names what a fingerprint is a fingerprint of.
 type Scheme string
 
-// The schemes. Ownership, Pin and Approval have no digest: their evidence is made
-// with [Fact].
+// The schemes. Ownership, Pin, Approval, Status and those of a log have no digest:
+// their evidence is made with [Fact].
 const (
 	File       Scheme = "file"        // the bytes of one file, as served
 	Tree       Scheme = "tree"        // hallmark-tree-v1 over a directory
@@ -41,6 +41,12 @@ const (
 	Pin        Scheme = "pin"         // an exact version or digest, as opposed to a range
 	Approval   Scheme = "approval"    // a person on this machine accepted it
 	Status     Scheme = "status"      // a record is active, deprecated or deleted
+
+	LogKey      Scheme = "log-key"     // whose signatures a log's checkpoints must bear
+	Proof       Scheme = "proof"       // a record is in a log
+	Cosignature Scheme = "cosignature" // enough witnesses vouch for a checkpoint
+	Checkpoint  Scheme = "checkpoint"  // a checkpoint is fresh
+	Finding     Scheme = "finding"     // a registry recomputed a published claim later
 )
 
 // Authority is who makes a claim.

@@ -123,38 +123,44 @@ type Trust struct {
 	Quorum    int
 }
 
-// NewTrust makes a Trust of key strings. Witness keys are Ed25519 or ML-DSA-44
-// cosignature keys; a plain Ed25519 key stands for the cosignature key that it
-// gives. A quorum that cannot be met is an error.
+// NewTrust makes a Trust of key strings; see [ParseWitnesses] for those of the witnesses.
 func NewTrust(logKey string, witnessKeys []string, quorum int) (Trust, error) {
 	log, err := ParseVerifier(logKey)
 	if err != nil {
 		return Trust{}, err
 	}
-	t := Trust{Log: log, Quorum: quorum}
+	witnesses, err := ParseWitnesses(witnessKeys, quorum)
+	return Trust{Log: log, Witnesses: witnesses, Quorum: quorum}, err
+}
+
+// ParseWitnesses reads the keys of witnesses: Ed25519 or ML-DSA-44 cosignature keys; a
+// plain Ed25519 key stands for the cosignature key that it gives. A quorum that cannot
+// be met is an error.
+func ParseWitnesses(keys []string, quorum int) ([]note.Verifier, error) {
+	var all []note.Verifier
 	material := map[string]bool{}
-	for _, k := range witnessKeys {
+	for _, k := range keys {
 		w, err := ParseWitness(k)
 		if err != nil {
-			return Trust{}, err
+			return nil, err
 		}
-		for _, other := range t.Witnesses {
+		for _, other := range all {
 			if other.Name() == w.Name() {
-				return Trust{}, fmt.Errorf("witness %+q is listed twice", w.Name())
+				return nil, fmt.Errorf("witness %+q is listed twice", w.Name())
 			}
 		}
 		// One key under two names would count twice.
-		if raw := string(keyMaterial(k)); material[raw] {
-			return Trust{}, fmt.Errorf("the key of witness %+q is listed twice", w.Name())
-		} else {
-			material[raw] = true
+		raw := string(keyMaterial(k))
+		if material[raw] {
+			return nil, fmt.Errorf("the key of witness %+q is listed twice", w.Name())
 		}
-		t.Witnesses = append(t.Witnesses, w)
+		material[raw] = true
+		all = append(all, w)
 	}
-	if quorum < 0 || quorum > len(t.Witnesses) {
-		return Trust{}, fmt.Errorf("%d of %d witnesses cannot be required", quorum, len(t.Witnesses))
+	if quorum < 0 || quorum > len(all) {
+		return nil, fmt.Errorf("%d of %d witnesses cannot be required", quorum, len(all))
 	}
-	return t, nil
+	return all, nil
 }
 
 // Open verifies a signed checkpoint: the log's key has signed it, its origin is

@@ -6,6 +6,16 @@ import "github.com/hallmark-mcp/hallmark/evidence"
 func hint(flow Flow, f Finding) string {
 	e := f.Evidence
 	switch {
+	case e.Scheme == evidence.LogKey && e.Outcome == evidence.Absent:
+		return "ask the registry's operator for the key of its log, and give it with --log-key or as log_key under [registry] in hallmark.toml"
+	case e.Scheme == evidence.LogKey:
+		return "SECURITY ERROR: if the operator announced another key, run 'hallmark log forget' for the registry and accept it anew; else do not use the registry"
+	case e.Scheme == evidence.Cosignature:
+		return "too few of the witnesses in hallmark.toml vouch that others see the same log; try again later, and ask them"
+	case e.Scheme == evidence.Checkpoint && e.Outcome != evidence.Unverifiable:
+		return "nobody vouched lately that this is the newest state of the log; try again later, or raise max_age"
+	case e.Authority == evidence.Log && (e.Scheme == evidence.Proof || e.Scheme == evidence.Document):
+		return "SECURITY ERROR: the registry's log does not hold what the registry shows; do not use it, and tell its operator"
 	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Unreachable:
 		return "nothing was decided; try again when the server can be reached"
 	case e.Outcome == evidence.Unverifiable && e.Cause == evidence.Malformed:

@@ -37,7 +37,7 @@ func commentTable(t *testing.T) []row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme     authority  match   mismatch   absent     waived  unverifiable\n")
+	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme       authority  match   mismatch   absent     waived  unverifiable\n")
 	if !ok {
 		t.Fatal("the package comment has no table with these columns")
 	}
@@ -165,7 +165,8 @@ func TestUnknownIsRefused(t *testing.T) {
 	}
 	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Check, "other", ""}
 	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
-		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status, "other", ""}
+		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
+		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, "other", ""}
 	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
 	seen := 0

@@ -14,6 +14,7 @@ var (
 	warn      = decision{warn: true}
 	integrity = decision{refuse: evidence.Integrity}
 	refused   = decision{refuse: evidence.Refused}
+	signature = decision{refuse: evidence.Signature}
 	drift     = decision{refuse: evidence.Drift}
 	operation = decision{refuse: evidence.Operation}
 )
@@ -42,6 +43,11 @@ var table = map[Flow][]rule{
 	Send: {
 		{evidence.File, evidence.Publisher, allow, integrity, allow, warn, operation},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+		{evidence.LogKey, evidence.Machine, allow, integrity, warn, warn, operation},
+		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Cosignature, evidence.Log, allow, warn, allow, refused, warn},
+		{evidence.Checkpoint, evidence.Log, allow, warn, warn, refused, warn},
 	},
 	Accept: {
 		{evidence.File, evidence.Publisher, allow, integrity, allow, refused, integrity},
@@ -62,6 +68,13 @@ var table = map[Flow][]rule{
 		{evidence.Status, evidence.Record, allow, refused, allow, warn, operation},
 		{evidence.Approval, evidence.Machine, allow, refused, refused, refused, refused},
 		{evidence.File, evidence.Machine, allow, warn, allow, refused, operation},
+		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
+		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Status, evidence.Log, allow, refused, allow, warn, integrity},
+		{evidence.Finding, evidence.Log, allow, warn, allow, refused, integrity},
+		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation},
+		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
 	},
 	Launch: {
 		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
@@ -75,6 +88,9 @@ var table = map[Flow][]rule{
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
 		{evidence.Approval, evidence.Machine, allow, refused, refused, warn, refused},
 		{evidence.File, evidence.Machine, allow, refused, warn, refused, operation},
+		{evidence.LogKey, evidence.Machine, allow, integrity, warn, refused, operation},
+		{evidence.Proof, evidence.Log, allow, integrity, allow, refused, integrity},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
 	},
 	Bare: {
 		{evidence.Launch, evidence.Lock, refused, refused, warn, refused, refused},
@@ -94,9 +110,17 @@ var table = map[Flow][]rule{
 		{evidence.Tree, evidence.Sidecar, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
+		{evidence.Document, evidence.Record, allow, integrity, refused, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
+		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
+		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Status, evidence.Log, allow, refused, allow, warn, integrity},
+		{evidence.Finding, evidence.Log, allow, warn, allow, refused, integrity},
+		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation},
+		{evidence.Checkpoint, evidence.Log, allow, warn, warn, refused, operation},
 	},
 }
 

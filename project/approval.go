@@ -85,12 +85,18 @@ func (a *Approvals) Encode() ([]byte, error) {
 }
 
 // Approvable is the digest of all that a person approves with an entry: everything but
-// installed trees, which each machine makes from the closure, and the time.
+// installed trees, which each machine makes from the closure, the time, and the proof
+// that the record is in a log, which is verified and is another one as the log grows.
 func (s ServerLock) Approvable() digest.Digest {
 	shown := s
 	shown.ApprovedAt = time.Time{}
 	if s.Closure != nil {
 		shown.Closure = &ClosureLock{Engine: s.Closure.Engine, Lock: s.Closure.Lock}
+	}
+	if s.Record != nil {
+		r := *s.Record
+		r.Proof = ""
+		shown.Record = &r
 	}
 	plain, err := marshal(shown)
 	if err == nil {

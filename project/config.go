@@ -7,6 +7,10 @@
 //	manifest_version = 1
 //	[registry]
 //	url = "https://registry.example.com"
+//	log_key = "registry.example.com+…"     # whose log the registry's is; without it, as first seen
+//	witnesses = ["witness.example.org+…"]   # who may vouch for the log
+//	witness_quorum = 1                      # how many must; default 0
+//	max_age = "72h"                         # how old their word may be; default: any age
 //	[providers.mcp.notes]
 //	type = "stdio"                     # the default
 //	command = "npx"
@@ -29,14 +33,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -60,7 +67,26 @@ type Config struct {
 
 // Registry is the [registry] table.
 type Registry struct {
-	URL string `toml:"url"`
+	URL       string
+	LogKey    string        // "": the key that this machine saw first
+	Witnesses []string      // verifier keys
+	Quorum    int           // of witnesses that must have cosigned
+	MaxAge    time.Duration // of the newest cosignature; 0: any
+}
+
+// Name is the registry as locks and this machine's state name it: its host, with the
+// path if it has one. "" if there is none.
+func (r Registry) Name() string {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Host + strings.TrimRight(u.EscapedPath(), "/")
+}
+
+// Trust is how the log of that key is relied on.
+func (r Registry) Trust(key string) (ledger.Trust, error) {
+	return ledger.NewTrust(key, r.Witnesses, r.Quorum)
 }
 
 // Server is a [providers.mcp.NAME] table.
@@ -115,11 +141,18 @@ type FileClaim struct {
 // The shapes as TOML holds them.
 type (
 	configTOML struct {
-		ManifestVersion int      `toml:"manifest_version"`
-		Registry        Registry `toml:"registry"`
+		ManifestVersion int          `toml:"manifest_version"`
+		Registry        registryTOML `toml:"registry"`
 		Providers       struct {
 			MCP map[string]serverTOML `toml:"mcp"`
 		} `toml:"providers"`
+	}
+	registryTOML struct {
+		URL       string   `toml:"url"`
+		LogKey    string   `toml:"log_key"`
+		Witnesses []string `toml:"witnesses"`
+		Quorum    int      `toml:"witness_quorum"`
+		MaxAge    string   `toml:"max_age"`
 	}
 	serverTOML struct {
 		Type      string      `toml:"type"`
@@ -190,8 +223,11 @@ func ParseConfig(data []byte) (*Config, error) {
 	if raw.ManifestVersion != 1 {
 		return nil, invalid(ConfigFile, fmt.Errorf("manifest_version is %d; this build reads 1", raw.ManifestVersion))
 	}
-	c := &Config{Registry: raw.Registry, Servers: map[string]Server{}}
+	c := &Config{Servers: map[string]Server{}}
 	var problems []error
+	if c.Registry, err = raw.Registry.registry(); err != nil {
+		problems = append(problems, fmt.Errorf("line %d: registry: %w", lines["registry"], err))
+	}
 	for _, name := range slices.Sorted(maps.Keys(raw.Providers.MCP)) {
 		line := lines["providers.mcp."+name]
 		s, warnings, err := raw.Providers.MCP[name].server(name)
@@ -212,6 +248,30 @@ func ParseConfig(data []byte) (*Config, error) {
 		return nil, invalid(ConfigFile, errors.Join(problems...))
 	}
 	return c, nil
+}
+
+// registry checks the table. Whether the keys are those of the log is found out when it
+// is read.
+func (raw registryTOML) registry() (Registry, error) {
+	r := Registry{URL: raw.URL, LogKey: raw.LogKey, Witnesses: raw.Witnesses, Quorum: raw.Quorum}
+	if raw.LogKey != "" {
+		if _, err := ledger.ParseVerifier(raw.LogKey); err != nil {
+			return r, fmt.Errorf("log_key: %w", err)
+		}
+	}
+	if _, err := ledger.ParseWitnesses(raw.Witnesses, raw.Quorum); err != nil {
+		return r, fmt.Errorf("witnesses: %w", err)
+	}
+	if raw.MaxAge != "" {
+		var err error
+		if r.MaxAge, err = time.ParseDuration(raw.MaxAge); err != nil || r.MaxAge <= 0 {
+			return r, fmt.Errorf("max_age is %q; it is a span such as \"72h\"", raw.MaxAge)
+		}
+	}
+	if raw.URL == "" && (raw.LogKey != "" || len(raw.Witnesses) > 0 || raw.MaxAge != "") {
+		return r, errors.New("has rules for a log, and no url")
+	}
+	return r, nil
 }
 
 func invalid(subject string, err error) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -52,10 +53,11 @@ type ServerLock struct {
 
 // RecordLock says which record of which registry vouched for the artifact.
 type RecordLock struct {
-	Registry string        `json:"registry"` // the registry's host
+	Registry string        `json:"registry"` // the registry's host, with its path if it has one
 	Name     string        `json:"name"`
 	Version  string        `json:"version"`
-	Document digest.Digest `json:"document"` // of the canonical server.json
+	Document digest.Digest `json:"document"`        // of the canonical server.json
+	Proof    string        `json:"proof,omitempty"` // that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log
 }
 
 // LaunchLock is how the server was declared when it was accepted: all of its table,
@@ -146,7 +148,7 @@ func (l *Lock) Server(name string) (ServerLock, bool) {
 func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
 
 // Add sets the entry of a server, whose digests of the surface are those of shown. Each
-// artifact, package lock, tree, record and surface that its entry did not have before
+// artifact, package lock, tree, record, proof and surface that its entry did not have before
 // must have been admitted under its subject for [policy.Add].
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
 	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
@@ -172,6 +174,18 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 		}
 		if err := permit(s.Record.Subject(), before, s.Record.Document); err != nil {
 			return err
+		}
+		proven := digest.Digest{}
+		if s.Record.samePlace(old.Record) {
+			proven = old.Record.ProofDigest()
+		}
+		switch {
+		case s.Record.Proof != "":
+			if err := permit(s.Record.ProofSubject(), proven, s.Record.ProofDigest()); err != nil {
+				return err
+			}
+		case !proven.IsZero():
+			return fmt.Errorf("%s: %s was proven to be in its registry's log, and no longer is", name, surface.Escape(s.Record.Subject()))
 		}
 	}
 	if s.Closure != nil {
@@ -203,6 +217,22 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 
 // Subject names the record in evidence: "NAME@VERSION".
 func (r RecordLock) Subject() string { return r.Name + "@" + r.Version }
+
+// ProofSubject names the proof that the record is in its registry's log.
+func (r RecordLock) ProofSubject() string { return "log proof of " + r.Subject() }
+
+// ProofDigest is the digest under which the proof is admitted; zero if there is none.
+func (r RecordLock) ProofDigest() digest.Digest {
+	if r.Proof == "" {
+		return digest.Digest{}
+	}
+	return digest.FromBytes([]byte(r.Proof))
+}
+
+// samePlace reports whether two entries are of the same record of the same registry.
+func (r RecordLock) samePlace(o *RecordLock) bool {
+	return o != nil && o.Registry == r.Registry && o.Subject() == r.Subject()
+}
 
 // check refuses an entry that Hallmark would not have written: a lock comes from a
 // checkout, and what it names is executed.
@@ -238,6 +268,11 @@ func (s ServerLock) check() error {
 	}
 	if s.Record != nil {
 		digests = append(digests, s.Record.Document)
+		if s.Record.Proof != "" {
+			if _, err := ledger.ParseProof([]byte(s.Record.Proof)); err != nil {
+				return err
+			}
+		}
 	}
 	for _, d := range digests {
 		if d.Algorithm() != digest.SHA256 {

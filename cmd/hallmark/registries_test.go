@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
 // daemon is a registry that runs beside a script.
@@ -36,7 +38,8 @@ var daemons sync.Map // *testscript.TestScript to *daemon
 // registry [FLAG...]
 //
 // Start 'hallmark registry serve' on a free port, allowed to fetch from the script's
-// npm registry, and set REGISTRY to its URL and ADDR to its address.
+// npm registry, and set REGISTRY to its URL, ADDR to its address and LOGKEY to the key
+// of its log.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "registry [FLAG...]")
 	bin, err := exec.LookPath("hallmark") // TestMain puts it into PATH
@@ -74,6 +77,9 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	case url := <-ready:
 		ts.Setenv("REGISTRY", url)
 		ts.Setenv("ADDR", strings.TrimPrefix(url, "http://"))
+		about, err := (&registry.Client{Base: url}).About(context.Background())
+		ts.Check(err)
+		ts.Setenv("LOGKEY", about.LogKey)
 	case <-d.done:
 		ts.Fatalf("the registry ended:\n%s", d.log.String())
 	case <-time.After(30 * time.Second):

@@ -59,3 +59,16 @@ func (f Finding) normal() Finding {
 	}
 	return f
 }
+
+// Failing are the failures of the finding, a line each: "SUBJECT: SCHEME OUTCOME".
+func (f Finding) Failing() []string {
+	var pieces []struct{ Subject, Scheme, Outcome string }
+	if json.Unmarshal(f.Evidence, &pieces) != nil {
+		return nil
+	}
+	var lines []string
+	for _, p := range pieces {
+		lines = append(lines, p.Subject+": "+p.Scheme+" "+p.Outcome)
+	}
+	return lines
+}

@@ -25,12 +25,17 @@ type About struct {
 	Commit     string     `json:"git_commit"`
 	Built      string     `json:"build_time"`
 	FileHashes Validation `json:"file_hashes,omitempty" enum:"off,observe,enforce"`
+	LogKey     string     `json:"log_key,omitempty" doc:"Verifier key of the registry's log, for who asks for it the first time"`
 }
 
 type versionOutput struct{ Body About }
 
 func (s *server) version(context.Context, *struct{}) (*versionOutput, error) {
-	return &versionOutput{About{Version: s.Version, Commit: s.Commit, Built: s.Built, FileHashes: s.policy().Validation}}, nil
+	about := About{Version: s.Version, Commit: s.Commit, Built: s.Built, FileHashes: s.policy().Validation}
+	if s.Log != nil {
+		about.LogKey = s.Log.Key()
+	}
+	return &versionOutput{about}, nil
 }
 
 type healthOutput struct {

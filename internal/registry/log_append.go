@@ -38,6 +38,10 @@ type Entries interface {
 	// LogIndex returns the index of the entry that published a version, or ErrNotFound.
 	LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (int64, error)
 
+	// LogLater returns the indexes of the statuses and findings of a version, of those
+	// the newest n, in ascending order.
+	LogLater(ctx context.Context, name, version string, n int) ([]int64, error)
+
 	// LogState returns what is kept beside the entries.
 	LogState(ctx context.Context) (LogState, error)
 

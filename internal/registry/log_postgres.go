@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
@@ -140,6 +141,24 @@ func (p *Postgres) LogIndex(ctx context.Context, kind ledger.Kind, name, version
 		return err
 	})
 	return index, err
+}
+
+// LogLater implements [Entries].
+func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (later []int64, err error) {
+	if !storable(name, version) {
+		return nil, nil
+	}
+	err = p.read(ctx, func() error {
+		rows, err := p.pool.Query(ctx, `SELECT idx FROM log_entries
+			WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT $3`, name, version, n)
+		if err != nil {
+			return err
+		}
+		later, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	slices.Reverse(later)
+	return later, err
 }
 
 // LogState implements [Entries].

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -109,6 +110,25 @@ func (s *SQLite) LogIndex(ctx context.Context, kind ledger.Kind, name, version s
 		return 0, ErrNotFound
 	}
 	return index, err
+}
+
+// LogLater implements [Entries].
+func (s *SQLite) LogLater(ctx context.Context, name, version string, n int) (later []int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM log_entries
+		WHERE name = ? AND version = ? AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT ?`, name, version, n)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var index int64
+		if err := rows.Scan(&index); err != nil {
+			return nil, err
+		}
+		later = append(later, index)
+	}
+	slices.Reverse(later)
+	return later, rows.Err()
 }
 
 // LogState implements [Entries].

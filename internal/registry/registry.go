@@ -9,6 +9,7 @@
 //	GET   /servers/{name}/versions                  the versions of one name, newest first
 //	GET   /servers/{name}/versions/{version}        one record; "latest" works
 //	GET   /servers/{name}/versions/{version}/proof  that it is in the log, C2SP tlog-proof
+//	GET   /servers/{name}/versions/{version}/log    which entries of the log are about it
 //	POST  /publish                                  server.json as it is, Content-Type application/json
 //	POST  /validate                                 the same, without publishing
 //	PATCH /servers/{name}/versions/{version}/status the status of one version
@@ -231,6 +232,7 @@ func (s *server) routes(mux *http.ServeMux) (*description, error) {
 		proof.Responses = map[string]*huma.Response{"200": {Description: "C2SP tlog-proof, with the entry in its extra line",
 			Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 		route(s, api, proof, s.proof)
+		route(s, api, get("get-log-entries", "/servers/{name}/versions/{version}/log", "Name the entries of the log about a version"), s.recordEntries)
 	}
 	if s.Statuses != nil {
 		route(s, api, patch("set-status", "/servers/{name}/versions/{version}/status", "Change the status of one version"), s.setStatus)

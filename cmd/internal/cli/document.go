@@ -199,6 +199,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if o.Registry, o.Token, err = target(h, c, base); err != nil {
 				return err
 			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
 			p, err := hallmark.Publish(c.Context(), h, doc, name, o)
 			a.bars.stop()
 			if p == nil {
@@ -209,7 +212,8 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 					outcome
 					Record *registry.Envelope `json:"record,omitempty"`
 					Moved  bool               `json:"hashes_moved,omitempty"`
-				}{outcomeOf(p.Verdict, err), p.Record, p.Moved}, err)
+					Entry  *int64             `json:"log_entry,omitempty"`
+				}{outcomeOf(p.Verdict, err), p.Record, p.Moved, p.Entry}, err)
 			}
 			if p.Moved {
 				fmt.Fprintf(a.stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.name)
@@ -221,10 +225,19 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 				return err
 			}
 			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))
+			if p.Entry != nil {
+				fmt.Fprintf(a.stderr, "%s: it is entry %d of the registry's log\n", a.name, *p.Entry)
+			}
+			for _, f := range p.Verdict.Warnings() {
+				if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
+					fmt.Fprintf(a.stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.name, f.Evidence.Title())
+				}
+			}
 			return registryEvidence(a.stdout, p.Record)
 		}),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

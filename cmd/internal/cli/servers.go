@@ -31,6 +31,7 @@ func (a *app) pin() *cobra.Command {
 	var (
 		dir, missing, approve string
 		yes, asJSON           bool
+		log                   hallmark.LogOptions
 	)
 	c := &cobra.Command{
 		Use:   "pin [NAME...]",
@@ -44,7 +45,10 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 			if err != nil {
 				return err
 			}
-			o := hallmark.PinOptions{Settings: policy.Settings{MissingHashes: policy.Missing(missing)}}
+			o := hallmark.PinOptions{Settings: policy.Settings{MissingHashes: policy.Missing(missing)}, Log: log}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
 			switch o.Settings.MissingHashes {
 			case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
 			default:
@@ -85,6 +89,7 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 	c.Flags().BoolVar(&yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
 	c.Flags().StringVar(&approve, "approve", "", "consent to exactly what was shown with this `digest`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
+	logKeyFlag(c, &log)
 	c.Flags().StringVar(&missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
 	return c
 }
@@ -258,6 +263,7 @@ func (a *app) run() *cobra.Command {
 	var (
 		dir, logFile string
 		o            hallmark.RunOptions
+		log          hallmark.LogOptions
 	)
 	c := &cobra.Command{
 		Use:   "run NAME [-- arguments]",
@@ -278,6 +284,10 @@ what differs is withheld.`,
 			if err != nil {
 				return err
 			}
+			if err := a.logOptions(c, &log); err != nil {
+				return err
+			}
+			o.LogKey = log.Key // nobody is asked: standard input is the client's
 			o.Arguments = names[1:]
 			o.Stdin, o.Stdout, o.Stderr = a.stdin, a.stdout, a.stderr
 			o.Judged = func(v policy.Verdict) {
@@ -305,6 +315,7 @@ what differs is withheld.`,
 		},
 	}
 	projectFlag(c, &dir)
+	logKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
 	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked")
 	c.Flags().StringVar(&logFile, "log", "", "append one JSON line for each call to `file`")
@@ -396,19 +407,29 @@ func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 func (a *app) check() *cobra.Command {
 	var dir string
 	var asJSON bool
+	var o hallmark.CheckOptions
 	c := &cobra.Command{
 		Use:   "check",
 		Short: "Verify the whole lock without starting anything",
 		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
-executables and trees in the store are those that were locked, and report drift that
-a guard saw. Nothing is started and nothing is fetched.`,
+executables and trees in the store are those that were locked, that its record is in
+the registry's log, and report drift that a guard saw. Nothing is started.
+
+The registry is asked whether it still serves the records that were locked, whether
+its log continues the one that this machine saw, and what the log says of the records
+since. With --offline nothing is fetched; the proofs in the lock are verified all the
+same.`,
 		Args: args(cobra.NoArgs),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.host(dir)
 			if err != nil {
 				return err
 			}
-			verdict, err := hallmark.Check(c.Context(), h, dir)
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			verdict, err := hallmark.Check(c.Context(), h, dir, o)
+			a.bars.stop()
 			if err == nil {
 				err = verdict.Err()
 			}
@@ -419,6 +440,8 @@ a guard saw. Nothing is started and nothing is fetched.`,
 		}),
 	}
 	projectFlag(c, &dir)
+	logKeyFlag(c, &o.Log)
+	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
 }

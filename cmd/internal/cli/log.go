@@ -1,0 +1,278 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) log() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "log",
+		Short: "Monitor, witness and prove what registries published",
+		Args:  args(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.logProof(), a.logVerify(), a.monitor(), a.witness(), a.logForget())
+	return c
+}
+
+func (a *app) logProof() *cobra.Command {
+	var dir, base, output string
+	var asJSON bool
+	var o hallmark.LogOptions
+	c := &cobra.Command{
+		Use:   "proof NAME@VERSION",
+		Short: "Fetch and verify the proof that a record is in its registry's log",
+		Long: `Fetch a record and the proof that it is in its registry's log, verify both, and print the
+proof (C2SP tlog-proof). Who has the log's key can verify it without the registry.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o); err != nil {
+				return err
+			}
+			rules, err := hallmark.LogRules(dir, base)
+			if err != nil {
+				return err
+			}
+			p, err := hallmark.LogProof(c.Context(), h, rules, names[0], o)
+			a.bars.stop()
+			if err == nil && output != "" {
+				err = durable.WriteFile(output, p.Proof, 0o644)
+			}
+			if asJSON {
+				return a.json(provenResult(p, err), err)
+			}
+			if err != nil {
+				return err
+			}
+			a.showProven(p)
+			if output == "" {
+				_, err = a.stdout.Write(p.Proof)
+			}
+			return err
+		}),
+	}
+	projectFlag(c, &dir)
+	logKeyFlag(c, &o)
+	c.Flags().StringVar(&base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")
+	c.Flags().StringVarP(&output, "output", "o", "", "write the proof to `FILE`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print proof and evidence as one JSON document")
+	return c
+}
+
+func (a *app) logVerify() *cobra.Command {
+	var asJSON bool
+	var o hallmark.LogOptions
+	c := &cobra.Command{
+		Use:   "verify FILE",
+		Short: "Verify a proof that lies in a file, without the network",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o); err != nil {
+				return err
+			}
+			p, err := hallmark.VerifyProof(h, names[0], o.Key)
+			if asJSON {
+				return a.json(provenResult(p, err), err)
+			}
+			if err == nil {
+				a.showProven(p)
+			}
+			return err
+		}),
+	}
+	logKeyFlag(c, &o)
+	c.Flags().BoolVar(&asJSON, "json", false, "print what the proof says as one JSON document")
+	return c
+}
+
+func provenResult(p *hallmark.ProvenRecord, err error) any {
+	type result struct {
+		outcome
+		Origin   string `json:"origin,omitempty"`
+		Index    int64  `json:"index"`
+		Size     int64  `json:"size"`
+		Name     string `json:"name,omitempty"`
+		Version  string `json:"version,omitempty"`
+		Document string `json:"document,omitempty"`
+		Proof    string `json:"proof,omitempty"`
+	}
+	if p == nil {
+		return result{outcome: outcomeOf(policy.Verdict{}, err)}
+	}
+	return result{outcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version, p.Leaf.Document.String(), string(p.Proof)}
+}
+
+func (a *app) showProven(p *hallmark.ProvenRecord) {
+	fmt.Fprintf(a.stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.name, surface.Escape(p.Leaf.Subject()), p.Index,
+		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
+}
+
+func (a *app) monitor() *cobra.Command {
+	var o hallmark.MonitorOptions
+	var asJSON, follow bool
+	var every time.Duration
+	c := &cobra.Command{
+		Use:   "monitor [URL]",
+		Short: "Replay a registry's log and compare all that it serves with it",
+		Long: `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
+and every record that the registry serves with the entries, and report what an honest
+registry never shows: a name and version twice, an entry, tile or record that was
+rewritten, a record without an entry, an entry without its record, two histories.
+
+With --state the next run goes on where this one stopped, and holds the log to what it
+showed. With --from a directory with a copy of the log's files is read, without records.
+Exit code 3 if anything was found, now or in an earlier run with the same state.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if (len(names) == 0) == (o.From == "") {
+				return usage(c, errors.New("takes the URL of a registry, or a directory with --from"))
+			}
+			if len(names) > 0 {
+				o.URL = names[0]
+			}
+			if follow {
+				o.Follow = every
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			shown := 0
+			o.Round = func(m *hallmark.Monitored) error {
+				if follow && len(m.Found) > shown {
+					showAnomalies(a.stdout, m.Found[shown:])
+					shown = len(m.Found)
+				}
+				return nil
+			}
+			m, err := hallmark.Monitor(c.Context(), h, o)
+			a.bars.stop()
+			if m == nil {
+				m = &hallmark.Monitored{}
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					*hallmark.Monitored
+				}{outcomeOf(policy.Verdict{}, err), m}, err)
+			}
+			showAnomalies(a.stdout, m.Found[min(shown, len(m.Found)):])
+			fmt.Fprintf(a.stderr, "%s: log %s: %d entries, %d of them new; %d records compared; %d anomalies\n",
+				a.name, surface.Escape(m.Origin), m.Size, m.Read, m.Records, len(m.Found))
+			return err
+		}),
+	}
+	f := c.Flags()
+	logKeyFlag(c, &o.Log)
+	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
+	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
+	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
+	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
+	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+func showAnomalies(w io.Writer, found []hallmark.Anomaly) {
+	for _, f := range found {
+		title := f.What
+		if f.Index != nil {
+			title += fmt.Sprintf(": entry %d", *f.Index)
+		}
+		for _, s := range []string{f.Subject, f.Path} {
+			if s != "" {
+				title += ": " + surface.Escape(s)
+			}
+		}
+		fmt.Fprintln(w, title)
+		if f.Expected != "" {
+			fmt.Fprintf(w, "  expected %s\n", surface.Escape(f.Expected))
+		}
+		if f.Actual != "" {
+			fmt.Fprintf(w, "  actual   %s\n", surface.Escape(f.Actual))
+		}
+		for line := range strings.Lines(f.Detail) {
+			fmt.Fprintf(w, "    %s\n", surface.Escape(strings.TrimSuffix(line, "\n")))
+		}
+	}
+}
+
+func (a *app) witness() *cobra.Command {
+	var o hallmark.WitnessOptions
+	c := &cobra.Command{
+		Use:   "witness --key-file FILE --state DIR --log KEY",
+		Short: "Cosign the checkpoints of logs that only ever grow",
+		Long: `Serve POST /add-checkpoint (C2SP tlog-witness): cosign a checkpoint of a known log if it
+continues the one that was cosigned last. The key is made at the first start; its
+verifier key, which is printed, is what clients put under witnesses in hallmark.toml,
+and what the registry is told with --witness.`,
+		Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			for flag, value := range map[string]string{"key-file": o.KeyFile, "state": o.State} {
+				if value == "" {
+					return usage(c, fmt.Errorf("--%s is needed", flag))
+				}
+			}
+			if len(o.Logs) == 0 {
+				return usage(c, errors.New("--log names the key of a log to witness"))
+			}
+			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+			o.Listening = func(addr net.Addr, key string) {
+				fmt.Fprintf(a.stderr, "%s: witness at http://%s, key %s\n", a.name, addr, key)
+			}
+			return hallmark.Witness(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Addr, "listen", "127.0.0.1:8081", "`address` to listen on")
+	f.StringVar(&o.KeyFile, "key-file", "", "`file` with the witness's key, created if it is missing")
+	f.StringVar(&o.Name, "name", "", "`name` of a new key, such as witness.example.org (default: a random one)")
+	f.StringVar(&o.State, "state", "", "`directory` that keeps the newest checkpoint of each log")
+	f.StringArrayVar(&o.Logs, "log", nil, "verifier `key` of a log to witness; repeatable")
+	return c
+}
+
+func (a *app) logForget() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "forget URL",
+		Short: "Forget which key a registry's log has, so that it is asked for again",
+		Long: `Forget which key a registry's log has. The next use of the registry asks for the key
+again. What this machine saw of the log under the old key is not forgotten.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			key, err := hallmark.ForgetLog(c.Context(), h, names[0])
+			if err == nil {
+				fmt.Fprintf(a.stderr, "%s: forgot the key %s\n", a.name, surface.Escape(key))
+			}
+			return err
+		},
+	}
+	return c
+}

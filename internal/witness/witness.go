@@ -1,0 +1,210 @@
+// Package witness is a witness of logs, in the protocol of C2SP tlog-witness: it keeps the
+// newest checkpoint of each log that it knows, and cosigns one that continues it. A log
+// that shows two histories finds no honest witness for both.
+//
+//	POST /add-checkpoint    old size, consistency proof and checkpoint; see [ledger.AddCheckpoint]
+//
+// The answers, as the protocol has them:
+//
+//	200  the cosignature, with the time
+//	400  the request is malformed, or its old size is larger than its checkpoint's
+//	403  no key that is known for the log signed the checkpoint
+//	404  the log is not known
+//	409  another size was cosigned last, which is the body; or another tree of this size,
+//	     which no honest log has
+//	422  the proof does not show that the checkpoint continues what was cosigned last
+//
+// What is cosigned is on disk before it is answered, so that a crash never lets a witness
+// cosign two histories.
+package witness
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Witness is an [http.Handler]. It is safe for concurrent use.
+type Witness struct {
+	key    ledger.Key
+	dir    string
+	logs   map[string]ledger.Trust // by origin
+	logger *slog.Logger
+	unlock func()
+
+	mu sync.Mutex // held while one checkpoint is compared, kept and cosigned
+}
+
+// Open opens the witness that keeps its checkpoints in dir, which no other process may use
+// at the same time. Logs are the verifier keys of the logs that it knows.
+func Open(ctx context.Context, dir string, key ledger.Key, logs []string, logger *slog.Logger) (*Witness, error) {
+	w := &Witness{key: key, dir: dir, logs: map[string]ledger.Trust{}, logger: logger}
+	for _, k := range logs {
+		trust, err := ledger.NewTrust(k, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		origin := trust.Log.Name()
+		if _, ok := w.logs[origin]; ok {
+			return nil, fmt.Errorf("the log %+q is given twice", origin)
+		}
+		if origin == key.Name() {
+			return nil, fmt.Errorf("the witness has the name of the log %+q", origin)
+		}
+		w.logs[origin] = trust
+	}
+	if len(w.logs) == 0 {
+		return nil, errors.New("a witness needs a log")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	var err error
+	if w.unlock, err = durable.TryLock(filepath.Join(dir, "lock"), "the witness"); err != nil {
+		return nil, err
+	}
+	for origin := range w.logs {
+		if _, err := w.newest(origin); err != nil {
+			w.unlock()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// Close lets other processes use the directory.
+func (w *Witness) Close() { w.unlock() }
+
+// ServeHTTP implements [http.Handler].
+func (w *Witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.URL.Path != "/add-checkpoint":
+		http.Error(out, "no such path", http.StatusNotFound)
+		return
+	case r.Method != http.MethodPost:
+		out.Header().Set("Allow", http.MethodPost)
+		http.Error(out, "POST only", http.StatusMethodNotAllowed)
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, ledger.MaxProof+1))
+	if err != nil {
+		http.Error(out, "the request did not come in whole", http.StatusBadRequest)
+		return
+	}
+	line, refused := w.add(body)
+	if refused == nil {
+		out.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		out.Write(line)
+		return
+	}
+	if refused.status >= 500 || refused.alarm {
+		w.logger.Error("not cosigned", "log", refused.origin, "status", refused.status, "why", refused.why)
+	}
+	if refused.status == http.StatusConflict {
+		out.Header().Set("Content-Type", "text/x.tlog.size")
+		out.WriteHeader(refused.status)
+		fmt.Fprintf(out, "%d\n", refused.size)
+		return
+	}
+	http.Error(out, refused.why, refused.status)
+}
+
+// refusal is an answer without a cosignature.
+type refusal struct {
+	status int
+	why    string
+	origin string
+	size   int64 // that was cosigned last, of a conflict
+	alarm  bool  // the log signed two histories
+}
+
+func (w *Witness) add(body []byte) ([]byte, *refusal) {
+	request, err := ledger.ParseAddCheckpoint(body)
+	if err != nil {
+		return nil, &refusal{status: http.StatusBadRequest, why: err.Error()}
+	}
+	origin, _, _ := strings.Cut(string(request.Checkpoint), "\n")
+	trust, ok := w.logs[origin]
+	if !ok {
+		return nil, &refusal{status: http.StatusNotFound, why: "no such log"}
+	}
+	s, err := trust.Open(request.Checkpoint)
+	if errors.Is(err, ledger.ErrSignature) {
+		return nil, &refusal{status: http.StatusForbidden, why: err.Error(), origin: origin}
+	}
+	if err != nil || request.Old > s.Size {
+		return nil, &refusal{status: http.StatusBadRequest, why: "checkpoint: malformed, or smaller than the old size", origin: origin}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	last, err := w.newest(origin)
+	if err != nil {
+		return nil, &refusal{status: http.StatusInternalServerError, why: "the newest checkpoint cannot be read", origin: origin}
+	}
+	if request.Old != last.Size {
+		return nil, &refusal{status: http.StatusConflict, origin: origin, size: last.Size, why: "another size was cosigned last"}
+	}
+	if last.Note != nil {
+		if err := ledger.CheckConsistency(last.Checkpoint, s.Checkpoint, request.Proof); err != nil {
+			status := http.StatusUnprocessableEntity
+			if s.Size == last.Size && s.Root != last.Root {
+				status = http.StatusConflict
+			}
+			return nil, &refusal{status: status, why: err.Error(), origin: origin, size: last.Size, alarm: s.Size == last.Size}
+		}
+	} else if len(request.Proof) > 0 {
+		return nil, &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes", origin: origin}
+	}
+	line, err := ledger.Cosign(s, w.key)
+	if err != nil {
+		return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be cosigned", origin: origin}
+	}
+	if last.Note == nil || s.Size > last.Size {
+		if err := durable.WriteFile(w.file(origin), s.Note, 0o600); err != nil {
+			w.logger.Error("write", "error", err)
+			return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be kept", origin: origin}
+		}
+	}
+	return line, nil
+}
+
+// newest is the checkpoint that was cosigned last; the zero value if there is none. A
+// file that cannot be read is an error: to begin again would be to forget.
+func (w *Witness) newest(origin string) (ledger.Signed, error) {
+	path := w.file(origin)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ledger.Signed{}, nil
+	}
+	if err != nil {
+		return ledger.Signed{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, ledger.MaxCheckpoint+1))
+	if err != nil {
+		return ledger.Signed{}, err
+	}
+	s, err := w.logs[origin].Open(data)
+	if err != nil {
+		return ledger.Signed{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (w *Witness) file(origin string) string {
+	sum := sha256.Sum256([]byte(origin))
+	return filepath.Join(w.dir, hex.EncodeToString(sum[:8])+".checkpoint")
+}

@@ -1,0 +1,231 @@
+package witness
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// aLog is a log of n numbered leaves.
+type aLog struct {
+	key    ledger.Key
+	hashes []tlog.Hash // stored
+}
+
+func newLog(t *testing.T, origin string) *aLog {
+	t.Helper()
+	secret, _, err := ledger.GenerateKey(rand.Reader, origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ledger.ParseKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &aLog{key: key}
+}
+
+func (l *aLog) ReadHashes(indexes []int64) (out []tlog.Hash, err error) {
+	for _, i := range indexes {
+		out = append(out, l.hashes[i])
+	}
+	return out, nil
+}
+
+// checkpoint is the signed head of the log, grown to n leaves; other is another history.
+func (l *aLog) checkpoint(t *testing.T, n int64, other string) ([]byte, tlog.Hash) {
+	t.Helper()
+	for i := int64(0); i < n; i++ {
+		if tlog.StoredHashIndex(0, i) < int64(len(l.hashes)) {
+			continue
+		}
+		more, err := tlog.StoredHashes(i, fmt.Appendf(nil, "%d%s", i, other), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.hashes = append(l.hashes, more...)
+	}
+	root, err := tlog.TreeHash(n, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := ledger.Checkpoint{Origin: l.key.Name(), Size: n, Root: root}
+	note, err := c.Sign(l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return note, root
+}
+
+func (l *aLog) proof(t *testing.T, n, old int64) []tlog.Hash {
+	t.Helper()
+	if old == 0 || old == n {
+		return nil
+	}
+	p, err := tlog.ProveTree(n, old, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func witnessKey(t *testing.T) ledger.Key {
+	t.Helper()
+	secret, _, err := ledger.GenerateKey(rand.Reader, "witness.example.org")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ledger.ParseWitnessKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func post(w http.Handler, a ledger.AddCheckpoint) *httptest.ResponseRecorder {
+	out := httptest.NewRecorder()
+	w.ServeHTTP(out, httptest.NewRequest(http.MethodPost, "/add-checkpoint", strings.NewReader(string(a.Marshal()))))
+	return out
+}
+
+// A witness follows a log that grows, refuses everything that does not continue it, and
+// remembers across restarts.
+func TestAddCheckpoint(t *testing.T) {
+	dir := t.TempDir()
+	log, key := newLog(t, "log.example.com"), witnessKey(t)
+	open := func() *Witness {
+		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	w := open()
+	if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.Default()); err == nil {
+		t.Error("two processes use one directory")
+	}
+	trust, err := ledger.NewTrust(log.key.VerifierKey, []string{key.VerifierKey}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cosigned := func(note []byte, out *httptest.ResponseRecorder) {
+		t.Helper()
+		if out.Code != http.StatusOK {
+			t.Fatalf("%d %s", out.Code, out.Body)
+		}
+		s, err := trust.Open(append(note, out.Body.Bytes()...))
+		if err != nil || len(s.Cosignatures) != 1 || s.Fresh().IsZero() {
+			t.Fatalf("%v %+v", err, s)
+		}
+	}
+	three, _ := log.checkpoint(t, 3, "")
+	cosigned(three, post(w, ledger.AddCheckpoint{Checkpoint: three}))
+	cosigned(three, post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}))
+	w.Close()
+	w = open() // what was cosigned is on disk
+	defer w.Close()
+	ten, _ := log.checkpoint(t, 10, "")
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: ten}); out.Code != http.StatusConflict || out.Body.String() != "3\n" || out.Header().Get("Content-Type") != "text/x.tlog.size" {
+		t.Errorf("old 0: %d %q", out.Code, out.Body)
+	}
+	if out := post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: ten}); out.Code != http.StatusUnprocessableEntity {
+		t.Errorf("without a proof: %d", out.Code)
+	}
+	cosigned(ten, post(w, ledger.AddCheckpoint{Old: 3, Proof: log.proof(t, 10, 3), Checkpoint: ten}))
+
+	// the same key signs another history
+	fork := &aLog{key: log.key}
+	forked, _ := fork.checkpoint(t, 10, "!")
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: forked}); out.Code != http.StatusConflict {
+		t.Errorf("another tree of the same size: %d", out.Code)
+	}
+	longer, _ := fork.checkpoint(t, 12, "!")
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Proof: fork.proof(t, 12, 10), Checkpoint: longer}); out.Code != http.StatusUnprocessableEntity {
+		t.Errorf("another history: %d", out.Code)
+	}
+	// rewound
+	if out := post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}); out.Code != http.StatusConflict || out.Body.String() != "10\n" {
+		t.Errorf("rewound: %d %q", out.Code, out.Body)
+	}
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: three}); out.Code != http.StatusBadRequest {
+		t.Errorf("smaller than old: %d", out.Code)
+	}
+	// another key of the same name, and another log
+	thief := newLog(t, "log.example.com")
+	stolen, _ := thief.checkpoint(t, 11, "")
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: stolen}); out.Code != http.StatusForbidden {
+		t.Errorf("another key: %d", out.Code)
+	}
+	stranger, _ := newLog(t, "other.example.com").checkpoint(t, 1, "")
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: stranger}); out.Code != http.StatusNotFound {
+		t.Errorf("another log: %d", out.Code)
+	}
+	// none of it changed what is kept
+	eleven, _ := log.checkpoint(t, 11, "")
+	cosigned(eleven, post(w, ledger.AddCheckpoint{Old: 10, Proof: log.proof(t, 11, 10), Checkpoint: eleven}))
+}
+
+// A state that cannot be read must not be taken for none.
+func TestDamagedState(t *testing.T) {
+	dir := t.TempDir()
+	log, key := newLog(t, "log.example.com"), witnessKey(t)
+	w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	note, _ := log.checkpoint(t, 3, "")
+	post(w, ledger.AddCheckpoint{Checkpoint: note})
+	w.Close()
+	files, _ := filepath.Glob(filepath.Join(dir, "*.checkpoint"))
+	if len(files) != 1 {
+		t.Fatal(files)
+	}
+	for _, damaged := range [][]byte{nil, note[:len(note)-5]} {
+		os.WriteFile(files[0], damaged, 0o600)
+		if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.Default()); err == nil {
+			t.Errorf("%d bytes are taken for a state", len(damaged))
+		}
+	}
+}
+
+func TestRequests(t *testing.T) {
+	log, key := newLog(t, "log.example.com"), witnessKey(t)
+	w, err := Open(t.Context(), t.TempDir(), key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodGet, "/add-checkpoint", "", http.StatusMethodNotAllowed},
+		{http.MethodPost, "/", "", http.StatusNotFound},
+		{http.MethodPost, "/add-checkpoint", "", http.StatusBadRequest},
+		{http.MethodPost, "/add-checkpoint", "old 0\n\n", http.StatusBadRequest},
+		{http.MethodPost, "/add-checkpoint", "old 00\n\nlog.example.com\n", http.StatusBadRequest},
+		{http.MethodPost, "/add-checkpoint", "old 0\n\nlog.example.com\nno note\n", http.StatusForbidden},
+		{http.MethodPost, "/add-checkpoint", strings.Repeat("x", ledger.MaxProof+10), http.StatusBadRequest},
+	} {
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, httptest.NewRequest(c.method, c.path, strings.NewReader(c.body)))
+		if out.Code != c.want {
+			t.Errorf("%s %s %.30q: %d, want %d", c.method, c.path, c.body, out.Code, c.want)
+		}
+	}
+	for _, bad := range [][]string{nil, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
+		if _, err := Open(t.Context(), t.TempDir(), key, bad, slog.Default()); err == nil {
+			t.Errorf("logs %q are taken", bad)
+		}
+	}
+}

@@ -1,0 +1,657 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+	_ "modernc.org/sqlite"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/witness"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// loggedRegistry is a registry with a log, that can be stopped, changed and started again
+// under one URL.
+type loggedRegistry struct {
+	t       *testing.T
+	dir     string
+	keyFile string
+	Key     string
+	URL     string
+	handler atomic.Pointer[http.Handler]
+	// Wire changes answers on their way; nil leaves them.
+	wire  atomic.Pointer[func(path string, body []byte) []byte]
+	close func()
+}
+
+func newLoggedRegistry(t *testing.T, keyFile string) *loggedRegistry {
+	t.Helper()
+	r := &loggedRegistry{t: t, dir: t.TempDir(), keyFile: keyFile}
+	if keyFile == "" {
+		r.keyFile = filepath.Join(r.dir, "log.key")
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		rec := httptest.NewRecorder()
+		(*r.handler.Load()).ServeHTTP(rec, req)
+		body := rec.Body.Bytes()
+		if change := r.wire.Load(); change != nil {
+			body = (*change)(req.URL.Path, body)
+		}
+		for k, v := range rec.Header() {
+			if k != "Content-Length" {
+				w.Header()[k] = v
+			}
+		}
+		w.WriteHeader(rec.Code)
+		w.Write(body)
+	}))
+	t.Cleanup(srv.Close)
+	r.URL = srv.URL
+	r.start()
+	t.Cleanup(func() { r.close() })
+	return r
+}
+
+func (r *loggedRegistry) db() string { return filepath.Join(r.dir, "registry.db") }
+
+func (r *loggedRegistry) start() {
+	r.t.Helper()
+	records, err := registry.OpenSQLite(r.t.Context(), r.db())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	key, _, err := registry.OpenLogKey(r.t.Context(), r.keyFile, "log.example.com")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.Key = key.VerifierKey
+	log, err := registry.OpenLog(r.t.Context(), records, registry.FileHeads{Path: filepath.Join(r.dir, "head")}, key, nil)
+	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
+		r.t.Fatal(err)
+	}
+	handler, err := registry.New(registry.Config{
+		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.handler.Store(&handler)
+	r.close = func() { log.Close(); records.Close() }
+}
+
+// change stops the registry, lets somebody work on its database, and starts it again.
+func (r *loggedRegistry) change(work func(*sql.DB)) {
+	r.t.Helper()
+	r.close()
+	db, err := sql.Open("sqlite", r.db())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if work != nil {
+		work(db)
+	}
+	if err := db.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.start()
+}
+
+func (r *loggedRegistry) onWire(change func(path string, body []byte) []byte) {
+	if change == nil {
+		r.wire.Store(nil)
+		return
+	}
+	r.wire.Store(&change)
+}
+
+func document(version, description string) []byte {
+	return fmt.Appendf(nil, `{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+		"name":"io.github.acme/notes","description":%q,"version":%q,"remotes":[{"type":"streamable-http","url":"https://mcp.example.com/%s"}]}`, description, version, version)
+}
+
+func (r *loggedRegistry) publish(versions ...string) {
+	r.t.Helper()
+	for _, v := range versions {
+		if _, err := (&registry.Client{Base: r.URL}).Publish(r.t.Context(), document(v, "Notes"), ""); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+func must(t *testing.T, db *sql.DB, statement string, args ...any) {
+	t.Helper()
+	res, err := db.Exec(statement, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := res.RowsAffected(); err == nil && n == 0 && !strings.HasPrefix(statement, "DROP") {
+		t.Fatalf("%s: nothing changed", statement)
+	}
+}
+
+func testHost(t *testing.T) *Host {
+	return &Host{
+		Places: Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Getenv: func(string) string { return "" },
+	}
+}
+
+// record is what a client finds out about a version: its evidence, judged as at pin.
+func recordSeen(t *testing.T, h *Host, rules project.Registry, version string, o LogOptions) (*record, error) {
+	t.Helper()
+	w := &workspace{host: h, config: &project.Config{Registry: rules}, logOptions: o}
+	r, err := w.recordNamed(t.Context(), "io.github.acme/notes@"+version)
+	if err != nil {
+		return nil, err
+	}
+	return r, policy.Judge(policy.Pin, policy.Settings{}, r.report).Err()
+}
+
+func keptLogs(t *testing.T, h *Host) string {
+	t.Helper()
+	data, err := readFile(h.logsFile(), project.MaxLogs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// refusedWith checks the class of an error and what it says.
+func refusedWith(t *testing.T, err error, class evidence.Class, says ...string) {
+	t.Helper()
+	if err == nil || evidence.ClassOf(err) != class {
+		t.Fatalf("class %v, want %v: %v", evidence.ClassOf(err), class, err)
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error(), s) {
+			t.Fatalf("does not say %q:\n%v", s, err)
+		}
+	}
+}
+
+// The first use needs somebody's word for the key, which then stays.
+func TestFirstUse(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	rules := project.Registry{URL: r.URL}
+	h := testHost(t)
+	_, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Refused, "log-key absent", r.Key, "--log-key")
+	asked := ""
+	no := LogOptions{Ask: func(name, key string) (Consent, error) { asked = name + " " + key; return No, nil }}
+	if _, err := recordSeen(t, h, rules, "1.0.0", no); evidence.ClassOf(err) != evidence.Refused || asked != rules.Name()+" "+r.Key {
+		t.Fatalf("%v, asked %q", err, asked)
+	}
+	if keptLogs(t, h) != "" {
+		t.Fatal("something was kept of a key that nobody accepted")
+	}
+	yes := LogOptions{Ask: func(string, string) (Consent, error) { return Given, nil }}
+	got, err := recordSeen(t, h, rules, "1.0.0", yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := ledger.ParseProof([]byte(got.lock.Proof)); err != nil || p.Index != 0 {
+		t.Fatalf("proof: %v", err)
+	}
+	kept := keptLogs(t, h)
+	if !strings.Contains(kept, r.Key) {
+		t.Fatal(kept)
+	}
+	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil { // nobody has to be asked again
+		t.Fatal(err)
+	}
+	// another key, from hallmark.toml or the command line, is not the one that was accepted
+	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
+	refused := rules
+	refused.LogKey = other
+	_, err = recordSeen(t, h, refused, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", r.Key, other)
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{Key: other})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
+	// and on a machine that knows none, nothing signed under it is believed
+	_, err = recordSeen(t, testHost(t), refused, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Signature, other)
+	if keptLogs(t, h) != kept {
+		t.Error("a refusal changed what is kept")
+	}
+	// forgetting asks again
+	if key, err := ForgetLog(t.Context(), h, r.URL); err != nil || key != r.Key {
+		t.Fatal(key, err)
+	}
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Refused)
+}
+
+// A registry without a log is reported; one that had a log cannot lose it.
+func TestNoDowngrade(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	rules := project.Registry{URL: r.URL}
+	h := testHost(t)
+	withLog := *r.handler.Load()
+	without := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.URL.Path == "/checkpoint" || strings.HasSuffix(req.URL.Path, "/proof") {
+			http.NotFound(w, req)
+			return
+		}
+		withLog.ServeHTTP(w, req)
+	}))
+	r.handler.Store(&without)
+	got, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil || got.lock.Proof != "" || got.report.Count(evidence.Absent) != 1 {
+		t.Fatalf("%v %+v", err, got)
+	}
+	if v := policy.Judge(policy.Pin, policy.Settings{}, got.report); len(v.Warnings()) != 1 || v.Warnings()[0].Evidence.Authority != evidence.Log {
+		t.Errorf("%+v", v.Warnings())
+	}
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{Key: r.Key})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: the registry shows no log", r.Key)
+	r.handler.Store(&withLog)
+	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{Key: r.Key}); err != nil {
+		t.Fatal(err)
+	}
+	r.handler.Store(&without)
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: the registry shows no log")
+}
+
+// monitored runs one round of a monitor.
+func monitored(t *testing.T, r *loggedRegistry, state string) (*Monitored, error) {
+	t.Helper()
+	return Monitor(t.Context(), testHost(t), MonitorOptions{URL: r.URL, Log: LogOptions{Key: r.Key}, State: state})
+}
+
+// finds checks that a monitor reports what, and names where.
+func finds(t *testing.T, m *Monitored, err error, what string, index int64, says ...string) {
+	t.Helper()
+	if evidence.ClassOf(err) != evidence.Integrity {
+		t.Fatalf("class %v: %v, %+v", evidence.ClassOf(err), err, m)
+	}
+	for _, a := range m.Found {
+		if a.What != what || (a.Index == nil) != (index < 0) || a.Index != nil && *a.Index != index {
+			continue
+		}
+		all := fmt.Sprintf("%s %s %s %s %s", a.Subject, a.Path, a.Expected, a.Actual, a.Detail)
+		for _, s := range says {
+			if !strings.Contains(all, s) {
+				t.Errorf("%s: does not say %q: %s", what, s, all)
+			}
+		}
+		return
+	}
+	t.Fatalf("no %s at entry %d among %+v", what, index, m.Found)
+}
+
+func digestOf(t *testing.T, doc []byte) string {
+	t.Helper()
+	canonical, err := serverjson.Canonical(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return digest.FromBytes(canonical).String()
+}
+
+func TestHonestLog(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	path := filepath.Join(t.TempDir(), "state")
+	for i := range 3 {
+		for j := range 100 {
+			r.publish(fmt.Sprintf("1.%d.%d", i, j))
+		}
+		m, err := monitored(t, r, path)
+		if err != nil || m.Size != int64(100*(i+1)) || m.Read != 100 || m.Records != m.Size || len(m.Found) != 0 {
+			t.Fatalf("%v %+v", err, m)
+		}
+	}
+	if m, err := monitored(t, r, ""); err != nil || m.Read != 300 {
+		t.Fatalf("%v %+v", err, m)
+	}
+	// a state that was damaged is not read as an empty one
+	data, _ := os.ReadFile(path)
+	os.WriteFile(path, data[:len(data)/2], 0o600)
+	_, err := monitored(t, r, path)
+	refusedWith(t, err, evidence.Validation, path)
+}
+
+// Somebody changes a record in the database.
+func TestRecordRewritten(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0", "1.2.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	other := document("1.1.0", "Other notes")
+	r.change(func(db *sql.DB) {
+		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.1.0'", string(other), digestOf(t, other))
+	})
+	_, err := recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "document mismatch", digestOf(t, document("1.1.0", "Notes")), digestOf(t, other), "entry 1 of the log log.example.com", "SECURITY ERROR")
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyRecord, 1, "io.github.acme/notes@1.1.0", digestOf(t, document("1.1.0", "Notes")), digestOf(t, other))
+}
+
+// Somebody changes, drops, repeats or hides what the log has, in the database.
+func TestLeafRewritten(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0", "1.2.0")
+	r.change(func(db *sql.DB) {
+		must(t, db, "UPDATE log_entries SET leaf = replace(leaf, 'anonymous', 'somebody!') WHERE idx = 1")
+	})
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyTile, 1, "tile/0/000.p/3")
+	finds(t, m, err, AnomalyRoot, -1, "3 entries")
+}
+
+func TestRecordDroppedAndHidden(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0", "1.2.0")
+	r.change(func(db *sql.DB) {
+		must(t, db, "DELETE FROM servers WHERE version = '1.1.0'")
+		must(t, db, "UPDATE servers SET version = '6.6.6' WHERE version = '1.2.0'")
+	})
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyMissing, 1, "io.github.acme/notes@1.1.0", digestOf(t, document("1.1.0", "Notes")))
+}
+
+// The same version published twice, with a tree and a signature that are in order.
+func TestSameVersionTwice(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	locked, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := document("1.0.0", "Other notes")
+	canonical, _ := serverjson.Canonical(other)
+	text, err := ledger.Leaf{
+		Kind: ledger.Server, Name: "io.github.acme/notes", Version: "1.0.0", Document: digest.FromBytes(canonical),
+		Publisher: "somebody", At: time.Now().UTC().Truncate(time.Second),
+	}.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := tlog.RecordHash(text)
+	r.change(func(db *sql.DB) {
+		must(t, db, "DROP INDEX log_published")
+		must(t, db, "INSERT INTO log_entries VALUES (2, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text), hash[:])
+		var raw []byte
+		if err := db.QueryRow("SELECT edge FROM log_head").Scan(&raw); err != nil {
+			t.Fatal(err)
+		}
+		edge, err := ledger.ParseEdge(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		edge.Add(hash)
+		must(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
+		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.0.0'", string(other), digestOf(t, other))
+	})
+	eventuallySized(t, r, 3)
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyDuplicate, 2, "io.github.acme/notes@1.0.0", "entry 0 alone", digestOf(t, document("1.0.0", "Notes")), digestOf(t, other))
+	// A client that is shown the second entry finds that it is not the one in its lock.
+	w := &workspace{host: h, config: &project.Config{Registry: rules}}
+	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := l.checkRecord(t.Context(), w.registry(), w, locked.lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := policy.Judge(policy.Check, policy.Settings{}, report); v.Class() != evidence.Integrity {
+		t.Errorf("%+v", report)
+	}
+}
+
+// A tile or a checkpoint is changed between the registry and the client.
+func TestWire(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	kept := keptLogs(t, h)
+	r.publish("1.2.0", "1.3.0", "1.4.0")
+	flip := func(prefix string, at int) func(string, []byte) []byte {
+		return func(path string, body []byte) []byte {
+			if strings.HasPrefix(path, prefix) && len(body) > at {
+				body = bytes.Clone(body)
+				body[at] ^= 1
+			}
+			return body
+		}
+	}
+	r.onWire(flip("/tile/0/", 2*32+5))
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyTile, 2, "tile/0/000.p/5")
+	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
+	r.onWire(flip("/checkpoint", len("log.example.com\n5\nAAAA")))
+	m, err = monitored(t, r, "")
+	finds(t, m, err, AnomalyCheckpoint, -1, "signed by log.example.com")
+	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	refusedWith(t, err, evidence.Signature, r.Key)
+	if keptLogs(t, h) != kept {
+		t.Error("a refusal changed what is kept")
+	}
+	r.onWire(nil)
+	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if keptLogs(t, h) == kept {
+		t.Error("the newer checkpoint was not kept")
+	}
+}
+
+// The operator puts back an older database. What was signed last lies outside it, so that
+// the registry itself refuses; without that the clients find out.
+func TestOlderBackup(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	r.close()
+	backup, err := os.ReadFile(r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.publish("1.2.0", "1.3.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	path := filepath.Join(t.TempDir(), "state")
+	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := monitored(t, r, path); err != nil {
+		t.Fatal(err)
+	}
+	kept := keptLogs(t, h)
+	r.close()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		os.Remove(r.db() + suffix)
+	}
+	os.WriteFile(r.db(), backup, 0o600)
+	r.start()
+	if _, err := (&registry.Client{Base: r.URL}).Publish(t.Context(), document("6.6.6", "Notes"), ""); err == nil {
+		t.Error("a registry that was set back publishes")
+	}
+	r.close()
+	os.Remove(filepath.Join(r.dir, "head"))
+	r.start()
+	r.change(func(db *sql.DB) { must(t, db, "UPDATE log_head SET signed = 0") })
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    2\n", "docs/ledger.md")
+	m, err := monitored(t, r, path)
+	finds(t, m, err, AnomalyFork, -1, "4 entries", "2 entries")
+	// it goes on as if nothing had been
+	r.publish("2.0.0", "2.1.0", "2.2.0")
+	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    5\n")
+	m, err = monitored(t, r, path)
+	finds(t, m, err, AnomalyFork, 2, "io.github.acme/notes@2.0.0", digestOf(t, document("1.2.0", "Notes")), digestOf(t, document("2.0.0", "Notes")))
+	if keptLogs(t, h) != kept {
+		t.Error("a refusal changed what is kept")
+	}
+}
+
+// A registry shows two people two histories, each in order by itself. Who saw one does not
+// accept the other, and a witness cosigns one of them only.
+func TestSplitView(t *testing.T) {
+	one := newLoggedRegistry(t, "")
+	two := newLoggedRegistry(t, one.keyFile)
+	one.publish("1.0.0", "1.1.0")
+	two.publish("1.0.0", "1.2.0", "1.3.0")
+	front := newLoggedRegistry(t, one.keyFile)
+	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
+	h, other := testHost(t), testHost(t)
+	rules := project.Registry{URL: front.URL, LogKey: one.Key}
+	show(one)
+	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	show(two)
+	if _, err := recordSeen(t, other, rules, "1.0.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    2\n", "log.example.com\n    3\n")
+	show(one)
+	_, err = recordSeen(t, other, rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
+
+	key := newWitnessKey(t)
+	w, err := witness.Open(t.Context(), t.TempDir(), key, []string{one.Key}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	cosigned := func(r *loggedRegistry) []byte {
+		note, err := (&registry.Client{Base: r.URL}).Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := httptest.NewRecorder()
+		w.ServeHTTP(out, httptest.NewRequest(http.MethodPost, "/add-checkpoint", bytes.NewReader(ledger.AddCheckpoint{Checkpoint: note}.Marshal())))
+		if out.Code == http.StatusOK {
+			note = append(note, out.Body.Bytes()...)
+		}
+		return note
+	}
+	rules.Witnesses, rules.Quorum, rules.MaxAge = []string{key.VerifierKey}, 1, time.Hour
+	for _, r := range []*loggedRegistry{one, two} {
+		note := cosigned(r)
+		r.onWire(nil)
+		show(r)
+		front.onWire(func(path string, body []byte) []byte {
+			if path == "/checkpoint" {
+				return note
+			}
+			return body
+		})
+		got, err := recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+		if r == two {
+			refusedWith(t, err, evidence.Signature, "cosignature mismatch", "0 of 1 witnesses")
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// the proof in the lock is under the checkpoint that the witness has seen
+		trust, _ := rules.Trust(one.Key)
+		if v := policy.Judge(policy.Check, policy.Settings{}, proofEvidence(trust, got.lock)); !v.Allowed() {
+			t.Error(v.Err())
+		}
+		// and is stale a day later
+		late := testHost(t)
+		late.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
+		_, err = recordSeen(t, late, rules, "1.0.0", LogOptions{})
+		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "stale: cosigned at")
+	}
+}
+
+func newWitnessKey(t *testing.T) ledger.Key {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "witness.key")
+	if _, _, err := registry.OpenLogKey(t.Context(), path, "witness.example.org"); err != nil {
+		t.Fatal(err)
+	}
+	secret, _ := os.ReadFile(path)
+	key, err := ledger.ParseWitnessKey(strings.TrimSpace(string(secret)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// What the log says of a record later is shown: statuses and findings.
+func TestLater(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	rules := project.Registry{URL: r.URL, LogKey: r.Key}
+	r.close()
+	records, err := registry.OpenSQLite(t.Context(), r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := records.AddFinding(t.Context(), registry.Finding{
+		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(), Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	records.Close()
+	r.start()
+	eventuallySized(t, r, 3)
+	got, err := recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned := false
+	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.report).Warnings() {
+		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "npm:notes@1.0.0: file mismatch") && strings.Contains(f.Evidence.Observed.From, "entry 2")
+	}
+	if !warned {
+		t.Errorf("%+v", got.report)
+	}
+	if m, err := monitored(t, r, ""); err != nil {
+		t.Errorf("%v %+v", err, m)
+	}
+}
+
+func eventuallySized(t *testing.T, r *loggedRegistry, size int64) {
+	t.Helper()
+	trust, err := ledger.NewTrust(r.Key, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		note, err := (&registry.Client{Base: r.URL}).Checkpoint(context.Background())
+		if err == nil {
+			if s, err := trust.Open(note); err == nil && s.Size == size {
+				return
+			}
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("the log does not come to %d entries", size)
+}

@@ -1,0 +1,141 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// lockedProof verifies the proof that the lock has of a record, with the key that is
+// configured or that this machine accepted, and without the network.
+func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) {
+	if r == nil {
+		return nil, nil
+	}
+	if r.Proof == "" {
+		return evidence.Report{noProof(*r, "it was pinned from a registry without a log")}, nil
+	}
+	logs, err := w.host.logs()
+	if err != nil {
+		return nil, err
+	}
+	l := &registryLog{host: w.host, name: r.Registry}
+	if w.config.Registry.Name() == r.Registry {
+		l.rules = w.config.Registry
+	}
+	if !l.chooseKey(logs, w.logOptions) {
+		e := evidence.Fact(evidence.Claim{Subject: "log of " + l.name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
+		e.Reason = "this machine knows no key for it, so that the proof in " + project.LockFile + " cannot be verified"
+		return evidence.Report{e}, nil
+	}
+	if l.key == "" {
+		return l.report, nil
+	}
+	trust, err := l.rules.Trust(l.key)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, project.ConfigFile, "", err)
+	}
+	report := append(l.report, proofEvidence(trust, *r)...)
+	// What this machine saw of the log holds here too, as far as it can be told offline.
+	if p, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
+		if s, err := trust.Open(p.Checkpoint); err == nil {
+			kept, ok := logs.Newest(l.key)
+			if ok && kept.Size == s.Size {
+				if err := ledger.CheckConsistency(kept.Checkpoint, s.Checkpoint, nil); err != nil {
+					return nil, forkError(l.name, "this machine was shown", kept.Note, project.LockFile+" has", s.Note, err)
+				}
+			}
+		}
+	}
+	return report, nil
+}
+
+// checkLog compares the records of the lock with what their registry and its log show
+// now. A registry that cannot be reached is evidence, so that other findings are shown
+// as well.
+func (w *workspace) checkLog(ctx context.Context, names []string) (evidence.Report, error) {
+	client := w.registry()
+	var report evidence.Report
+	var l *registryLog
+	opened := false
+	for _, name := range names {
+		entry, ok := w.lock.Server(name)
+		if !ok || entry.Record == nil || client == nil || entry.Record.Registry != w.config.Registry.Name() {
+			continue
+		}
+		r := *entry.Record
+		if !opened {
+			var err error
+			if l, err = readLog(ctx, w.host, client, w.config.Registry, w.logOptions); err != nil {
+				return w.unreached(report, err)
+			}
+			if opened = true; l != nil {
+				report = append(report, l.report...)
+			}
+		}
+		more, err := l.checkRecord(ctx, client, w, r)
+		report = append(report, more...)
+		if err != nil {
+			return w.unreached(report, err)
+		}
+	}
+	return report, nil
+}
+
+// unreached makes an error by which nothing was decided a piece of evidence.
+func (w *workspace) unreached(report evidence.Report, err error) (evidence.Report, error) {
+	var problem *evidence.Error
+	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &problem) {
+		return report, err
+	}
+	return append(report, evidence.CannotVerify(evidence.Claim{
+		Subject: "log of " + w.config.Registry.Name(), Scheme: evidence.Checkpoint, Authority: evidence.Log,
+	}, evidence.Unreachable, problem.Err.Error()+"; 'hallmark check --offline' does without it")), nil
+}
+
+// checkRecord compares one locked record with the one that the registry serves, and with
+// the log, which may be nil.
+func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, w *workspace, r project.RecordLock) (evidence.Report, error) {
+	claim := evidence.Claim{
+		Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{r.Document}, Where: project.LockFile + ", record",
+	}
+	envelope, err := client.GetDeleted(ctx, r.Name, r.Version)
+	if notFound(err) {
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		return evidence.Report{e}, nil
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+	}
+	now, err := w.record(*envelope)
+	if err != nil {
+		return nil, err
+	}
+	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now.lock.Document}, From: "the record as it is served now"})}
+	if l == nil || l.key == "" || r.Proof == "" {
+		return report, nil
+	}
+	p, err := ledger.ParseProof([]byte(r.Proof))
+	if err != nil {
+		return report, nil // which its own evidence says
+	}
+	if _, err := l.see(ctx, p.Checkpoint); err != nil {
+		return report, err
+	}
+	fresh := r
+	more, err := l.prove(ctx, &fresh)
+	report = append(report, more...)
+	if err != nil {
+		return report, err
+	}
+	if again, err := ledger.ParseProof([]byte(fresh.Proof)); err == nil && again.Index != p.Index {
+		report = append(report, otherEntry(r, p.Index, again.Index, l.head.Origin))
+	}
+	later, err := l.later(ctx, r, envelope.Meta)
+	return append(report, later...), err
+}

@@ -1,0 +1,164 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// later is what the log holds about a record since it was published: its status, and
+// what was found when its claims were recomputed. The registry says which entries these
+// are and each is proven to be in the log; that it names all of them is what a monitor
+// finds out.
+func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta registry.Meta) (evidence.Report, error) {
+	p, err := ledger.ParseProof([]byte(r.Proof))
+	if err != nil {
+		return nil, nil // its own evidence says so
+	}
+	entries, err := l.client.LogOf(ctx, r.Name, r.Version)
+	if notFound(err) {
+		return nil, nil // a registry that does not tell
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+	}
+	if entries.Index != p.Index {
+		return evidence.Report{otherEntry(r, p.Index, entries.Index, l.head.Origin)}, nil
+	}
+	var status, finding *ledger.Leaf
+	var statusAt, findingAt int64
+	for _, i := range entries.Later {
+		if i >= l.head.Size {
+			continue // came after the head
+		}
+		leaf, err := l.entry(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		if leaf.Of != ledger.Server || leaf.Name != r.Name || leaf.Version != r.Version || i <= p.Index {
+			return nil, evidence.Errorf(evidence.Integrity, r.Subject(), "",
+				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %s", i, leaf.Subject()))
+		}
+		switch {
+		case leaf.Kind == ledger.Status && i >= statusAt:
+			status, statusAt = &leaf, i
+		case leaf.Kind == ledger.Finding && i >= findingAt:
+			finding, findingAt = &leaf, i
+		}
+	}
+	return evidence.Report{
+		l.statusEvidence(r, status, statusAt, meta.Official),
+		l.findingEvidence(r, finding, findingAt, meta.Integrity),
+	}, nil
+}
+
+// otherEntry is evidence that a log has more than one entry for what is published once.
+func otherEntry(r project.RecordLock, locked, shown int64, origin string) evidence.Evidence {
+	c := proofClaim(r, origin)
+	c.Text, c.Where = fmt.Sprintf("entry %d", locked), "the proof"
+	e := evidence.Fact(c, fmt.Sprintf("entry %d", shown))
+	e.Reason = "the log holds the same name and version twice"
+	return e
+}
+
+// entry reads one entry of the tree of the head.
+func (l *registryLog) entry(ctx context.Context, index int64) (ledger.Leaf, error) {
+	if l.reader == nil {
+		l.reader = &ledger.Reader{At: l.head.Checkpoint}
+	}
+	l.reader.Fetch = l.tiles(ctx)
+	text, err := l.reader.Entry(index)
+	if err != nil {
+		return ledger.Leaf{}, l.tileError(err)
+	}
+	leaf, err := ledger.ParseLeaf(text)
+	if err != nil {
+		return leaf, evidence.Errorf(evidence.Integrity, l.name, "", fmt.Errorf("entry %d of its log: %w", index, err))
+	}
+	return leaf, nil
+}
+
+// tiles is how the log's files are fetched. What one replica of a registry has signed,
+// another one serves a moment later.
+func (l *registryLog) tiles(ctx context.Context) func(string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		for try := 0; ; try++ {
+			data, err := l.client.Tile(ctx, path)
+			if !notFound(err) || try == tileTries {
+				return data, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			case <-time.After(tileWait):
+			}
+		}
+	}
+}
+
+// How often, and after how long, a tile that is not there is asked for again.
+const (
+	tileTries = 4
+	tileWait  = 500 * time.Millisecond
+)
+
+func (l *registryLog) tileError(err error) error {
+	if errors.Is(err, ledger.ErrFork) {
+		return &evidence.Error{
+			Subject: l.name, Kind: evidence.Integrity, Err: fmt.Errorf("SECURITY ERROR: %w", err),
+			Hint: "the registry does not serve what it signed; do not use it until its operator has explained this",
+		}
+	}
+	return evidence.Errorf(evidence.ClassOf(err), l.name, "", err)
+}
+
+// statusEvidence is what the newest entry about the record's status says. Without one it
+// has the status that every record begins with.
+func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Official) evidence.Evidence {
+	c := evidence.Claim{Subject: r.Subject(), Scheme: evidence.Status, Authority: evidence.Log, Text: string(registry.Active), Where: "the log " + l.head.Origin}
+	if leaf == nil {
+		return evidence.Fact(c, string(registry.Active))
+	}
+	e := evidence.Fact(c, leaf.Status)
+	if leaf.Status == string(registry.Deprecated) {
+		e = evidence.Waive(c, e.Observed, "")
+	}
+	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))
+	if shown != nil && string(shown.Status) == leaf.Status && shown.StatusMessage != "" {
+		if d, err := ledger.StatusDocument(leaf.Status, shown.StatusMessage); err == nil && sameDigest(d, leaf.Document) {
+			e.Reason = shown.StatusMessage
+		}
+	}
+	return e
+}
+
+// findingEvidence is what the newest entry about the record's claims says: what fails, or
+// nothing.
+func (l *registryLog) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Integrity) evidence.Evidence {
+	const holds = "the published claims hold"
+	c := evidence.Claim{Subject: r.Subject(), Scheme: evidence.Finding, Authority: evidence.Log, Text: holds, Where: "the log " + l.head.Origin}
+	if leaf == nil || sameDigest(leaf.Document, digest.FromBytes([]byte("[]"))) {
+		return evidence.Fact(c, holds)
+	}
+	e := evidence.Fact(c, "a claim fails")
+	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))
+	if shown == nil {
+		return e
+	}
+	for _, f := range shown.Findings {
+		canonical, err := serverjson.Canonical(f.Evidence)
+		if err == nil && sameDigest(leaf.Document, digest.FromBytes(canonical)) {
+			e.Reason = strings.Join(f.Failing(), "; ")
+		}
+	}
+	return e
+}

@@ -1,0 +1,123 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ProvenRecord is a record with the proof that it is in its registry's log.
+type ProvenRecord struct {
+	Verdict policy.Verdict
+	Proof   []byte // C2SP tlog-proof
+	ledger.Proven
+}
+
+// LogRules are the rules of the project in dir for its registry, or those for the registry
+// at base, if that is not empty.
+func LogRules(dir, base string) (project.Registry, error) {
+	if base != "" {
+		return project.Registry{URL: base}, nil
+	}
+	path := dir + "/" + project.ConfigFile
+	data, err := readFile(path, project.MaxConfig)
+	if err != nil {
+		return project.Registry{}, err
+	}
+	if data != nil {
+		config, err := project.ParseConfig(data)
+		if err != nil {
+			return project.Registry{}, err
+		}
+		if config.Registry.URL != "" {
+			return config.Registry, nil
+		}
+	}
+	return project.Registry{}, evidence.Errorf(evidence.Validation, "", "name it with --registry, or in "+project.ConfigFile, errors.New("no registry is configured"))
+}
+
+// LogProof fetches the record "name@version" and the proof that it is in the registry's
+// log, and verifies them.
+func LogProof(ctx context.Context, h *Host, rules project.Registry, named string, o LogOptions) (*ProvenRecord, error) {
+	name, version, ok := cutLast(named, "@")
+	if !ok || name == "" || version == "" || version == registry.Latest {
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION", errors.New("a record is named with an exact version"))
+	}
+	w := &workspace{host: h, config: &project.Config{Registry: rules}, logOptions: o}
+	envelope, err := w.registry().GetDeleted(ctx, name, version)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, named, "", err)
+	}
+	r, err := w.record(*envelope)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.prove(ctx, r); err != nil {
+		return nil, err
+	}
+	// What became of it later does not matter here: that it was published stays proven.
+	r.report = slices.DeleteFunc(r.report, func(e evidence.Evidence) bool {
+		return e.Scheme == evidence.Status || e.Scheme == evidence.Finding
+	})
+	out := &ProvenRecord{Verdict: policy.Judge(policy.Check, policy.Settings{}, r.report), Proof: []byte(r.lock.Proof)}
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	if r.lock.Proof == "" {
+		return out, evidence.Errorf(evidence.Refused, named, "", errors.New("the registry has no log"))
+	}
+	p, err := ledger.ParseProof(out.Proof)
+	if err != nil {
+		return out, err
+	}
+	out.Proven, err = p.Verify(w.log.trust)
+	return out, err
+}
+
+// VerifyProof verifies a proof that lies in a file, without the network: under key or, if
+// that is empty, under the key of its origin that this machine accepted.
+func VerifyProof(h *Host, name string, key string) (*ProvenRecord, error) {
+	text, err := readFile(name, ledger.MaxProof)
+	if err == nil && text == nil {
+		err = evidence.Errorf(evidence.Validation, name, "", errors.New("no such file"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	p, err := ledger.ParseProof(text)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	logs, err := h.logs()
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range logs.Registries {
+		if v, err := ledger.ParseVerifier(known.Key); err == nil && key == "" && len(p.Checkpoint) > len(v.Name()) && string(p.Checkpoint[:len(v.Name())+1]) == v.Name()+"\n" {
+			key = known.Key
+		}
+	}
+	if key == "" {
+		return nil, evidence.Errorf(evidence.Refused, name, "give the log's key with --log-key", errors.New("this machine does not know the log"))
+	}
+	trust, err := ledger.NewTrust(key, nil, 0)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, name, "", err)
+	}
+	proven, err := p.Verify(trust)
+	if err != nil {
+		kind := evidence.Integrity
+		if errors.Is(err, ledger.ErrSignature) {
+			kind = evidence.Signature
+		}
+		return nil, evidence.Errorf(kind, name, "", err)
+	}
+	return &ProvenRecord{Proof: text, Proven: proven}, nil
+}

@@ -1,0 +1,79 @@
+package hallmark
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/witness"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// WitnessOptions are how a witness is run.
+type WitnessOptions struct {
+	Addr    string   // address to listen on
+	KeyFile string   // created if it is missing
+	Name    string   // of a new key; "" is one that nobody else has
+	State   string   // directory of the newest checkpoints
+	Logs    []string // verifier keys of the logs to cosign
+	Logger  *slog.Logger
+	// Listening is told when requests are taken; may be nil.
+	Listening func(addr net.Addr, verifierKey string)
+}
+
+// maxSignerKey is more than the file of a key has, in bytes.
+const maxSignerKey = 4 << 10
+
+// Witness cosigns the checkpoints of logs until ctx ends.
+func Witness(ctx context.Context, o WitnessOptions) error {
+	fault := func(kind evidence.Class, err error) error { return evidence.Errorf(kind, "witness", "", err) }
+	name := o.Name
+	if _, err := os.Lstat(o.KeyFile); name == "" && errors.Is(err, os.ErrNotExist) {
+		id := make([]byte, 8)
+		rand.Read(id) // never fails
+		name = "hallmark-witness-" + hex.EncodeToString(id)
+	}
+	if _, _, err := registry.OpenLogKey(ctx, o.KeyFile, name); err != nil {
+		return fault(evidence.Operation, err)
+	}
+	secret, err := readFile(o.KeyFile, maxSignerKey)
+	if err != nil {
+		return fault(evidence.Operation, err)
+	}
+	key, err := ledger.ParseWitnessKey(strings.TrimSuffix(string(secret), "\n"))
+	if err != nil {
+		return fault(evidence.Validation, err)
+	}
+	w, err := witness.Open(ctx, o.State, key, o.Logs, o.Logger)
+	if err != nil {
+		return fault(evidence.Operation, err)
+	}
+	defer w.Close()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return fault(evidence.Operation, err)
+	}
+	server := registry.NewServer(o.Addr, w)
+	if o.Listening != nil {
+		o.Listening(listener.Addr(), key.VerifierKey)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = stop(ctx, server)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
