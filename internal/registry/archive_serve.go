@@ -17,14 +17,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
-
-// archiveName is the file that a download is saved as.
-func archiveName(rec ArchiveRecord) string {
-	return strings.ReplaceAll(strings.TrimPrefix(rec.Name, "@"), "/", "-") + "-" + rec.Version + ".facet"
-}
 
 // findArchive is where the bytes of a version are. Of one that is deleted the answer is
 // the entry of the log that says so.
@@ -36,7 +32,7 @@ func (s *server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 	if rec.Status == Deleted {
 		return Archive{}, s.gone(ctx, rec)
 	}
-	return Archive{Digest: rec.ContentHash, Name: archiveName(rec)}, nil
+	return Archive{Digest: rec.ContentHash, Name: facet.FileName(rec.Name, rec.Version)}, nil
 }
 
 // gone is the answer for a version that is deleted, with the proof of the entry that says
