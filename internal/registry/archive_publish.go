@@ -125,12 +125,12 @@ func (s *server) authorizeArchive(r *http.Request, name string) (*auth.Grant, er
 // forbiddenArchive is the answer to a bearer who may not act on the archives of a name.
 func forbiddenArchive(g auth.Grant, name string) *Problem {
 	p := forbidden(g, name)
-	message := "a name without a scope needs a token that names it, or * for every name"
+	message := "a name without a scope needs a token for every name, *"
 	if inScope, ok := strings.CutPrefix(name, "@"); ok {
 		scope, _, _ := strings.Cut(inScope, "/")
-		message = fmt.Sprintf("@%s/ is for who may publish %s%s/*, and for API tokens that name it", scope, githubNames, scope)
+		message = fmt.Sprintf("%+.100q is for who may publish %+.100q, and for API tokens that name it", "@"+scope+"/*", githubNames+scope+"/*")
 	}
-	p.Errors = []ProblemError{{Message: fmt.Sprintf("%+.300q", message), Location: "path.name"}}
+	p.Errors = []ProblemError{{Message: message, Location: "path.name"}}
 	return p
 }
 
@@ -152,7 +152,7 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	}
 	switch first, err := s.ArchiveRecords.Archive(ctx, k.Kind, rec.Name, rec.Version); {
 	case err == nil:
-		return s.archiveAgain(ctx, first, rec)
+		return s.archiveAgain(ctx, first, rec, keep)
 	case !errors.Is(err, ErrNotFound):
 		return 0, nil, err
 	}
@@ -164,7 +164,7 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	inserted, err := s.ArchiveRecords.InsertArchive(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, ErrExists):
-		return s.archiveAgain(ctx, inserted, rec)
+		return s.archiveAgain(ctx, inserted, rec, keep)
 	case errors.Is(err, ErrTooMany):
 		return 0, nil, problem(http.StatusConflict, "%s", err)
 	case err != nil:
@@ -266,9 +266,13 @@ func sameArchive(first, rec ArchiveRecord) bool {
 	return e.Outcome == evidence.Match
 }
 
-// archiveAgain answers an upload of a version that exists.
-func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord) (int, any, error) {
+// archiveAgain answers an upload of a version that exists. The same bytes are kept again,
+// which brings back a blob that was lost.
+func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord, keep func(context.Context) error) (int, any, error) {
 	if sameArchive(first, rec) {
+		if err := keep(ctx); err != nil {
+			return 0, nil, err
+		}
 		s.Counters.Repeated.Add(1)
 		answer, err := s.archiveProven(ctx, first, -1)
 		return http.StatusOK, answer, err
