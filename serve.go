@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -50,6 +51,8 @@ type ServeOptions struct {
 	PolicyFile     string             // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         registry.Limits
+	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is registry.MaxArchive
+	Presign        time.Duration // downloads of archives are sent to the blobs' own URLs, valid so long; 0 serves them
 	Version        string
 	Commit, Built  string // of the program; may be empty
 	Logger         *slog.Logger
@@ -79,7 +82,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
-	blobs, err := openBlobs(ctx, o)
+	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -114,7 +117,9 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
-		Statuses:      records, Tokens: records.Tokens(),
+		Archives:      registry.FacetKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Transport: registry.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
+		Statuses:  records, Tokens: records.Tokens(),
 		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
 		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
@@ -185,6 +190,7 @@ func profiles() http.Handler {
 type records interface {
 	registry.Records
 	registry.Statuses
+	registry.ArchiveRecords
 	registry.Entries
 	Tokens() registry.Tokens
 	io.Closer
@@ -199,12 +205,12 @@ func openRecords(ctx context.Context, data, database string) (records, error) {
 	return registry.OpenSQLite(ctx, filepath.Join(data, "registry.db"))
 }
 
-// openBlobs opens the blobs that o names.
-func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
-	if o.Blobs != "" {
-		return registry.OpenS3Blobs(ctx, o.Blobs)
+// openBlobs opens the bucket with a URL or, if that is empty, the directory below data.
+func openBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+	if bucket != "" {
+		return registry.OpenS3Blobs(ctx, bucket)
 	}
-	return registry.OpenFileBlobs(filepath.Join(o.Data, "blobs"))
+	return registry.OpenFileBlobs(filepath.Join(data, "blobs"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc
