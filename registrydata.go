@@ -65,11 +65,8 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	if n, err = registry.Export(ctx, db, db, w); err != nil {
 		return n, evidence.Errorf(evidence.Operation, "export", "", err)
 	}
-	blobs, err := openBlobs(ctx, p.Data, p.Blobs)
-	if err != nil {
-		return n, evidence.Errorf(evidence.Operation, "export", "", err)
-	}
-	more, err := registry.ExportArchives(ctx, db, blobs, w)
+	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
+	more, err := registry.ExportArchives(ctx, db, open, w)
 	if err != nil {
 		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
 	}

@@ -72,8 +72,10 @@ type DumpedArchive struct {
 const partSize = 3 << 20
 
 // ExportArchives writes the records of all archives to w with the archives themselves,
-// and returns how many.
-func ExportArchives(ctx context.Context, records ArchiveRecords, blobs Blobs, w io.Writer) (n int, err error) {
+// and returns how many. Blobs are opened if there is an archive: a registry without any
+// may have no place for them.
+func ExportArchives(ctx context.Context, records ArchiveRecords, open func() (Blobs, error), w io.Writer) (n int, err error) {
+	var blobs Blobs
 	out := bufio.NewWriterSize(w, 1<<20)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -82,6 +84,11 @@ func ExportArchives(ctx context.Context, records ArchiveRecords, blobs Blobs, w 
 			page, next, err := records.ListArchives(ctx, kind, q)
 			if err != nil {
 				return n, err
+			}
+			if len(page) > 0 && blobs == nil {
+				if blobs, err = open(); err != nil {
+					return n, err
+				}
 			}
 			for _, rec := range page {
 				if err := exportBlob(ctx, enc, blobs, rec); err != nil {
