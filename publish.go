@@ -3,6 +3,7 @@ package hallmark
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"

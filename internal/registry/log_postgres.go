@@ -148,7 +148,7 @@ func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (l
 	if !storable(name, version) {
 		return nil, nil
 	}
-	err = p.read(ctx, func() error {
+	err = p.read(ctx, func(ctx context.Context) error {
 		rows, err := p.pool.Query(ctx, `SELECT idx FROM log_entries
 			WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT $3`, name, version, n)
 		if err != nil {
