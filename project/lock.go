@@ -29,9 +29,10 @@ const LockVersion = 1
 const MaxLock = 64 << 20
 
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
-// [Lock.Add] only.
+// [Lock.Add] and [Lock.AddFacet] only.
 type Lock struct {
 	servers map[string]ServerLock
+	facets  map[string]FacetLock
 }
 
 // ServerLock is the entry of one server.
@@ -89,6 +90,7 @@ type ClosureLock struct {
 type lockWire struct {
 	Version int                   `json:"lockfile_version"`
 	Self    digest.Digest         `json:"self"`
+	Facets  map[string]FacetLock  `json:"facets,omitempty"`
 	Servers map[string]ServerLock `json:"servers"`
 }
 
@@ -290,7 +292,7 @@ func same(a, b digest.Digest) bool {
 
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
-	w := lockWire{Version: LockVersion, Servers: l.servers}
+	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets}
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
@@ -299,16 +301,7 @@ func (l *Lock) Encode() ([]byte, error) {
 		return nil, err
 	}
 	w.Self = self
-	out, err := marshal(w)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, out, "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	return indented(w)
 }
 
 // self is the digest of the canonical JSON of the lock without its self member.
@@ -318,8 +311,9 @@ func (w lockWire) self() (digest.Digest, error) {
 	}
 	plain, err := marshal(struct {
 		Version int                   `json:"lockfile_version"`
+		Facets  map[string]FacetLock  `json:"facets,omitempty"`
 		Servers map[string]ServerLock `json:"servers"`
-	}{w.Version, w.Servers})
+	}{w.Version, w.Facets, w.Servers})
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -339,6 +333,18 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// indented is marshal with two spaces a level and a final newline.
+func indented(v any) ([]byte, error) {
+	plain, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, plain, "", "  ")
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}
+
 // ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
 // was corrupted or edited carelessly, which is an integrity error; anything else wrong
 // is a validation error.
@@ -349,7 +355,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
 		return nil, &evidence.Error{
 			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "take either side, then run 'hallmark pin' for the servers that differ",
+			Hint: "take either side, then run 'hallmark pin' for the servers and 'hallmark install' for the facets that differ",
 		}
 	}
 	var version struct {
@@ -390,5 +396,10 @@ func ParseLock(data []byte) (*Lock, error) {
 			return nil, invalid(LockFile, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return &Lock{servers: w.Servers}, nil
+	for _, name := range slices.Sorted(maps.Keys(w.Facets)) {
+		if err := w.Facets[name].check(name); err != nil {
+			return nil, invalid(LockFile, fmt.Errorf("%+q: %w", name, err))
+		}
+	}
+	return &Lock{servers: w.Servers, facets: w.Facets}, nil
 }
