@@ -56,18 +56,20 @@ func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, le
 	return a.first, nil
 }
 
-// appendPostgres appends leaves within a transaction that has the lock.
-func appendPostgres(ctx context.Context, tx pgx.Tx, leaves ...ledger.Leaf) error {
+// appendPostgres appends leaves within a transaction that has the lock, and returns the
+// index of the first.
+func appendPostgres(ctx context.Context, tx pgx.Tx, leaves ...ledger.Leaf) (int64, error) {
 	var edge ledger.Edge
 	var read, written pgx.Batch
 	queueEdge(&read, &edge)
 	if err := tx.SendBatch(ctx, &read).Close(); err != nil {
-		return err
+		return 0, err
 	}
-	if _, err := queueLog(ctx, tx, &written, edge, leaves); err != nil {
-		return err
+	first, err := queueLog(ctx, tx, &written, edge, leaves)
+	if err != nil {
+		return 0, err
 	}
-	return tx.SendBatch(ctx, &written).Close()
+	return first, tx.SendBatch(ctx, &written).Close()
 }
 
 // rowser is a pool or a transaction.
@@ -218,7 +220,8 @@ func (p *Postgres) fillLog(ctx context.Context) error {
 				_, err := tx.Exec(ctx, "UPDATE log_head SET complete = true")
 				return err
 			}
-			return appendPostgres(ctx, tx, leaves...)
+			_, err = appendPostgres(ctx, tx, leaves...)
+			return err
 		})
 		if err != nil {
 			return err

@@ -37,7 +37,8 @@ func (p *Postgres) AddFinding(ctx context.Context, f Finding) error {
 		if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 			return err
 		}
-		return appendPostgres(ctx, tx, leaf)
+		_, err = appendPostgres(ctx, tx, leaf)
+		return err
 	})
 }
 
@@ -127,7 +128,7 @@ func (p *Postgres) Follow(ctx context.Context, rec Record) (followed bool, err e
 		if err != nil {
 			return err
 		}
-		if err := appendPostgres(ctx, tx, leaf); err != nil {
+		if _, err := appendPostgres(ctx, tx, leaf); err != nil {
 			return err
 		}
 		return restate(ctx, tx, rec.Name, all, altered, func(kept *Record) {

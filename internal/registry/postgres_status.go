@@ -61,7 +61,7 @@ func (p *Postgres) SetStatus(ctx context.Context, name, version string, c Change
 		if err != nil {
 			return err
 		}
-		if err := appendPostgres(ctx, tx, leaves...); err != nil {
+		if _, err := appendPostgres(ctx, tx, leaves...); err != nil {
 			return err
 		}
 		at := time.UnixMicro(c.At.UnixMicro()).UTC()

@@ -1,0 +1,171 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// ArchiveRecord is one published version of one archive: a facet, a server that was
+// packed from source, or a plugin. Everything but the status, and whether it is the
+// latest, stays as it was inserted.
+type ArchiveRecord struct {
+	Kind    string `json:"kind"` // as package ledger names it: "facet", "artifact" or "plugin"
+	Name    string `json:"name"`
+	Version string `json:"version"`
+
+	ContentIntegrity digest.Digest            `json:"content_integrity"` // fingerprint of the contents
+	ContentHash      digest.Digest            `json:"content_hash"`      // of the archive's bytes, under which they are kept
+	Size             int64                    `json:"size_bytes"`        // of the archive
+	Manifest         json.RawMessage          `json:"manifest"`          // as it stands in the archive, save for white space
+	Assets           map[string]digest.Digest `json:"assets"`            // of each member, by path
+
+	// APISurface is what the publisher says of a server that was packed from source. The
+	// registry never runs it, and so does not know.
+	APISurface digest.Digest `json:"api_surface,omitzero"`
+
+	Publisher       string    `json:"publisher"` // who published it, as the log says it
+	PublishedAt     time.Time `json:"published_at"`
+	Build           string    `json:"build,omitempty"` // of the program that recomputed the hashes
+	Status          Status    `json:"status"`
+	StatusMessage   string    `json:"status_message,omitempty"` // at most MaxStatusMessage characters
+	StatusChangedAt time.Time `json:"status_changed_at"`
+	UpdatedAt       time.Time `json:"updated_at"`
+	IsLatest        bool      `json:"is_latest"` // computed by InsertArchive
+
+	// Proof is a C2SP tlog-proof that the record is in the registry's log, unverified. It
+	// is with single records only, not with those of a list.
+	Proof []byte `json:"-"`
+
+	document    digest.Digest // of the canonical form of Manifest; zero if nobody has computed it
+	entry       int64         // index in the log
+	statusEntry *int64        // index of the newest change of its status; nil if there was none
+}
+
+// Subject is the record's name in evidence and in what is admitted.
+func (r ArchiveRecord) Subject() string { return r.Name + "@" + r.Version }
+
+// Document is the digest of the canonical form of the manifest, as the log has it.
+func (r ArchiveRecord) Document() (digest.Digest, error) {
+	if !r.document.IsZero() {
+		return r.document, nil
+	}
+	canonical, err := serverjson.Canonical(r.Manifest)
+	if err != nil {
+		return digest.Digest{}, fmt.Errorf("%s %+q: %w", r.Kind, r.Subject(), err)
+	}
+	return digest.FromBytes(canonical), nil
+}
+
+// size is about the number of bytes of r that a page counts.
+func (r ArchiveRecord) size() int {
+	n := len(r.Manifest) + 512
+	for path := range r.Assets {
+		n += len(path) + 80
+	}
+	return n
+}
+
+// versioned is what decides which version of a name is the latest.
+func (r ArchiveRecord) versioned() Record {
+	return Record{Name: r.Name, Version: r.Version, PublishedAt: r.PublishedAt, Status: r.Status, StatusMessage: r.StatusMessage, IsLatest: r.IsLatest}
+}
+
+// leaf is the entry that says that r was published.
+func (r ArchiveRecord) leaf() (ledger.Leaf, error) {
+	document, err := r.Document()
+	return ledger.Leaf{
+		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity, APISurface: r.APISurface,
+		Document: document, Publisher: r.Publisher, At: second(r.PublishedAt),
+	}, err
+}
+
+// statusLeaf is the entry that says which status r has from now on.
+func (r ArchiveRecord) statusLeaf(by string, at time.Time) (ledger.Leaf, error) {
+	leaf, err := r.versioned().statusLeaf(by, at)
+	leaf.Of = ledger.Kind(r.Kind)
+	return leaf, err
+}
+
+// admit is the first step of every insert: it demands that a permits to publish the
+// record with each of its digests.
+func (r ArchiveRecord) admit(a policy.Admitted) error {
+	document, err := r.Document()
+	if err != nil {
+		return err
+	}
+	for _, d := range []digest.Digest{r.ContentIntegrity, r.ContentHash, document} {
+		if err := a.Permits(r.Subject(), d, policy.Publish); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// normal rounds the times to what is kept, and fills what an insert decides.
+func (r ArchiveRecord) normal() ArchiveRecord {
+	for _, t := range []*time.Time{&r.PublishedAt, &r.StatusChangedAt, &r.UpdatedAt} {
+		*t = t.UTC().Truncate(time.Microsecond)
+	}
+	r.Status = cmp.Or(r.Status, Active)
+	r.Publisher = subject(cmp.Or(r.Publisher, anonymous))
+	r.Proof, r.statusEntry, r.IsLatest = nil, nil, false
+	return r
+}
+
+// ArchiveRecords keeps what was published as archives, the archives themselves excepted,
+// which are [Blobs]. Implementations are those of [Records], and pass the same
+// conformance suite.
+type ArchiveRecords interface {
+	// InsertArchive adds a record if the admission permits to publish its subject with
+	// its digests, and appends its entry to the log in the same transaction. A version
+	// that exists returns the record it has, unchanged, and ErrExists: of several
+	// concurrent inserts exactly one succeeds. The record is on disk when it returns.
+	InsertArchive(context.Context, policy.Admitted, ArchiveRecord) (ArchiveRecord, error)
+
+	// Archive returns one record of any status, or ErrNotFound. Version may be Latest.
+	Archive(ctx context.Context, kind ledger.Kind, name, version string) (ArchiveRecord, error)
+
+	// ArchiveVersions returns a page of the records of one name, newest first, and the
+	// cursor of the next page or "". A name without records is ErrNotFound.
+	ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool) (page []ArchiveRecord, next string, err error)
+
+	// ListArchives returns a page of one kind ordered by the bytes of name and then of
+	// version, as [Records].List does.
+	ListArchives(ctx context.Context, kind ledger.Kind, q Query) (page []ArchiveRecord, next string, err error)
+
+	// SetArchiveStatus changes the status of one version, or with version "" of all
+	// versions of a name, as [Statuses].SetStatus does.
+	SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c Change) (changed int, records []ArchiveRecord, err error)
+}
+
+// archiveAnswer is a record as it is answered.
+type archiveAnswer struct {
+	ArchiveRecord
+	ProofText string `json:"proof,omitempty"`
+}
+
+// ArchivePage is the answer to a list of archives, or of the versions of one.
+type ArchivePage struct {
+	Archives []ArchiveRecord `json:"archives"`
+	Metadata struct {
+		Count      int    `json:"count"` // of this page
+		NextCursor string `json:"nextCursor,omitempty"`
+	} `json:"metadata"`
+}
+
+func archivePage(records []ArchiveRecord, next string) ArchivePage {
+	p := ArchivePage{Archives: append([]ArchiveRecord{}, records...)}
+	p.Metadata.Count, p.Metadata.NextCursor = len(records), next
+	return p
+}
+
+// plural is a kind as paths have it.
+func plural(kind ledger.Kind) string { return string(kind) + "s" }
