@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -326,16 +327,26 @@ func proofEvidence(trust ledger.Trust, r project.RecordLock) evidence.Report {
 	entry := fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)
 	in := evidence.Fact(proofClaim(r, proven.Origin), string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
 	in.Observed.Digests, in.Observed.From = []digest.Digest{r.ProofDigest()}, entry
-	return evidence.Report{in, evidence.Compare(
-		evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
-		evidence.Observed{Digests: []digest.Digest{r.Document}, From: "the record's document"},
-	)}
+	report := evidence.Report{in}
+	if !r.Document.IsZero() { // of an archive it is known only while its record is at hand
+		report = append(report, evidence.Compare(
+			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
+			evidence.Observed{Digests: []digest.Digest{r.Document}, From: "the record's document"},
+		))
+	}
+	if !r.Integrity.IsZero() {
+		report = append(report, evidence.Compare(
+			evidence.Claim{Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
+			evidence.Observed{Digests: []digest.Digest{r.Integrity}, From: "the record's content_integrity"},
+		))
+	}
+	return report
 }
 
 func proofClaim(r project.RecordLock, origin string) evidence.Claim {
 	return evidence.Claim{
 		Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log,
-		Text: string(ledger.Server) + " " + r.Subject(), Where: "the log " + origin,
+		Text: string(cmp.Or(r.Kind, ledger.Server)) + " " + r.Subject(), Where: "the log " + origin,
 	}
 }
 

@@ -243,6 +243,15 @@ func (v Verdict) Class() evidence.Class {
 	return worst
 }
 
+// Report is the evidence that was judged.
+func (v Verdict) Report() evidence.Report {
+	var report evidence.Report
+	for _, f := range v.Findings {
+		report = append(report, f.Evidence)
+	}
+	return report
+}
+
 // Refused returns the findings that were refused.
 func (v Verdict) Refused() []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Class == evidence.OK })

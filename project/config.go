@@ -61,6 +61,9 @@ const (
 	ClosuresDir = "hallmark.closures" // NAME.json: a server's resolved package lock
 )
 
+// EmptyConfig is a hallmark.toml that declares nothing.
+const EmptyConfig = "manifest_version = 1\n"
+
 // MaxConfig bounds hallmark.toml, in bytes.
 const MaxConfig = 1 << 20
 

@@ -21,7 +21,7 @@ const facetsTable = "facets"
 // else as it was, comments included. Empty data becomes a new file.
 func SetFacet(data []byte, f Facet) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
-		data = []byte("manifest_version = 1\n")
+		data = []byte(EmptyConfig)
 	}
 	before, all, err := parsed(data)
 	if err != nil {

@@ -54,11 +54,13 @@ type ServerLock struct {
 
 // RecordLock says which record of which registry vouched for the artifact.
 type RecordLock struct {
-	Registry string        `json:"registry"` // the registry's host, with its path if it has one
-	Name     string        `json:"name"`
-	Version  string        `json:"version"`
-	Document digest.Digest `json:"document"`        // of the canonical server.json
-	Proof    string        `json:"proof,omitempty"` // that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log
+	Registry  string        `json:"registry"` // the registry's host, with its path if it has one
+	Name      string        `json:"name"`
+	Version   string        `json:"version"`
+	Document  digest.Digest `json:"document"`        // of the canonical server.json
+	Kind      ledger.Kind   `json:"-"`               // of what is recorded; empty is a server
+	Integrity digest.Digest `json:"-"`               // of an archive: its content_integrity
+	Proof     string        `json:"proof,omitempty"` // that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log
 }
 
 // LaunchLock is how the server was declared when it was accepted: all of its table,

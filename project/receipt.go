@@ -157,3 +157,16 @@ func (r *Receipt) Encode() ([]byte, error) { return indented(r) }
 
 // Encode is the file's JSON.
 func (m *Materialized) Encode() ([]byte, error) { return indented(m) }
+
+// Files are all that r names.
+func (r *Receipt) Files() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range r.Facets {
+		for _, asset := range f.Assets {
+			for _, file := range asset.Files {
+				out[file] = true
+			}
+		}
+	}
+	return out
+}
