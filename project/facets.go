@@ -51,6 +51,18 @@ func (f Facet) Kind() SourceKind {
 	return FromRegistry
 }
 
+// String is f as hallmark.toml declares it: a requirement, or the source.
+func (f Facet) String() string {
+	if f.Kind() == FromRegistry {
+		return f.Requirement.String()
+	}
+	text := f.Source(Registry{}).String()
+	if f.Commit != "" {
+		text += " commit " + f.Commit
+	}
+	return text
+}
+
 // The targets that facets are installed for. A target "dir:PATH" is a directory of the
 // project that gets the files as they stand in the archives.
 const (
