@@ -3,7 +3,8 @@
 // policy judge the evidence, and acts only on what was admitted.
 //
 //	document.go  hash-gen, verify: the files that a server.json names
-//	publish.go   publish, at the author's side
+//	pack.go      make the archive of a facet, or of a server from source
+//	publish.go   publish, at the author's side; publisharchive.go for archives
 //	init.go      begin a server.json
 //	login.go     get a token of a registry; session.go keeps it
 //	status.go    deprecate, delete, restore

@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -49,6 +50,8 @@ type ServeOptions struct {
 	PolicyFile     string             // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         registry.Limits
+	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is registry.MaxArchive
+	Presign        time.Duration // downloads of archives are sent to the blobs' own URLs, valid so long; 0 serves them
 	Version        string
 	Commit, Built  string // of the program; may be empty
 	Logger         *slog.Logger
@@ -113,7 +116,9 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
-		Statuses:      records, Tokens: records.Tokens(),
+		Archives:      registry.FacetKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Transport: registry.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
+		Statuses:  records, Tokens: records.Tokens(),
 		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
 		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
@@ -176,6 +181,7 @@ func profiles() http.Handler {
 type records interface {
 	registry.Records
 	registry.Statuses
+	registry.ArchiveRecords
 	registry.Entries
 	Tokens() registry.Tokens
 	io.Closer

@@ -14,6 +14,12 @@ var (
 	asset = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 )
 
+// FileName is the name of the file that an archive is kept in, unless somebody says
+// otherwise: "scope-name-1.2.3.facet".
+func FileName(name, version string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + version + ".facet"
+}
+
 // CheckName reports whether name can be that of a facet, or of a server that is packed
 // from source: "name" or "@scope/name".
 func CheckName(name string) bool {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // Server is how a facet declares an MCP server; one of three forms:
@@ -118,8 +119,9 @@ type Source struct {
 	Entry       string // the file of the archive that the runtime starts
 	Description string
 	Author      string
-	Warnings    []string // unknown members
-	Raw         []byte   // what was parsed
+	APISurface  digest.Digest // what its author says its tools are; zero if nothing
+	Warnings    []string      // unknown members
+	Raw         []byte        // what was parsed
 }
 
 var runtimes = []string{"node", "python", "bun", "deno", "binary"}
@@ -155,6 +157,7 @@ func ParseSource(data []byte) (*Source, error) {
 		o.member(s.Entry, "/entry")
 	}
 	s.Description, s.Author = o.text("description", false), o.text("author", false)
+	s.APISurface = p.digest(o.text("api_surface", false), "/api_surface")
 	s.Warnings = o.unknown()
 	if err := p.err(SourceFile); err != nil {
 		return nil, err

@@ -16,6 +16,12 @@
 //	verify    file         registry   -       integrity  -          policy  operation
 //	send      file         publisher  -       integrity  -          warn    operation
 //	send      file         registry   -       integrity  -          policy  operation
+//	send      facet-tar    manifest   -       integrity  policy     policy  integrity
+//	send      file         manifest   -       integrity  policy     policy  integrity
+//	send      facet-tar    record     -       integrity  policy     policy  integrity
+//	send      file         record     -       integrity  policy     policy  integrity
+//	send      document     record     -       integrity  policy     policy  integrity
+//	send      facet-tar    log        -       integrity  policy     policy  integrity
 //	send      log-key      machine    -       integrity  warn       warn    operation
 //	send      proof        log        -       integrity  warn       policy  integrity
 //	send      document     log        -       integrity  policy     policy  integrity
@@ -25,6 +31,8 @@
 //	accept    file         registry   -       integrity  -          policy  operation
 //	accept    ownership    registry   -       policy     policy     -       operation
 //	accept    document     publisher  -       integrity  -          policy  operation
+//	accept    facet-tar    manifest   -       integrity  policy     policy  integrity
+//	accept    file         manifest   -       integrity  policy     policy  integrity
 //	pin       pin          caller     -       policy     warn       policy  policy
 //	pin       file         record     -       integrity  warn       policy  operation
 //	pin       document     record     -       integrity  -          policy  operation

@@ -43,6 +43,12 @@ var table = map[Flow][]rule{
 	Send: {
 		{evidence.File, evidence.Publisher, allow, integrity, allow, warn, operation},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
+		{evidence.FacetTar, evidence.Manifest, allow, integrity, refused, refused, integrity},
+		{evidence.File, evidence.Manifest, allow, integrity, refused, refused, integrity},
+		{evidence.FacetTar, evidence.Record, allow, integrity, refused, refused, integrity},
+		{evidence.File, evidence.Record, allow, integrity, refused, refused, integrity},
+		{evidence.Document, evidence.Record, allow, integrity, refused, refused, integrity},
+		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity},
 		{evidence.LogKey, evidence.Machine, allow, integrity, warn, warn, operation},
 		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
 		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
@@ -54,6 +60,8 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
 		{evidence.Ownership, evidence.Registry, allow, refused, refused, allow, operation},
 		{evidence.Document, evidence.Publisher, allow, integrity, allow, refused, operation},
+		{evidence.FacetTar, evidence.Manifest, allow, integrity, refused, refused, integrity},
+		{evidence.File, evidence.Manifest, allow, integrity, refused, refused, integrity},
 	},
 	Pin: {
 		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // MaxArchive is the default limit of an uploaded archive, in bytes.
@@ -23,6 +24,8 @@ const MaxArchive = 64 << 20
 //
 //	POST /KIND/{name}/versions                         the archive as the body, streamed
 //	GET  /KIND/{name}/versions/{version}/archive       its bytes; HEAD, Range, If-None-Match
+//
+// and whatever Answer answers. The kinds that a registry takes are [ArchiveKind]s.
 //
 // A name that begins with @ has two parts, such as @acme/notes, of which the slash may
 // be URL-encoded or not.
@@ -40,8 +43,14 @@ type Archives struct {
 	// request that must not upload at all is refused by Authorize.
 	Accept func(ctx context.Context, u Upload, keep func(context.Context) error) (status int, body any, err error)
 
-	// Authorize is asked before the body is read. It may be nil.
-	Authorize func(r *http.Request, name string) error
+	// Authorize is asked before the body is read, and what it returns is the upload's
+	// Grant. It may be nil.
+	Authorize func(r *http.Request, name string) (*auth.Grant, error)
+
+	// Answer answers the other paths of the kind with JSON: rest is what follows a name,
+	// and of the kind itself the name is "". Without a body there is no such path. It may
+	// be nil.
+	Answer func(w http.ResponseWriter, r *http.Request, name string, rest []string) (body any, err error)
 
 	// Find returns the archive of a version, ErrNotFound, or a *Problem (410 for one
 	// that was deleted).
@@ -61,7 +70,8 @@ const defaultUploads = 16
 
 // Upload is an archive that was received whole.
 type Upload struct {
-	Name    string // from the path, decoded, not judged
+	Name    string      // from the path, decoded, not judged
+	Grant   *auth.Grant // what Authorize returned
 	Request *http.Request
 	Digest  digest.Digest // sha256
 	Size    int64
@@ -104,6 +114,11 @@ func (s *server) mount(mux *http.ServeMux, a *Archives) error {
 		mux.HandleFunc(prefix+c.Kind+"/{path...}", func(w http.ResponseWriter, r *http.Request) {
 			h.serve(w, r, strings.TrimPrefix(r.URL.EscapedPath(), prefix+c.Kind+"/"))
 		})
+		if c.Answer != nil {
+			mux.HandleFunc(prefix+c.Kind, func(w http.ResponseWriter, r *http.Request) {
+				h.fail(w, r, "", h.answer(w, r, "", nil))
+			})
+		}
 	}
 	return nil
 }
@@ -135,23 +150,46 @@ func (h *archives) serve(w http.ResponseWriter, r *http.Request, path string) {
 	get := r.Method == http.MethodGet || r.Method == http.MethodHead
 	var err error
 	switch {
-	case ok && len(rest) == 1 && rest[0] == "versions":
+	case ok && len(rest) == 1 && rest[0] == "versions" && (r.Method == http.MethodPost || h.Answer == nil):
 		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			err = problem(http.StatusMethodNotAllowed, "the path does not take this method")
+			err = notAllowed(w, http.MethodPost)
 			break
 		}
 		err = h.upload(w, r, name)
 	case ok && len(rest) == 3 && rest[0] == "versions" && rest[2] == "archive":
 		if !get {
-			w.Header().Set("Allow", "GET, HEAD")
-			err = problem(http.StatusMethodNotAllowed, "the path does not take this method")
+			err = notAllowed(w, "GET, HEAD")
 			break
 		}
 		err = h.download(w, r, name, rest[1])
+	case ok && len(rest) > 0 && h.Answer != nil:
+		err = h.answer(w, r, name, rest)
 	default:
 		err = problem(http.StatusNotFound, "no such path")
 	}
+	h.fail(w, r, name, err)
+}
+
+// notAllowed refuses a method.
+func notAllowed(w http.ResponseWriter, allow string) error {
+	w.Header().Set("Allow", allow)
+	return problem(http.StatusMethodNotAllowed, "the path does not take this method")
+}
+
+// answer answers a path that is neither an upload nor a download.
+func (h *archives) answer(w http.ResponseWriter, r *http.Request, name string, rest []string) error {
+	body, err := h.Answer(w, r, name, rest)
+	switch {
+	case err != nil:
+		return err
+	case body == nil:
+		return problem(http.StatusNotFound, "no such path")
+	}
+	return writeJSON(w, http.StatusOK, body)
+}
+
+// fail answers an error, if there is one.
+func (h *archives) fail(w http.ResponseWriter, r *http.Request, name string, err error) {
 	if err == nil {
 		return
 	}
@@ -171,8 +209,10 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 	if r.ContentLength > h.Limit {
 		return h.tooLarge()
 	}
+	var grant *auth.Grant
 	if h.Authorize != nil {
-		if err := h.Authorize(r, name); err != nil {
+		var err error
+		if grant, err = h.Authorize(r, name); err != nil {
 			return err
 		}
 	}
@@ -205,7 +245,7 @@ func (h *archives) upload(w http.ResponseWriter, r *http.Request, name string) e
 		return err
 	}
 	w.Header().Del("Connection")
-	u := Upload{Name: name, Request: r, Digest: hasher.Digest(digest.SHA256), Size: size, Bytes: spool}
+	u := Upload{Name: name, Grant: grant, Request: r, Digest: hasher.Digest(digest.SHA256), Size: size, Bytes: spool}
 	keep := func(ctx context.Context) error {
 		_, err := h.Blobs.Put(ctx, u.Digest, u.Size, u.Bytes)
 		return err

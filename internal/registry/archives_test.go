@@ -16,6 +16,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // shelf is a kind of archives that takes everything, and remembers it in memory.
@@ -67,7 +68,7 @@ func newShelf(t *testing.T, blobs Blobs) *shelf {
 
 // archiveServer serves a shelf.
 func archiveServer(t *testing.T, s *shelf) *fixture {
-	return serve(t, nil, func(c *Config) { c.Blobs, c.Archives = s.Blobs, []*Archives{&s.Archives} })
+	return serve(t, nil, func(c *Config) { c.Blobs, c.archives = s.Blobs, []*Archives{&s.Archives} })
 }
 
 func upload(t *testing.T, url string, body io.Reader) (*http.Response, string) {
@@ -267,11 +268,11 @@ func TestArchiveTruncated(t *testing.T) {
 // Authorize refuses before the body is read.
 func TestArchiveUnauthorized(t *testing.T) {
 	s := newShelf(t, fileBlobs(t))
-	s.Authorize = func(r *http.Request, name string) error {
+	s.Authorize = func(r *http.Request, name string) (*auth.Grant, error) {
 		if r.Header.Get("Authorization") == "" || name != "@acme/notes" {
-			return problem(http.StatusUnauthorized, "publishing needs a token")
+			return nil, problem(http.StatusUnauthorized, "publishing needs a token")
 		}
-		return nil
+		return nil, nil
 	}
 	f := archiveServer(t, s)
 	read := make(chan struct{})

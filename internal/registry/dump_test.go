@@ -218,7 +218,7 @@ func TestMigrationKeepsRecords(t *testing.T) {
 	}
 	want := insert(t, db, record(t, "io.github.o/a", "1.0.0", 0))
 	for _, undo := range []string{"DROP TABLE findings", "DROP TABLE imports", "ALTER TABLE servers DROP COLUMN origin",
-		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", "DROP TABLE log_entries", "DROP TABLE log_nodes", "DROP TABLE log_head", "PRAGMA user_version = 2"} {
+		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings", "DROP TABLE log_entries", "DROP TABLE log_nodes", "DROP TABLE log_head", "DROP TABLE archives", "DROP TABLE archive_names", "PRAGMA user_version = 2"} {
 		if _, err := db.write.Exec(undo); err != nil {
 			t.Fatal(err)
 		}

@@ -46,17 +46,22 @@ func (s *server) proven(ctx context.Context, rec Record, index int64, leaf []byt
 		return answered(rec, nil)
 	}
 	proof, err := s.Log.Prove(ctx, index, leaf)
-	switch {
-	case err == nil:
-		return answered(rec, proof)
-	case errors.Is(err, ErrLogBroken), errors.Is(err, ErrUnavailable):
-		logger(ctx).Error("no proof", "name", rec.Name, "version", rec.Version, "entry", index, "error", err)
-		p := problem(http.StatusServiceUnavailable, "version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for the proof",
-			rec.Version, rec.Name, logReason(err))
-		p.RetryAfter = databaseRetry
-		return nil, p
+	if err != nil {
+		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
 	}
-	return nil, err
+	return answered(rec, proof)
+}
+
+// unproven is the answer where the proof of an entry could not be had.
+func (s *server) unproven(ctx context.Context, name, version string, index int64, err error) error {
+	if !errors.Is(err, ErrLogBroken) && !errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	logger(ctx).Error("no proof", "name", name, "version", version, "entry", index, "error", err)
+	p := problem(http.StatusServiceUnavailable, "version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for the proof",
+		version, name, logReason(err))
+	p.RetryAfter = databaseRetry
+	return p
 }
 
 type provenInput struct {

@@ -106,9 +106,15 @@ type Config struct {
 	Counters       *Counters        // nil counts for nobody
 	Commit, Built  string           // of the program, as /version tells them; may be empty
 
-	Log      *Log        // signs and proves what is published; nil: nobody does
-	Blobs    Blobs       // what /health looks at besides Records; nil if there are none
-	Archives []*Archives // the kinds of archives that are served
+	Log   *Log  // signs and proves what is published; nil: nobody does
+	Blobs Blobs // what /health looks at besides Records; nil if there are none
+	// The archives that are taken besides documents, what their records are kept in, and
+	// how they come and go. The rest of Transport is filled in for each kind.
+	Archives       []ArchiveKind
+	ArchiveRecords ArchiveRecords
+	Transport      Archives
+
+	archives []*Archives // further kinds, in tests
 }
 
 type server struct {
@@ -171,7 +177,14 @@ func New(c Config) (http.Handler, error) {
 		mux.HandleFunc("GET /checkpoint", s.checkpoint)
 		mux.HandleFunc("GET /tile/{path...}", s.tile)
 	}
-	for _, a := range c.Archives {
+	for _, k := range c.Archives {
+		a, err := s.archivesOf(k)
+		if err != nil {
+			return nil, err
+		}
+		c.archives = append(c.archives, a)
+	}
+	for _, a := range c.archives {
 		if err := s.mount(mux, a); err != nil {
 			return nil, err
 		}
@@ -243,6 +256,9 @@ func (s *server) routes(mux *http.ServeMux) (*description, error) {
 	edit := huma.Operation{OperationID: "edit-version", Method: http.MethodPut, Path: "/servers/{name}/versions/{version}",
 		Summary: "Refused: records do not change"}
 	route(s, api, edit, s.edit)
+	for _, k := range s.Archives {
+		describeArchives(root.OpenAPI(), k)
+	}
 	return describe(root.OpenAPI())
 }
 

@@ -50,24 +50,33 @@ const minSearch = 3
 // maxText is the greatest length of a search, name or version that is looked up.
 const maxText = 1024
 
-func (s *server) list(ctx context.Context, in *listInput) (*huma.StreamResponse, error) {
+// query is what in selects.
+func (in *listInput) query() (Query, error) {
 	q := Query{Search: strings.TrimSpace(in.Search), Version: in.Version, Limit: in.Limit, Cursor: in.Cursor}
 	if in.Search != "" && utf8.RuneCountInString(q.Search) < minSearch {
-		return nil, problem(http.StatusUnprocessableEntity, "search needs at least %d characters", minSearch)
+		return Query{}, problem(http.StatusUnprocessableEntity, "search needs at least %d characters", minSearch)
 	}
 	if len(q.Search) > maxText || len(q.Version) > maxText {
-		return nil, problem(http.StatusUnprocessableEntity, "search or version is longer than %d bytes", maxText)
+		return Query{}, problem(http.StatusUnprocessableEntity, "search or version is longer than %d bytes", maxText)
 	}
 	if in.UpdatedSince != "" {
 		var err error
 		if q.UpdatedSince, err = time.Parse(time.RFC3339, in.UpdatedSince); err != nil {
-			return nil, problem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
+			return Query{}, problem(http.StatusBadRequest, "updated_since is not an RFC 3339 time, such as 2026-01-31T12:00:00Z")
 		}
 		if in.Deleted.set && !in.Deleted.Value {
-			return nil, problem(http.StatusBadRequest, "updated_since gives deleted records too: who keeps a copy has to learn of them")
+			return Query{}, problem(http.StatusBadRequest, "updated_since gives deleted records too: who keeps a copy has to learn of them")
 		}
 	}
 	q.Deleted = in.Deleted.Value || !q.UpdatedSince.IsZero()
+	return q, nil
+}
+
+func (s *server) list(ctx context.Context, in *listInput) (*huma.StreamResponse, error) {
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
 	return rendered(func(b []byte) ([]byte, error) {
 		b, count, next, err := s.Records.AppendPage(ctx, append(b, `{"servers":[`...), q)
 		if err != nil {

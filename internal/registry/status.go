@@ -124,39 +124,53 @@ func (s *server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 }
 
 func (s *server) change(ctx context.Context, authorization, name, version string, body StatusBody) (int, []Record, error) {
-	if err := s.writable(); err != nil {
+	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool { return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name) },
+		func(g auth.Grant) *Problem { return forbidden(g, name) }, body)
+	if err != nil {
 		return 0, nil, err
+	}
+	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
+	return n, records, s.changed(ctx, "server", name, version, c, grant, n, err)
+}
+
+// judgeChange is the change that a request asks for, if its bearer is allowed to make it.
+func (s *server) judgeChange(ctx context.Context, authorization string, allowed func(auth.Grant) bool, refused func(auth.Grant) *Problem, body StatusBody) (Change, auth.Grant, error) {
+	if err := s.writable(); err != nil {
+		return Change{}, auth.Grant{}, err
 	}
 	grant, err := s.bearer(ctx, authorization)
+	if err == nil && !allowed(grant) {
+		err = refused(grant)
+	}
 	if err != nil {
 		s.Counters.Unauthorized.Add(1)
-		return 0, nil, err
-	}
-	if !grant.Allows(auth.Publish, name) && !grant.Allows(auth.Edit, name) {
-		s.Counters.Unauthorized.Add(1)
-		return 0, nil, forbidden(grant, name)
+		return Change{}, auth.Grant{}, err
 	}
 	c := Change{Status: body.Status, At: s.Now(), By: actor(&grant)}
 	if body.Message != nil {
 		if c.Message = *body.Message; body.Status == Active {
-			return 0, nil, problem(http.StatusBadRequest, "a message does not go with the status active")
+			return Change{}, auth.Grant{}, problem(http.StatusBadRequest, "a message does not go with the status active")
 		}
 		if strings.Contains(c.Message, "\x00") { // no database has to keep it
-			return 0, nil, problem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
+			return Change{}, auth.Grant{}, problem(http.StatusUnprocessableEntity, "the message holds a NUL byte")
 		}
 	}
-	n, records, err := s.Statuses.SetStatus(ctx, name, version, c)
+	return c, grant, nil
+}
+
+// changed counts and logs n records that c changed, or says what the error was.
+func (s *server) changed(ctx context.Context, kind, name, version string, c Change, grant auth.Grant, n int, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound) && version == "":
-		return 0, nil, problem(http.StatusNotFound, "server %+.200q not found", name)
+		return problem(http.StatusNotFound, "%s %+.200q not found", kind, name)
 	case errors.Is(err, ErrNotFound):
-		return 0, nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", version, name)
+		return problem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
 	case errors.Is(err, ErrUnchanged):
-		return 0, nil, problem(http.StatusBadRequest, "nothing to change: %s", err)
+		return problem(http.StatusBadRequest, "nothing to change: %s", err)
 	case err != nil:
-		return 0, nil, err
+		return err
 	}
 	s.Counters.StatusChanges.Add(int64(n))
-	logger(ctx).Info("status", "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
-	return n, records, nil
+	logger(ctx).Info("status", "kind", kind, "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
+	return nil
 }

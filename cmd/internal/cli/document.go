@@ -174,25 +174,42 @@ func (a *app) publish() *cobra.Command {
 		base   string
 	)
 	c := &cobra.Command{
-		Use:   "publish [server.json]",
-		Short: "Hash the packages of a server.json and send it to a registry",
+		Use:   "publish [server.json | FILE.facet]",
+		Short: "Publish a server.json or an archive to a registry",
 		Long: `Fetch and hash every file that the packages of a server.json name, add file_hashes to
 what is sent, and publish it. The file itself is not edited. Hashes that it holds
 already must match. With --no-hash nothing is fetched and the document is sent as it is.
+
+An archive of 'hallmark pack' is published as it is, after everything that it claims of
+itself was recomputed. The registry recomputes it too, and what it recorded is compared.
+A name in a scope, @acme/notes, needs a login or token for io.github.acme/*, or an API
+token for @acme/*; a name without one needs an API token for every name.
 
 The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
 A registry that knows no file_hashes gets them in the publisher's _meta.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if len(names) > 0 && hallmark.IsArchive(names[0]) {
+				if o.NoHash {
+					return usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
+				}
+				if o.Registry, o.Token, err = target(h, c, base); err != nil {
+					return err
+				}
+				if err := a.logOptions(c, &o.Log); err != nil {
+					return err
+				}
+				return a.publishArchive(c, h, names[0], o, asJSON)
+			}
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
 			}
 			doc, err := hallmark.ParseDocument(name, data)
-			if err != nil {
-				return err
-			}
-			h, err := a.host(".")
 			if err != nil {
 				return err
 			}
@@ -224,15 +241,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err := notes(a.stderr, p.Verdict); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: published %s@%s\n", a.name, surface.Escape(doc.Name), surface.Escape(doc.Version))
-			if p.Entry != nil {
-				fmt.Fprintf(a.stderr, "%s: it is entry %d of the registry's log\n", a.name, *p.Entry)
-			}
-			for _, f := range p.Verdict.Warnings() {
-				if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
-					fmt.Fprintf(a.stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.name, f.Evidence.Title())
-				}
-			}
+			a.published(doc.Name+"@"+doc.Version, p.Verdict, p.Entry)
 			return registryEvidence(a.stdout, p.Record)
 		}),
 	}

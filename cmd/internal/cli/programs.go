@@ -29,7 +29,7 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
-	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.publish(), a.status())
+	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
 	add("user", a.pin(), a.run(), a.review(), a.check())
 	add("operator", a.registry(), a.log())
 	return root

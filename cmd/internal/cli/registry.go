@@ -39,6 +39,7 @@ func (a *app) serve() *cobra.Command {
 	sources := sourceFlags{}
 	login := loginFlags{}
 	limits := limitFlags{}
+	var archiveMiB int64
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a registry",
@@ -64,6 +65,9 @@ SIGHUP reads the file of --policy again.`,
 			}
 			if o.Limits, err = limits.limits(); err != nil {
 				return usage(c, err)
+			}
+			if o.ArchiveLimit = archiveMiB << 20; archiveMiB < 1 || o.ArchiveLimit > registry.MaxBlob {
+				return usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
 			}
 			for _, w := range witnesses {
 				witness, err := registry.ParseWitness(w)
@@ -122,6 +126,8 @@ SIGHUP reads the file of --policy again.`,
 	f.StringVar(&authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
 	login.register(f)
 	limits.register(f)
+	f.Int64Var(&archiveMiB, "max-archive", registry.MaxArchive>>20, "`MiB` of an uploaded archive")
+	f.DurationVar(&o.Presign, "presign", 0, "send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
 	return c
 }
 

@@ -88,9 +88,11 @@ func (p Permission) matches(name string) bool {
 	return name == p.Resource
 }
 
-// CheckResource is an error unless resource can match the name of a server.
+// CheckResource is an error unless resource can match the name of a server, or of an
+// archive in a scope, "@scope/name".
 func CheckResource(resource string) error {
 	prefix, wild := strings.CutSuffix(resource, "*")
+	prefix = strings.TrimPrefix(prefix, "@")
 	switch {
 	case resource == "*":
 		return nil

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) pack() *cobra.Command {
+	var o hallmark.PackOptions
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "pack [DIR]",
+		Short: "Pack a facet, or a server from source, into an archive",
+		Long: `Pack the directory of a facet (facet.json) or of a server that is run from source
+(server.json with runtime and entry) into one archive, and print its two hashes: that of
+its contents, which locks keep, and that of the file, which downloads are checked with.
+
+A facet takes the files that facet.json names; a server takes all in its directory, save
+those of version control. The same files give the same bytes, on any machine. Links and
+names that some system could not extract are refused, and nothing is written then.`,
+		Args: args(cobra.MaximumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if len(names) > 0 {
+				o.Dir = names[0]
+			}
+			p, err := hallmark.Pack(c.Context(), o)
+			if err != nil {
+				return err
+			}
+			kind := ledger.Facet
+			if p.Source != nil {
+				kind = ledger.Artifact
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					File             string                   `json:"file"`
+					Kind             ledger.Kind              `json:"kind"`
+					Name             string                   `json:"name"`
+					Version          string                   `json:"version"`
+					ContentIntegrity digest.Digest            `json:"content_integrity"`
+					ContentHash      digest.Digest            `json:"content_hash"`
+					Size             int64                    `json:"size_bytes"`
+					Assets           map[string]digest.Digest `json:"assets"`
+					Left             []string                 `json:"left_out"`
+					Warnings         []string                 `json:"warnings"`
+				}{outcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(), p.Integrity, p.ContentHash, p.Size,
+					p.Digests, append([]string{}, p.Left...), append([]string{}, p.Warnings()...)}, nil)
+			}
+			for _, w := range p.Warnings() {
+				fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, surface.Escape(w))
+			}
+			for _, path := range p.Left {
+				fmt.Fprintf(a.stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.name, surface.Escape(path))
+			}
+			for _, path := range p.Hidden {
+				fmt.Fprintf(a.stderr, "%s: warning: %s is in the archive\n", a.name, surface.Escape(path))
+			}
+			fmt.Fprintf(a.stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.name, kind, p.Name(), p.Version(), evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
+			_, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
+			return err
+		}),
+	}
+	c.Flags().StringVarP(&o.File, "output", "o", "", "`file` to write (default: named after the facet, in this directory)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// publishArchive publishes a .facet.
+func (a *app) publishArchive(c *cobra.Command, h *hallmark.Host, name string, o hallmark.PublishOptions, asJSON bool) error {
+	p, err := hallmark.PublishArchive(c.Context(), h, name, o)
+	if p == nil {
+		p = &hallmark.ArchivePublication{}
+	}
+	if asJSON {
+		return a.json(struct {
+			outcome
+			Record *registry.ArchiveRecord `json:"record,omitempty"`
+			Entry  *int64                  `json:"log_entry,omitempty"`
+		}{outcomeOf(p.Verdict, err), p.Record, p.Entry}, err)
+	}
+	if err != nil {
+		return err
+	}
+	a.published(p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
+	_, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash)
+	return err
+}
+
+// published says what was published, and what is known of its entry in the log.
+func (a *app) published(subject string, v policy.Verdict, entry *int64) {
+	fmt.Fprintf(a.stderr, "%s: published %s\n", a.name, surface.Escape(subject))
+	if entry != nil {
+		fmt.Fprintf(a.stderr, "%s: it is entry %d of the registry's log\n", a.name, *entry)
+	}
+	for _, f := range v.Warnings() {
+		if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
+			fmt.Fprintf(a.stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.name, f.Evidence.Title())
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// ArchiveKind is a kind of archives that a registry takes: how paths name it, and what
+// reads its archives.
+type ArchiveKind struct {
+	Kind ledger.Kind // Artifact, Facet or Plugin; paths have the plural
+
+	// Read reads an archive of the kind to its end, once, in memory that does not grow
+	// with it, and recomputes everything that it claims of itself. An error of the class
+	// validation says what is wrong with the archive; other errors are this machine's. It
+	// is called concurrently.
+	Read func(ctx context.Context, archive io.Reader) (*ArchiveContent, error)
+}
+
+// ArchiveContent is what an archive was found to be.
+type ArchiveContent struct {
+	Name, Version    string // as its manifest says
+	ContentIntegrity digest.Digest
+	TarSize          int64 // bytes of the contents that ContentIntegrity was computed of
+	ContentHash      digest.Digest
+	Manifest         []byte
+	Assets           map[string]digest.Digest // of each member, by path
+	APISurface       digest.Digest            // that its manifest claims; zero if it does not
+	Evidence         evidence.Report          // of everything that the archive claims of itself
+}
+
+// githubNames begin the names of servers that belong to users and organisations of
+// GitHub.
+const githubNames = "io.github."
+
+// permits reports whether a bearer may act on the archives of a name. A name in a scope,
+// "@scope/name", is for who may act on the server "io.github.scope/name": GitHub's names
+// are the only ones that have one owner each in one segment, in which letters do not
+// count as they are written. Otherwise, as for names without a scope, the token has to
+// name it.
+func permits(g auth.Grant, action auth.Action, name string) bool {
+	if g.Allows(action, name) {
+		return true
+	}
+	inScope, ok := strings.CutPrefix(name, "@")
+	if !ok {
+		return false
+	}
+	var owned auth.Grant
+	for _, p := range g.Permissions {
+		if strings.HasPrefix(p.Resource, githubNames) {
+			p.Resource = strings.ToLower(p.Resource)
+			owned.Permissions = append(owned.Permissions, p)
+		}
+	}
+	return owned.Allows(action, githubNames+inScope)
+}
+
+// blocksArchive reports whether nobody may publish archives under name.
+func (p Policy) blocksArchive(name string) bool {
+	inScope, ok := strings.CutPrefix(name, "@")
+	return p.blocks(name) || ok && p.blocks(githubNames+inScope)
+}
+
+// archivesOf is how a kind is served.
+func (s *server) archivesOf(k ArchiveKind) (*Archives, error) {
+	switch {
+	case !k.Kind.Publishes() || k.Kind == ledger.Server:
+		return nil, fmt.Errorf("registry: %q is no kind of archive", k.Kind)
+	case k.Read == nil || s.ArchiveRecords == nil:
+		return nil, fmt.Errorf("registry: nothing reads %s, or keeps their records", plural(k.Kind))
+	}
+	a := s.Transport
+	a.Kind = plural(k.Kind)
+	if a.Blobs == nil {
+		a.Blobs = s.Blobs
+	}
+	if a.Timeout <= 0 {
+		a.Timeout = s.Timeout
+	}
+	a.Authorize = s.authorizeArchive
+	a.Accept = func(ctx context.Context, u Upload, keep func(context.Context) error) (int, any, error) {
+		return s.acceptArchive(ctx, k, u, keep)
+	}
+	a.Find = func(ctx context.Context, name, version string) (Archive, error) {
+		return s.findArchive(ctx, k.Kind, name, version)
+	}
+	a.Answer = func(w http.ResponseWriter, r *http.Request, name string, rest []string) (any, error) {
+		return s.answerArchive(w, r, k.Kind, name, rest)
+	}
+	return &a, nil
+}
+
+// authorizeArchive is asked before an archive is uploaded.
+func (s *server) authorizeArchive(r *http.Request, name string) (*auth.Grant, error) {
+	if err := s.writable(); err != nil {
+		return nil, err
+	}
+	grant, err := s.authenticate(r.Context(), r.Header.Get("Authorization"), r.Header.Get("Origin"))
+	switch {
+	case err != nil:
+	case grant != nil && !permits(*grant, auth.Publish, name):
+		err = forbiddenArchive(*grant, name)
+	case s.policy().blocksArchive(name):
+		err = problem(http.StatusForbidden, "this registry takes nothing under the name %+.200q", name)
+	}
+	if err != nil {
+		s.Counters.Unauthorized.Add(1)
+		return nil, err
+	}
+	return grant, nil
+}
+
+// forbiddenArchive is the answer to a bearer who may not act on the archives of a name.
+func forbiddenArchive(g auth.Grant, name string) *Problem {
+	p := forbidden(g, name)
+	message := "a name without a scope needs a token that names it, or * for every name"
+	if inScope, ok := strings.CutPrefix(name, "@"); ok {
+		scope, _, _ := strings.Cut(inScope, "/")
+		message = fmt.Sprintf("@%s/ is for who may publish %s%s/*, and for API tokens that name it", scope, githubNames, scope)
+	}
+	p.Errors = []ProblemError{{Message: fmt.Sprintf("%+.300q", message), Location: "path.name"}}
+	return p
+}
+
+// acceptArchive judges an upload: everything is recomputed from its bytes, and whatever
+// does not match is reported at once.
+func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, keep func(context.Context) error) (int, any, error) {
+	content, err := s.readArchive(ctx, k, u)
+	if err != nil {
+		return 0, nil, err
+	}
+	rec := ArchiveRecord{
+		Kind: string(k.Kind), Name: content.Name, Version: content.Version,
+		ContentIntegrity: content.ContentIntegrity, ContentHash: content.ContentHash, Size: u.Size,
+		Manifest: content.Manifest, Assets: content.Assets, APISurface: content.APISurface, Build: s.Version,
+	}
+	verdict, err := s.judgeArchive(rec, content, u)
+	if err != nil {
+		return 0, nil, err
+	}
+	switch first, err := s.ArchiveRecords.Archive(ctx, k.Kind, rec.Name, rec.Version); {
+	case err == nil:
+		return s.archiveAgain(ctx, first, rec)
+	case !errors.Is(err, ErrNotFound):
+		return 0, nil, err
+	}
+	if err := keep(ctx); err != nil {
+		return 0, nil, err
+	}
+	rec.PublishedAt, rec.Publisher = s.Now(), actor(u.Grant)
+	rec.UpdatedAt, rec.StatusChangedAt = rec.PublishedAt, rec.PublishedAt
+	inserted, err := s.ArchiveRecords.InsertArchive(ctx, verdict.Admitted(), rec)
+	switch {
+	case errors.Is(err, ErrExists):
+		return s.archiveAgain(ctx, inserted, rec)
+	case errors.Is(err, ErrTooMany):
+		return 0, nil, problem(http.StatusConflict, "%s", err)
+	case err != nil:
+		return 0, nil, err
+	}
+	s.Counters.Published.Add(1)
+	logger(ctx).Info("published", "kind", k.Kind, "name", rec.Name, "version", rec.Version,
+		"content_integrity", rec.ContentIntegrity.String(), "content_hash", rec.ContentHash.String(), "by", rec.Publisher)
+	answer, err := s.archiveProven(ctx, inserted, inserted.entry)
+	return http.StatusCreated, answer, err
+}
+
+// readArchive has an upload read, when it is its publisher's turn.
+func (s *server) readArchive(ctx context.Context, k ArchiveKind, u Upload) (*ArchiveContent, error) {
+	done, err := s.turn(ctx, publisher(ctx, u.Grant))
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	content, err := k.Read(ctx, io.NewSectionReader(u.Bytes, 0, u.Size))
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && evidence.ClassOf(err) == evidence.Validation:
+		s.Counters.Invalid.Add(1)
+		p := problem(http.StatusUnprocessableEntity, "validation failed")
+		var invalid *facet.Invalid
+		if !errors.As(err, &invalid) {
+			p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
+			return nil, p
+		}
+		for _, issue := range invalid.Issues {
+			p.Errors = append(p.Errors, ProblemError{Message: issue.Message, Location: strings.TrimSuffix(invalid.File+"#"+issue.Path, "#")})
+		}
+		return nil, p
+	}
+	return content, err
+}
+
+// judgeArchive judges what an archive claims of itself, and whether it is what its path
+// says. A verdict without an error allows.
+func (s *server) judgeArchive(rec ArchiveRecord, content *ArchiveContent, u Upload) (policy.Verdict, error) {
+	document, err := rec.Document()
+	if err != nil {
+		s.Counters.Invalid.Add(1)
+		p := problem(http.StatusUnprocessableEntity, "validation failed")
+		p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
+		return policy.Verdict{}, p
+	}
+	// The archive and its manifest are admitted with what they are found to be. Nobody
+	// claims that, except for the fingerprint.
+	claim := func(scheme evidence.Scheme, d digest.Digest, size int64) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Publisher},
+			evidence.Observed{Digests: []digest.Digest{d}, Size: size})
+	}
+	report := append(evidence.Report{
+		claim(evidence.Document, document, int64(len(rec.Manifest))),
+		claim(evidence.File, content.ContentHash, u.Size),
+	}, content.Evidence...)
+	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)
+	var details []string
+	p := problem(http.StatusUnprocessableEntity, "")
+	if !verdict.Allowed() {
+		p = refusal(verdict, report)
+		details = append(details, p.Detail)
+		for id := range p.Details {
+			s.Counters.fail(p.Details[id].Status)
+		}
+	}
+	if u.Name != rec.Name {
+		p.Errors = append(p.Errors, ProblemError{Message: fmt.Sprintf("the archive is of %+.200q", rec.Name), Location: "path.name"})
+		details = append(details, "the path names another archive than was sent")
+	}
+	if len(details) > 0 {
+		s.Counters.Refused.Add(1)
+		p.Detail = strings.Join(details, "; ")
+		return policy.Verdict{}, p
+	}
+	// The blob is kept under the digest of what was received, the record has that of what
+	// was read.
+	received := evidence.Compare(
+		evidence.Claim{Scheme: evidence.File, Authority: evidence.Sidecar, Want: []digest.Digest{u.Digest}},
+		evidence.Observed{Digests: []digest.Digest{content.ContentHash}})
+	if received.Outcome != evidence.Match {
+		return policy.Verdict{}, fmt.Errorf("%s %+q: what was read is not what was received", rec.Kind, rec.Subject())
+	}
+	return verdict, nil
+}
+
+// archiveAgain answers an upload of a version that exists.
+func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord) (int, any, error) {
+	sameBytes := evidence.Compare(
+		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{first.ContentHash}},
+		evidence.Observed{Digests: []digest.Digest{rec.ContentHash}})
+	if sameBytes.Outcome == evidence.Match {
+		s.Counters.Repeated.Add(1)
+		answer, err := s.archiveProven(ctx, first, -1)
+		return http.StatusOK, answer, err
+	}
+	s.Counters.Conflicts.Add(1)
+	logger(ctx).Info("conflict", "kind", rec.Kind, "name", rec.Name, "version", rec.Version)
+	p := problem(http.StatusConflict, "version %s of %s %s is published already, with other bytes", rec.Version, rec.Kind, rec.Name)
+	p.Errors = []ProblemError{{Message: "a version cannot be published twice; publish a new version", Location: "body.version"}}
+	return 0, nil, p
+}
+
+// archiveProven is a record as it is answered, with the proof of its entry in the log, for
+// which it waits. The index is looked up if it is negative.
+func (s *server) archiveProven(ctx context.Context, rec ArchiveRecord, index int64) (*archiveAnswer, error) {
+	answer := &archiveAnswer{ArchiveRecord: rec}
+	if s.Log == nil {
+		return answer, nil
+	}
+	if index < 0 {
+		var err error
+		if index, err = s.Log.entries.LogIndex(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version); err != nil {
+			return nil, fmt.Errorf("entry of %s %+q: %w", rec.Kind, rec.Subject(), err)
+		}
+	}
+	proof, err := s.Log.Prove(ctx, index, nil)
+	if err != nil {
+		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
+	}
+	answer.ProofText = string(proof)
+	return answer, nil
+}

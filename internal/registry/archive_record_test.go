@@ -1,0 +1,345 @@
+package registry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// shelves is a database with what records of archives need.
+type shelves interface {
+	ArchiveRecords
+	Entries
+}
+
+func TestSQLiteArchives(t *testing.T) {
+	testArchiveRecords(t, func(t *testing.T) shelves { return openTest(t, filepath.Join(t.TempDir(), "registry.db")) })
+}
+
+func TestPostgresArchives(t *testing.T) {
+	testArchiveRecords(t, func(t *testing.T) shelves { return openPostgresTest(t) })
+}
+
+// archived makes a record that is published at minutes after epoch.
+func archived(kind ledger.Kind, name, version string, minutes int) ArchiveRecord {
+	at := epoch.Add(time.Duration(minutes) * time.Minute)
+	sum := func(what string) digest.Digest { return digest.FromBytes([]byte(what + name + version)) }
+	return ArchiveRecord{
+		Kind: string(kind), Name: name, Version: version, ContentIntegrity: sum("tar"), ContentHash: sum("file"), Size: 4096,
+		Manifest:  json.RawMessage(fmt.Sprintf(`{"version": %q, "name": %q, "x": "a <b> & c"}`, version, name)),
+		Assets:    map[string]digest.Digest{"facet.json": sum("manifest"), "skills/ü/SKILL.md": sum("skill")},
+		Publisher: "github-at:acme", Build: "test", PublishedAt: at, UpdatedAt: at, StatusChangedAt: at,
+	}
+}
+
+// archiveAdmission allows to publish rec with the digests.
+func archiveAdmission(t testing.TB, rec ArchiveRecord, omit evidence.Scheme) policy.Admitted {
+	t.Helper()
+	document, err := rec.Document()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var report evidence.Report
+	for _, e := range []struct {
+		scheme evidence.Scheme
+		who    evidence.Authority
+		got    digest.Digest
+	}{{evidence.Document, evidence.Publisher, document}, {evidence.File, evidence.Publisher, rec.ContentHash}, {evidence.FacetTar, evidence.Manifest, rec.ContentIntegrity}} {
+		if e.scheme != omit {
+			report = append(report, evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: e.scheme, Authority: e.who, Want: []digest.Digest{e.got}},
+				evidence.Observed{Digests: []digest.Digest{e.got}}))
+		}
+	}
+	return policy.Judge(policy.Accept, policy.Settings{}, report).Admitted()
+}
+
+func shelve(t testing.TB, db ArchiveRecords, rec ArchiveRecord) ArchiveRecord {
+	t.Helper()
+	got, err := db.InsertArchive(context.Background(), archiveAdmission(t, rec, ""), rec)
+	if err != nil {
+		t.Fatalf("insert %s: %v", rec.Subject(), err)
+	}
+	return got
+}
+
+// said is a record as it is answered, for comparison.
+func said(t testing.TB, rec ArchiveRecord) string {
+	t.Helper()
+	text, err := json.Marshal(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func archiveSubjects(records []ArchiveRecord) []string {
+	var out []string
+	for _, r := range records {
+		out = append(out, r.Subject())
+	}
+	return out
+}
+
+// testArchiveRecords is the conformance suite of [ArchiveRecords].
+func testArchiveRecords(t *testing.T, open func(*testing.T) shelves) {
+	ctx := context.Background()
+
+	t.Run("insert and get", func(t *testing.T) {
+		db := open(t)
+		rec := archived(ledger.Artifact, "@acme/notes", "1.0.0", 0)
+		rec.APISurface = digest.FromBytes([]byte("surface"))
+		first := shelve(t, db, rec)
+		if !first.IsLatest || first.Status != Active || first.entry != 0 {
+			t.Errorf("inserted %+v", first)
+		}
+		for _, version := range []string{"1.0.0", Latest} {
+			got, err := db.Archive(ctx, ledger.Artifact, "@acme/notes", version)
+			if err != nil || said(t, got) != said(t, first) || string(got.Manifest) != string(rec.Manifest) {
+				t.Errorf("%s: got %s, %v; want %s", version, said(t, got), err, said(t, first))
+			}
+		}
+		// The same name and version of another kind is another record.
+		for _, absent := range [][2]string{{"@acme/notes", "2.0.0"}, {"@acme/other", "1.0.0"}, {"@acme/\xff", "1.0.0"}} {
+			if _, err := db.Archive(ctx, ledger.Artifact, absent[0], absent[1]); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%q: %v", absent, err)
+			}
+		}
+		if _, err := db.Archive(ctx, ledger.Facet, "@acme/notes", "1.0.0"); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of another kind: %v", err)
+		}
+		shelve(t, db, archived(ledger.Facet, "@acme/notes", "1.0.0", 1))
+
+		other := archived(ledger.Artifact, "@acme/notes", "1.0.0", 5)
+		other.ContentHash = digest.FromBytes([]byte("other"))
+		if got, err := db.InsertArchive(ctx, archiveAdmission(t, other, ""), other); !errors.Is(err, ErrExists) || said(t, got) != said(t, first) {
+			t.Errorf("again: %s, %v", said(t, got), err)
+		}
+		texts, err := db.LogEntries(ctx, 0, 10)
+		if err != nil || len(texts) != 2 {
+			t.Fatalf("%d entries, %v", len(texts), err)
+		}
+		leaf, err := ledger.ParseLeaf(texts[0])
+		document, _ := rec.Document()
+		if err != nil || leaf.Kind != ledger.Artifact || leaf.Name != rec.Name || leaf.Version != rec.Version || leaf.ContentIntegrity.String() != rec.ContentIntegrity.String() ||
+			leaf.APISurface.String() != rec.APISurface.String() || leaf.Document.String() != document.String() || leaf.Publisher != "github-at:acme" || !leaf.At.Equal(epoch.Truncate(time.Second)) {
+			t.Errorf("the entry is %s, %v", texts[0], err)
+		}
+		if strings.Contains(string(texts[0]), rec.ContentHash.Hex()) {
+			t.Error("the entry has the transport hash, which a lock must not hold")
+		}
+	})
+
+	t.Run("only what was admitted", func(t *testing.T) {
+		db := open(t)
+		rec := archived(ledger.Facet, "notes", "1.0.0", 0)
+		for _, omit := range []evidence.Scheme{evidence.Document, evidence.File, evidence.FacetTar} {
+			if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, omit), rec); !errors.Is(err, policy.ErrNotAdmitted) {
+				t.Errorf("without %s: %v", omit, err)
+			}
+		}
+		other := rec
+		other.Version = "1.0.1"
+		if _, err := db.InsertArchive(ctx, archiveAdmission(t, rec, ""), other); !errors.Is(err, policy.ErrNotAdmitted) {
+			t.Errorf("another version: %v", err)
+		}
+		if _, err := db.Archive(ctx, ledger.Facet, "notes", Latest); !errors.Is(err, ErrNotFound) {
+			t.Errorf("kept: %v", err)
+		}
+		if state, err := db.LogState(ctx); err != nil || state.Size != 0 {
+			t.Errorf("%d entries, %v", state.Size, err)
+		}
+	})
+
+	t.Run("one of many wins", func(t *testing.T) {
+		db := open(t)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		won := 0
+		for i := range 64 {
+			rec := archived(ledger.Facet, "notes", "1.0.0", i)
+			rec.ContentHash = digest.FromBytes(fmt.Append(nil, i))
+			a := archiveAdmission(t, rec, "")
+			wg.Go(func() {
+				got, err := db.InsertArchive(ctx, a, rec)
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case err == nil && got.ContentHash.String() == rec.ContentHash.String():
+					won++
+				case !errors.Is(err, ErrExists):
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if state, err := db.LogState(ctx); won != 1 || err != nil || state.Size != 1 {
+			t.Errorf("%d won, %d entries, %v", won, state.Size, err)
+		}
+	})
+
+	t.Run("versions and latest", func(t *testing.T) {
+		db := open(t)
+		for i, version := range []string{"1.0.0", "1.10.0", "1.9.0", "0.1.0"} {
+			got := shelve(t, db, archived(ledger.Facet, "@acme/notes", version, i))
+			if want := version == "1.0.0" || version == "1.10.0"; got.IsLatest != want {
+				t.Errorf("%s: latest %t", version, got.IsLatest)
+			}
+		}
+		if got, err := db.Archive(ctx, ledger.Facet, "@acme/notes", Latest); err != nil || got.Version != "1.10.0" {
+			t.Errorf("latest is %s, %v", got.Version, err)
+		}
+		page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/notes", "", false)
+		if got := strings.Join(archiveSubjects(page), " "); err != nil || next != "" || got != "@acme/notes@0.1.0 @acme/notes@1.9.0 @acme/notes@1.10.0 @acme/notes@1.0.0" {
+			t.Errorf("%s, %q, %v", got, next, err)
+		}
+		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/none", "", true); !errors.Is(err, ErrNotFound) {
+			t.Errorf("no such name: %v", err)
+		}
+		if _, _, err := db.ArchiveVersions(ctx, ledger.Facet, "@acme/notes", cursor{"@acme/notes", "7.0.0"}.String(), false); !errors.Is(err, ErrCursor) {
+			t.Errorf("a made up cursor: %v", err)
+		}
+
+		// Pages of many.
+		for i := range MaxLimit + 5 {
+			shelve(t, db, archived(ledger.Facet, "many", fmt.Sprintf("0.0.%d", i), i))
+		}
+		var got []string
+		for cursor := ""; ; {
+			page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "many", cursor, false)
+			if err != nil || len(page) == 0 {
+				t.Fatal(len(page), err)
+			}
+			got = append(got, archiveSubjects(page)...)
+			if cursor = next; next == "" {
+				break
+			}
+		}
+		if len(got) != MaxLimit+5 || got[0] != fmt.Sprintf("many@0.0.%d", MaxLimit+4) || got[len(got)-1] != "many@0.0.0" || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+			t.Errorf("%d: %v", len(got), got)
+		}
+	})
+
+	t.Run("list and search", func(t *testing.T) {
+		db := open(t)
+		for i, name := range []string{"@acme/notes", "@acme/review", "notes", "sticky-notes", "a_b", "axb"} {
+			shelve(t, db, archived(ledger.Facet, name, "1.0.0", 10*i))
+			shelve(t, db, archived(ledger.Facet, name, "1.1.0", 10*i+1))
+		}
+		shelve(t, db, archived(ledger.Plugin, "plugin-notes", "1.0.0", 0))
+		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "1.0.0", Change{Status: Deleted, At: epoch.Add(time.Hour)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			q    Query
+			want string
+		}{
+			{Query{Version: Latest}, "@acme/notes@1.1.0 @acme/review@1.1.0 a_b@1.1.0 axb@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
+			{Query{Version: Latest, Search: "NOTES"}, "@acme/notes@1.1.0 notes@1.1.0 sticky-notes@1.1.0"},
+			{Query{Search: "tes", Version: "1.0.0"}, "@acme/notes@1.0.0 sticky-notes@1.0.0"},
+			{Query{Search: "tes", Version: "1.0.0", Deleted: true}, "@acme/notes@1.0.0 notes@1.0.0 sticky-notes@1.0.0"},
+			{Query{Search: "a_b", Version: Latest}, "a_b@1.1.0"},
+			{Query{Search: `"or"`}, ""},
+			{Query{Search: "nothing has this"}, ""},
+			{Query{Search: "a\x00b"}, ""},
+			{Query{UpdatedSince: epoch.Add(51 * time.Minute), Deleted: true}, "axb@1.1.0 notes@1.0.0"},
+		} {
+			for _, limit := range []int{1, 2, 50} {
+				var got []string
+				c.q.Limit, c.q.Cursor = limit, ""
+				for {
+					page, next, err := db.ListArchives(ctx, ledger.Facet, c.q)
+					if err != nil || len(page) > limit {
+						t.Fatalf("%+v: %d, %v", c.q, len(page), err)
+					}
+					got = append(got, archiveSubjects(page)...)
+					if c.q.Cursor = next; next == "" {
+						break
+					}
+				}
+				if got := strings.Join(got, " "); got != c.want {
+					t.Errorf("%+v: %s; want %s", c.q, got, c.want)
+				}
+			}
+		}
+		if _, _, err := db.ListArchives(ctx, ledger.Facet, Query{Cursor: "?"}); !errors.Is(err, ErrCursor) {
+			t.Errorf("a broken cursor: %v", err)
+		}
+	})
+
+	t.Run("status", func(t *testing.T) {
+		db := open(t)
+		for i, version := range []string{"1.0.0", "2.0.0"} {
+			shelve(t, db, archived(ledger.Facet, "notes", version, i))
+		}
+		shelve(t, db, archived(ledger.Artifact, "notes", "2.0.0", 3)) // which nothing happens to
+		at := epoch.Add(time.Hour)
+		n, records, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "2.0.0", Change{Status: Deleted, Message: "leaked a key", At: at, By: "dns:acme"})
+		if err != nil || n != 1 || len(records) != 1 || records[0].Status != Deleted || records[0].StatusMessage != "leaked a key" ||
+			!records[0].StatusChangedAt.Equal(at) || !records[0].UpdatedAt.Equal(at) || records[0].IsLatest || *records[0].statusEntry != 3 {
+			t.Fatalf("%d %+v %v", n, records, err)
+		}
+		if got, err := db.Archive(ctx, ledger.Facet, "notes", Latest); err != nil || got.Version != "1.0.0" || !got.IsLatest {
+			t.Errorf("latest is %s, %v", got.Version, err)
+		}
+		if got, err := db.Archive(ctx, ledger.Artifact, "notes", Latest); err != nil || got.Status != Active {
+			t.Errorf("the other kind: %s, %v", got.Status, err)
+		}
+		if page, _, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", false); err != nil || len(page) != 1 {
+			t.Errorf("%v, %v", archiveSubjects(page), err)
+		}
+		if page, _, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", true); err != nil || len(page) != 2 {
+			t.Errorf("%v, %v", archiveSubjects(page), err)
+		}
+		later := Change{Status: Deleted, Message: "leaked two keys", At: at.Add(time.Hour), By: "dns:acme"}
+		n, records, err = db.SetArchiveStatus(ctx, ledger.Facet, "notes", "", later)
+		if err != nil || n != 2 || len(records) != 2 || !records[0].StatusChangedAt.Equal(at) || !records[1].StatusChangedAt.Equal(later.At) || *records[1].statusEntry != 5 {
+			t.Fatalf("%d %+v %v", n, records, err)
+		}
+		if got, err := db.Archive(ctx, ledger.Facet, "notes", Latest); err != nil || got.Version != "2.0.0" {
+			t.Errorf("of deleted ones the latest is %s, %v", got.Version, err)
+		}
+		if page, next, err := db.ArchiveVersions(ctx, ledger.Facet, "notes", "", false); err != nil || len(page) != 0 || next != "" {
+			t.Errorf("all deleted: %v, %q, %v", archiveSubjects(page), next, err)
+		}
+		if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, "notes", "", later); !errors.Is(err, ErrUnchanged) {
+			t.Errorf("again: %v", err)
+		}
+		for _, absent := range [][2]string{{"notes", "3.0.0"}, {"none", ""}} {
+			if _, _, err := db.SetArchiveStatus(ctx, ledger.Facet, absent[0], absent[1], later); !errors.Is(err, ErrNotFound) {
+				t.Errorf("%q: %v", absent, err)
+			}
+		}
+		texts, err := db.LogEntries(ctx, 3, 10)
+		if err != nil || len(texts) != 3 {
+			t.Fatalf("%d entries, %v", len(texts), err)
+		}
+		leaf, err := ledger.ParseLeaf(texts[0])
+		if err != nil || leaf.Kind != ledger.Status || leaf.Of != ledger.Facet || leaf.Status != "deleted" || leaf.Publisher != "dns:acme" || leaf.Subject() == "" {
+			t.Errorf("the entry is %s, %v", texts[0], err)
+		}
+	})
+
+	t.Run("restored with its status", func(t *testing.T) {
+		db := open(t)
+		rec := archived(ledger.Facet, "notes", "1.0.0", 0)
+		rec.Status, rec.StatusMessage = Deleted, "gone"
+		if got := shelve(t, db, rec); *got.statusEntry != 1 || !got.IsLatest {
+			t.Errorf("%+v", got)
+		}
+		if got := shelve(t, db, archived(ledger.Facet, "notes", "0.9.0", 0)); !got.IsLatest {
+			t.Error("a deleted version is the latest though there is another")
+		}
+	})
+}

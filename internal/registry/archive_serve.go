@@ -1,0 +1,259 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// findArchive is where the bytes of a version are. Of one that is deleted the answer is
+// the entry of the log that says so.
+func (s *server) findArchive(ctx context.Context, kind ledger.Kind, name, version string) (Archive, error) {
+	rec, err := s.ArchiveRecords.Archive(ctx, kind, name, version)
+	if err != nil {
+		return Archive{}, err
+	}
+	if rec.Status == Deleted {
+		return Archive{}, s.gone(ctx, rec)
+	}
+	return Archive{Digest: rec.ContentHash, Name: facet.FileName(rec.Name, rec.Version)}, nil
+}
+
+// gone is the answer for a version that is deleted, with the proof of the entry that says
+// so.
+func (s *server) gone(ctx context.Context, rec ArchiveRecord) error {
+	p := problem(http.StatusGone, "version %s of %s %s was deleted", rec.Version, rec.Kind, rec.Name)
+	if rec.StatusMessage != "" {
+		p.Detail += ": " + rec.StatusMessage
+	}
+	if s.Log == nil || rec.statusEntry == nil {
+		return p
+	}
+	proof, err := s.Log.proveServed(ctx, *rec.statusEntry)
+	if err != nil { // the status stands all the same
+		logger(ctx).Error("no proof", "name", rec.Name, "version", rec.Version, "entry", *rec.statusEntry, "error", err)
+		return p
+	}
+	p.Proof = string(proof)
+	return p
+}
+
+// answerArchive answers the paths of a kind besides uploads and downloads:
+//
+//	GET   /KIND                                    a page; as for servers
+//	GET   /KIND/{name}/versions                    the versions of one name, newest first
+//	GET   /KIND/{name}/versions/{version}          one record, with its proof; "latest" works
+//	GET   /KIND/{name}/latest-version              the same as versions/latest
+//	PATCH /KIND/{name}/versions/{version}/status   the status of one version
+//	PATCH /KIND/{name}/status                      of all versions
+func (s *server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string) (any, error) {
+	pattern := slices.Clone(rest)
+	if len(rest) > 1 && rest[0] == "versions" {
+		pattern[1] = "*"
+	}
+	path := strings.Join(pattern, "/")
+	allow, answer := "GET, HEAD", func() (any, error) { return nil, nil }
+	switch {
+	case name == "":
+		answer = func() (any, error) { return s.listArchives(r, kind) }
+	case path == "versions":
+		allow, answer = "GET, HEAD, POST", func() (any, error) { return s.archiveVersions(r, kind, name) }
+	case path == "versions/*":
+		answer = func() (any, error) { return s.oneArchive(r, kind, name, rest[1]) }
+	case path == "latest-version":
+		answer = func() (any, error) { return s.oneArchive(r, kind, name, Latest) }
+	case path == "versions/*/status":
+		allow, answer = http.MethodPatch, func() (any, error) { return s.archiveStatus(w, r, kind, name, rest[1]) }
+	case path == "status":
+		allow, answer = http.MethodPatch, func() (any, error) { return s.archiveStatus(w, r, kind, name, "") }
+	default:
+		return nil, nil
+	}
+	if !slices.Contains(strings.Split(allow, ", "), r.Method) {
+		return nil, notAllowed(w, allow)
+	}
+	return answer()
+}
+
+// parameters are those of a query, of which each is given once and known.
+type parameters struct {
+	values url.Values
+	known  []string
+	err    error
+}
+
+func (p *parameters) text(name string, most int) string {
+	p.known = append(p.known, name)
+	all := p.values[name]
+	if len(all) > 1 || len(all) == 1 && len(all[0]) > most {
+		p.err = cmp.Or(p.err, error(problem(http.StatusUnprocessableEntity, "%s is given more than once, or longer than %d bytes", name, most)))
+		return ""
+	}
+	return p.values.Get(name)
+}
+
+// flag also reports whether the parameter was given.
+func (p *parameters) flag(name string) (value, given bool) {
+	text := p.text(name, 5)
+	if text == "" {
+		return false, false
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		p.err = cmp.Or(p.err, error(problem(http.StatusUnprocessableEntity, "%s is neither true nor false", name)))
+	}
+	return value, true
+}
+
+func (s *server) listArchives(r *http.Request, kind ledger.Kind) (any, error) {
+	p := parameters{values: r.URL.Query()}
+	in := listInput{Cursor: p.text("cursor", maxCursor), Search: p.text("search", maxText), UpdatedSince: p.text("updated_since", 64), Version: p.text("version", maxText)}
+	in.Deleted.Value, in.Deleted.set = p.flag("include_deleted")
+	if limit := p.text("limit", 8); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > MaxLimit {
+			p.err = cmp.Or(p.err, error(problem(http.StatusUnprocessableEntity, "limit is not a number from 1 to %d", MaxLimit)))
+		}
+		in.Limit = n
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := s.ArchiveRecords.ListArchives(r.Context(), kind, q)
+	return archivePage(page, next), err
+}
+
+func (s *server) archiveVersions(r *http.Request, kind ledger.Kind, name string) (any, error) {
+	p := parameters{values: r.URL.Query()}
+	cursor := p.text("cursor", maxCursor)
+	deleted, _ := p.flag("include_deleted")
+	if p.err != nil {
+		return nil, p.err
+	}
+	page, next, err := s.ArchiveRecords.ArchiveVersions(r.Context(), kind, name, cursor, deleted)
+	return archivePage(page, next), err
+}
+
+func (s *server) oneArchive(r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+	p := parameters{values: r.URL.Query()}
+	deleted, _ := p.flag("include_deleted")
+	if p.err != nil {
+		return nil, p.err
+	}
+	rec, err := s.ArchiveRecords.Archive(r.Context(), kind, name, version)
+	if errors.Is(err, ErrNotFound) {
+		return nil, problem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.Status == Deleted && !deleted {
+		return nil, s.gone(r.Context(), rec)
+	}
+	return s.archiveProven(r.Context(), rec, -1)
+}
+
+// UpdatedArchives is the answer to a change of status. Archives ends early when it is
+// large, as a page does; UpdatedCount counts all.
+type UpdatedArchives struct {
+	UpdatedCount int             `json:"updatedCount"`
+	Archives     []ArchiveRecord `json:"archives"`
+}
+
+func (s *server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+	if version == Latest {
+		return nil, problem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxLoginBody+1))
+	if err != nil || len(text) > maxLoginBody {
+		return nil, problem(http.StatusBadRequest, "the body did not arrive whole, or is longer than %d bytes", maxLoginBody)
+	}
+	var body StatusBody
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if d.Decode(&body) != nil || d.More() || !slices.Contains([]Status{Active, Deprecated, Deleted}, body.Status) {
+		return nil, problem(http.StatusUnprocessableEntity, `the body is not {"status": "active", "deprecated" or "deleted", "statusMessage": why}`)
+	}
+	if body.Message != nil && utf8.RuneCountInString(*body.Message) > MaxStatusMessage {
+		return nil, problem(http.StatusUnprocessableEntity, "the message has more than %d characters", MaxStatusMessage)
+	}
+	allowed := func(g auth.Grant) bool { return permits(g, auth.Publish, name) || permits(g, auth.Edit, name) }
+	c, grant, err := s.judgeChange(r.Context(), r.Header.Get("Authorization"), allowed, func(g auth.Grant) *Problem { return forbiddenArchive(g, name) }, body)
+	if err != nil {
+		return nil, err
+	}
+	n, records, err := s.ArchiveRecords.SetArchiveStatus(r.Context(), kind, name, version, c)
+	if err := s.changed(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
+		return nil, err
+	}
+	if version != "" {
+		return archiveAnswer{ArchiveRecord: records[0]}, nil
+	}
+	return UpdatedArchives{n, records}, nil
+}
+
+// describeArchives adds the paths of a kind to the description of the API. They are not
+// routed by the library, whose patterns do not know names of two parts.
+func describeArchives(api *huma.OpenAPI, k ArchiveKind) {
+	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
+	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
+		problems := &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{problemType: {Schema: schema(reflect.TypeFor[Problem]())}}}
+		return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
+	}
+	param := func(in, name, doc string) *huma.Param {
+		return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path", Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	bytes := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	page, one := schema(reflect.TypeFor[ArchivePage]()), schema(reflect.TypeFor[archiveAnswer]())
+	secured := []map[string][]string{{"bearer": {}}}
+	name := param("path", "name", "URL-encoded name, @scope/name with or without its slash encoded")
+	version := param("path", "version", "Exact version, or latest")
+	cursor, deleted := param("query", "cursor", "metadata.nextCursor of the page before"), param("query", "include_deleted", "Records with the status deleted too")
+	kind, kinds := string(k.Kind), plural(k.Kind)
+	for _, prefix := range []string{"/v0", "/v0.1"} {
+		add := func(id, method, path, summary string, o huma.Operation) {
+			o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(prefix, "/")+"-"+id+"-"+kind, method, prefix+"/"+kinds+path, summary
+			api.AddOperation(&o)
+		}
+		get := func(id, path, summary string, s *huma.Schema, params ...*huma.Param) {
+			add(id, http.MethodGet, path, summary, huma.Operation{Parameters: params, Responses: answer("application/json", s)})
+		}
+		get("list", "", "List "+kinds, page, cursor, param("query", "limit", "1 to 100"), param("query", "search", "Part of the name, at least 3 characters"),
+			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"), deleted)
+		get("list-versions", "/{name}/versions", "List the versions of one "+kind, page, name, cursor, deleted)
+		get("get-version", "/{name}/versions/{version}", "Get one version with its proof", one, name, version, deleted)
+		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
+		download := answer("application/octet-stream", bytes)
+		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
+		published := answer("application/json", one)
+		published["201"] = published["200"]
+		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive", huma.Operation{Parameters: []*huma.Param{name}, Security: secured, Responses: published,
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
+		change := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema(reflect.TypeFor[StatusBody]())}}}
+		add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",
+			huma.Operation{Parameters: []*huma.Param{name, version}, Security: secured, RequestBody: change, Responses: answer("application/json", one)})
+		add("set-all-statuses", http.MethodPatch, "/{name}/status", "Change the status of all versions",
+			huma.Operation{Parameters: []*huma.Param{name}, Security: secured, RequestBody: change, Responses: answer("application/json", schema(reflect.TypeFor[UpdatedArchives]()))})
+	}
+}

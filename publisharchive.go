@@ -1,0 +1,146 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// ArchivePublication is what [PublishArchive] sent and what the registry answered.
+type ArchivePublication struct {
+	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
+	Record  *registry.ArchiveRecord
+	Entry   *int64 // of the registry's log, proven; nil without a log
+}
+
+// IsArchive reports whether a file is a .facet, by its name or by its beginning.
+func IsArchive(name string) bool {
+	if strings.HasSuffix(name, ".facet") {
+		return true
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(archive.BuildManifest))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == archive.BuildManifest
+}
+
+// PublishArchive reads the .facet in a file, recomputes all that it claims of itself, sends
+// it, and compares the record that the registry made of it, and the proof that the record
+// is in the registry's log, with what was computed here.
+func PublishArchive(ctx context.Context, h *Host, name string, o PublishOptions) (*ArchivePublication, error) {
+	where := filepath.ToSlash(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, unopened(where, err)
+	}
+	defer f.Close()
+	a, err := facet.Read(f, archive.Limits{Packed: registry.MaxBlob}, nil) // the registry's limit may be less
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), where, "'hallmark pack' makes archives", err)
+	}
+	kind, manifest := ledger.Artifact, []byte(nil)
+	switch {
+	case a.Source != nil:
+		manifest = a.Source.Raw
+	case a.Manifest.Private:
+		return nil, evidence.Errorf(evidence.Refused, where, "remove private from facet.json and pack it again, if it is meant for others",
+			errors.New("is a private facet, which is not published"))
+	default:
+		kind, manifest = ledger.Facet, a.Manifest.Raw
+	}
+	canonical, err := serverjson.Canonical(manifest)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, where, "", err)
+	}
+	subject, document := a.Name()+"@"+a.Version(), digest.FromBytes(canonical)
+	p := new(ArchivePublication)
+	report := a.Evidence(subject, where)
+	judge := func(more ...evidence.Evidence) error {
+		report = append(report, more...)
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
+		return p.Verdict.Err()
+	}
+	if err := judge(); err != nil {
+		return p, err
+	}
+	log, err := readLog(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
+	if err != nil {
+		return p, err
+	}
+	if log != nil {
+		// A log under another key, or one that contradicts itself, gets no record.
+		if err := judge(log.report...); err != nil {
+			return p, err
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return p, evidence.Errorf(evidence.Operation, where, "", err)
+	}
+	rec, err := o.Registry.PublishArchive(ctx, string(kind), a.Name(), io.LimitReader(f, a.Size), a.Size, o.Token)
+	if err != nil {
+		return p, answered(subject, evidence.Operation, err)
+	}
+	p.Record = &rec
+	err = p.recorded(ctx, log, a, document, judge)
+	if err != nil {
+		return p, &evidence.Error{Subject: subject, Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
+	}
+	return p, nil
+}
+
+// recorded judges the registry's record, and the proof that came with it.
+func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, a *facet.Archive, document digest.Digest, judge func(...evidence.Evidence) error) error {
+	rec, subject := p.Record, a.Name()+"@"+a.Version()
+	if rec.Version != a.Version() {
+		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
+	}
+	recorded, err := rec.Document()
+	if err != nil {
+		return evidence.Errorf(evidence.Integrity, subject, "", err)
+	}
+	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64, from string) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: where},
+			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
+	}
+	more := evidence.Report{
+		claim(evidence.FacetTar, rec.ContentIntegrity, "the registry's record, content_integrity", a.Integrity, a.TarSize, "the contents of the archive"),
+		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", a.ContentHash, a.Size, "the archive"),
+		claim(evidence.Document, recorded, "the registry's record, manifest", document, 0, "the archive's manifest"),
+	}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: a.Name(), Version: a.Version(), Document: document, Integrity: a.Integrity}
+	switch {
+	case log == nil:
+		more = append(more, noProof(r, "the registry has no log"))
+	case log.key == "": // the evidence about the key says so
+	case len(rec.Proof) == 0:
+		more = append(more, evidence.CannotVerify(proofClaim(r, log.head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+	default:
+		proven, err := log.proven(ctx, rec.Proof, &r)
+		if err != nil {
+			return errors.Join(judge(more...), err)
+		}
+		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+			p.Entry = &proof.Index
+		}
+		more = append(more, proven...)
+	}
+	return judge(more...)
+}
