@@ -47,7 +47,9 @@ func newFacetProject(t *testing.T, config string) *facetProject {
 	return p
 }
 
-func (p *facetProject) path(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
+func (p *facetProject) path(name string) string {
+	return filepath.Join(p.dir, filepath.FromSlash(name))
+}
 
 func (p *facetProject) write(name, content string) {
 	p.t.Helper()

@@ -238,18 +238,11 @@ func sourceName(ctx context.Context, w *workspace, f project.Facet, o FacetOptio
 		if err != nil {
 			return "", err
 		}
-		file, ok := files[facet.ManifestFile]
-		if !ok || file.Kind != "" || file.Size > facet.MaxManifest {
-			return "", evidence.Errorf(evidence.Validation, f.Git, "name the directory of the facet with --sub", errors.New("has no "+facet.ManifestFile))
-		}
-		r, err := commit.Open(ctx, file)
+		m, err := commitManifest(ctx, commit, files)
 		if err != nil {
-			return "", err
+			return "", evidence.Errorf(evidence.ClassOf(err), f.Git, "", err)
 		}
-		defer r.Close()
-		if data, err = readAll(r, facet.MaxManifest); err != nil {
-			return "", err
-		}
+		return m.Name, nil
 	default:
 		return "", evidence.Errorf(evidence.Validation, "", "", errors.New("a facet needs a name"))
 	}

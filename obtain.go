@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -23,7 +21,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
-	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // obtain gets one facet into the store, audited, with its evidence.
@@ -452,14 +449,13 @@ func (a *assembly) fromDirectory(ctx context.Context, x *heldFacet, locked *proj
 		return evidence.Errorf(evidence.Validation, x.want.Name, "", err)
 	}
 	defer root.Close()
-	open := func(path string) (io.ReadCloser, error) { return root.Open(filepath.FromSlash(path)) }
-	files, err := facetFiles(func(path string) (tree.File, error) { return regular(root, path) }, open)
-	if err != nil {
-		return evidence.Errorf(evidence.ClassOf(err), x.want.Name, "", fmt.Errorf("%s: %w", x.want.Path, err))
+	source, where := &sourceDir{root: root}, x.want.Name+" in "+x.want.Path
+	if err := source.list(); err != nil {
+		return packError(where, err)
 	}
 	var packed bytes.Buffer
-	if _, err := facet.Pack(ctx, &packed, files, open, a.o.Limits); err != nil {
-		return evidence.Errorf(evidence.ClassOf(err), x.want.Name, "", fmt.Errorf("%s: %w", x.want.Path, err))
+	if _, err := facet.Pack(ctx, &packed, source.files, source.open, a.o.Limits); err != nil {
+		return packError(where, err)
 	}
 	u := unpacking{body: &packed, from: x.want.Path}
 	if a.o.Frozen && locked != nil {
@@ -467,64 +463,4 @@ func (a *assembly) fromDirectory(ctx context.Context, x *heldFacet, locked *proj
 		u.claims = lockClaims(x.subject(), locked)
 	}
 	return a.unpack(ctx, x, u)
-}
-
-// facetFiles are the files that a facet.json names, and no others: a directory or a
-// repository may hold much else. The error of find
-// wraps fs.ErrNotExist for what is not there, and another one for what is no file.
-func facetFiles(find func(path string) (tree.File, error), open tree.Open) ([]tree.File, error) {
-	manifest, err := find(facet.ManifestFile)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, "", "", err)
-	}
-	r, err := open(manifest.Path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	data, err := readAll(r, facet.MaxManifest)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, facet.ManifestFile, "", err)
-	}
-	m, err := facet.ParseManifest(data)
-	if err != nil {
-		return nil, err
-	}
-	var files []tree.File
-	for _, path := range m.Paths() {
-		f, err := find(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // packing says which are missing
-		}
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, "", "", err)
-		}
-		files = append(files, f)
-	}
-	return files, nil
-}
-
-// regular is the file at a path below root, to which no link leads.
-func regular(root *os.Root, path string) (tree.File, error) {
-	at := ""
-	for i, name := range strings.Split(path, "/") {
-		if at = filepath.Join(at, name); i == strings.Count(path, "/") {
-			break
-		}
-		info, err := root.Lstat(at)
-		if err != nil {
-			return tree.File{}, err
-		}
-		if !info.IsDir() {
-			return tree.File{}, fmt.Errorf("%+q is %s, and no directory", at, tree.Kind(info.Mode()))
-		}
-	}
-	info, err := root.Lstat(at)
-	if err != nil {
-		return tree.File{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return tree.File{}, fmt.Errorf("%+q is %s, and no regular file", path, tree.Kind(info.Mode()))
-	}
-	return tree.File{Path: path, Size: info.Size()}, nil
 }

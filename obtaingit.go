@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -94,24 +93,43 @@ func packCommit(ctx context.Context, commit *fetch.Commit, sub string, o FacetOp
 	if err != nil {
 		return nil, err
 	}
-	find := func(path string) (tree.File, error) {
-		f, ok := all[path]
-		switch {
-		case !ok:
-			return tree.File{}, fmt.Errorf("%+q: %w", path, fs.ErrNotExist)
-		case f.Kind != "":
-			return tree.File{}, fmt.Errorf("%+q is %s, and no regular file", path, f.Kind)
-		}
-		return tree.File{Path: f.Path, Size: f.Size}, nil
-	}
 	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
-	files, err := facetFiles(find, open)
+	manifest, err := commitManifest(ctx, commit, all)
 	if err != nil {
 		return nil, err
+	}
+	var files []tree.File
+	for _, path := range manifest.Paths() {
+		f, ok := all[path]
+		switch {
+		case !ok: // packing says which are missing
+			continue
+		case f.Kind != "":
+			return nil, evidence.Errorf(evidence.Validation, "", "", &tree.EntryError{Path: path, Kind: f.Kind})
+		}
+		files = append(files, tree.File{Path: path, Size: f.Size})
 	}
 	var packed bytes.Buffer
 	_, err = facet.Pack(ctx, &packed, files, open, o.Limits)
 	return &packed, err
+}
+
+// commitManifest reads the facet.json among the files of a commit.
+func commitManifest(ctx context.Context, commit *fetch.Commit, all map[string]fetch.GitFile) (*facet.Manifest, error) {
+	f, ok := all[facet.ManifestFile]
+	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub", errors.New("has no "+facet.ManifestFile))
+	}
+	r, err := commit.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := readAll(r, facet.MaxManifest)
+	if err != nil {
+		return nil, err
+	}
+	return facet.ParseManifest(data)
 }
 
 // tagEvidence compares the commit that a tag names now with the locked one. Branches
