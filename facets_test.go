@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -176,4 +178,12 @@ func TestInstallLocal(t *testing.T) {
 	if strings.Contains(p.read(project.ConfigFile), "kit =") || strings.Contains(p.read(project.LockFile), "kit") {
 		t.Error("still declared or locked")
 	}
+}
+
+func observed(d digest.Digest) evidence.Observed {
+	return evidence.Observed{Digests: []digest.Digest{d}}
+}
+
+func admitAll(report evidence.Report) policy.Admitted {
+	return policy.Judge(policy.Install, policy.Settings{}, report).Admitted()
 }

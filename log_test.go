@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +20,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 	_ "modernc.org/sqlite"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -61,6 +63,7 @@ func newLoggedRegistry(t *testing.T, keyFile string) *loggedRegistry {
 				w.Header()[k] = v
 			}
 		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		w.WriteHeader(rec.Code)
 		w.Write(body)
 	}))
@@ -88,8 +91,13 @@ func (r *loggedRegistry) start() {
 	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
 		r.t.Fatal(err)
 	}
+	blobs, err := registry.OpenFileBlobs(filepath.Join(r.dir, "blobs"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
 	handler, err := registry.New(registry.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
+		Blobs: blobs, ArchiveRecords: records, Archives: registry.FacetKinds(archive.Limits{}),
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -20,6 +20,11 @@ const facetsTable = "facets"
 // SetFacet returns data, a hallmark.toml, with the entry of f in [facets], and everything
 // else as it was, comments included. Empty data becomes a new file.
 func SetFacet(data []byte, f Facet) ([]byte, error) {
+	if f.Kind() != FromRegistry {
+		if err := f.check(); err != nil {
+			return nil, invalid(fmt.Sprintf("%+q", f.Name), err)
+		}
+	}
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte(EmptyConfig)
 	}
