@@ -298,24 +298,26 @@ func (l *Lock) Encode() ([]byte, error) {
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
-	self, err := w.self()
+	plain, err := marshal(w)
 	if err != nil {
 		return nil, err
 	}
-	w.Self = self
+	if w.Self, err = selfOf(plain); err != nil {
+		return nil, err
+	}
 	return indented(w)
 }
 
-// self is the digest of the canonical JSON of the lock without its self member.
-func (w lockWire) self() (digest.Digest, error) {
-	if w.Servers == nil {
-		w.Servers = map[string]ServerLock{}
+// selfOf is the digest of the canonical JSON of a lock without its self member. It is
+// that of the bytes as they are, and not of what is read from them: a member whose name is
+// spelled in capitals would be read just the same.
+func selfOf(data []byte) (digest.Digest, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return digest.Digest{}, err
 	}
-	plain, err := marshal(struct {
-		Version int                   `json:"lockfile_version"`
-		Facets  map[string]FacetLock  `json:"facets,omitempty"`
-		Servers map[string]ServerLock `json:"servers"`
-	}{w.Version, w.Facets, w.Servers})
+	delete(members, "self")
+	plain, err := marshal(members)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -378,7 +380,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if err := d.Decode(&w); err != nil {
 		return nil, invalid(LockFile, err)
 	}
-	self, err := w.self()
+	self, err := selfOf(data)
 	if err != nil {
 		return nil, invalid(LockFile, err)
 	}
