@@ -23,7 +23,8 @@ type CheckOptions struct {
 // Check verifies the whole lock without starting any server: how each server is
 // declared, its files beside the lock, its files or its tree in the store, the proof
 // that its record is in the registry's log, this machine's approval, and drift that a
-// guard noted. Unless offline it asks the registry whether it still serves the records
+// guard noted; and of each facet how it is declared, its contents in the store, its proof
+// and its installed files. Unless offline it asks the registry whether it still serves the records
 // that were locked, whether its log continues the one that was seen, and what the log
 // holds about the records since.
 func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Verdict, error) {
@@ -43,6 +44,11 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 		}
 		report = append(report, more...)
 	}
+	more, err := w.checkFacets(ctx)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	report = append(report, more...)
 	if !o.Offline {
 		w.release() // all files are read
 		more, err := w.checkLog(ctx, w.lock.Servers())

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -24,6 +25,7 @@ type workspace struct {
 	host      *Host
 	dir       string // absolute, all links resolved
 	state     string // this project's directory in the state directory
+	text      []byte // of hallmark.toml; nil if there is none
 	config    *project.Config
 	lock      *project.Lock
 	approvals *project.Approvals
@@ -43,6 +45,12 @@ type workspace struct {
 // milliseconds: "writer" is held by whoever is going to change the project, "files" by
 // whoever reads its files or replaces them.
 func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *workspace, done func(), err error) {
+	return openProject(ctx, h, dir, write, false)
+}
+
+// openProject is openWorkspace that can begin a project: with begin a missing
+// hallmark.toml is read as an empty one.
+func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w *workspace, done func(), err error) {
 	w = &workspace{host: h, release: func() {}}
 	if w.dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, err
@@ -54,10 +62,10 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	}
 	sum := sha256.Sum256([]byte(w.dir))
 	w.state = filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
-	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
 		return nil, nil, &evidence.Error{
 			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
-			Hint: "declare servers in " + project.ConfigFile + ", or name the project's directory with --project",
+			Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
 		}
 	}
 	done = func() { w.release() }
@@ -137,17 +145,25 @@ func (w *workspace) replace(ctx context.Context, files []durable.File) error {
 	return durable.Replace(w.journal(), files)
 }
 
-// plain refuses a directory of the project that is a link: a checkout must not choose
-// which files elsewhere are read, replaced or removed.
+// plain refuses a directory of the project that is a link, or lies below one: a checkout
+// must not choose which files elsewhere are read, replaced or removed.
 func (w *workspace) plain(dir string) error {
-	if dir != w.path(project.SurfacesDir) && dir != w.path(project.ClosuresDir) {
-		return nil
+	rel, err := filepath.Rel(w.dir, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return nil // not of the project
 	}
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
-		return nil
+	at := w.dir
+	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !info.IsDir() {
+			return evidence.Errorf(evidence.Refused, at, "", errors.Join(err, errors.New("is not a plain directory")))
+		}
 	}
-	return evidence.Errorf(evidence.Refused, dir, "", errors.Join(err, errors.New("is not a plain directory")))
+	return nil
 }
 
 // stored reads a file of a directory of the project; a missing one gives nil.
@@ -178,6 +194,9 @@ func (w *workspace) read() error {
 	data, err := readFile(w.path(project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return err
+	}
+	if w.text = data; data == nil {
+		data = []byte(project.EmptyConfig)
 	}
 	if w.config, err = project.ParseConfig(data); err != nil {
 		return err

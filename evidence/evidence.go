@@ -49,6 +49,9 @@ const (
 	Proof       Scheme = "proof"       // a record is in a log
 	Cosignature Scheme = "cosignature" // enough witnesses vouch for a checkpoint
 	Checkpoint  Scheme = "checkpoint"  // a checkpoint is fresh
+	Source      Scheme = "source"      // where hallmark.toml says that a facet comes from
+	Tag         Scheme = "tag"         // the commit that a tag or branch names
+	Installed   Scheme = "installed"   // a file of a facet, in a project
 	Finding     Scheme = "finding"     // a registry recomputed a published claim later
 )
 

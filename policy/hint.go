@@ -8,6 +8,20 @@ func hint(flow Flow, f Finding) string {
 	switch {
 	case flow == Scan:
 		return "" // its evidence says what to write
+	case e.Scheme == evidence.Source && e.Outcome == evidence.Mismatch:
+		return "hallmark.toml was changed after the facet was locked; run 'hallmark install' without --frozen, and review the lock"
+	case e.Scheme == evidence.Source:
+		return "run 'hallmark install' without --frozen, and commit hallmark.lock"
+	case e.Scheme == evidence.Tag:
+		return "the author moved it, which happens by accident or by attack; compare the commits, then run 'hallmark upgrade' for this facet"
+	case e.Scheme == evidence.FacetTar && e.Authority == evidence.Record && e.Outcome == evidence.Unverifiable:
+		return "no confirmation: a facet is locked only if its registry confirms it in the same operation; try again when it can be reached"
+	case e.Scheme == evidence.FacetTar && e.Outcome == evidence.Mismatch && e.Authority == evidence.Lock:
+		return "these are not the contents that were locked: a published version never changes, so find out who changed it; 'hallmark upgrade' takes another version"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Sidecar && flow == Install:
+		return "the store was tampered with; the slot was moved to quarantine"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Manifest:
+		return "the archive contradicts itself; do not use it, and tell its publisher"
 	case e.Scheme == evidence.LogKey && e.Outcome == evidence.Absent:
 		return "ask the registry's operator for the key of its log, and give it with --log-key or as log_key under [registry] in hallmark.toml"
 	case e.Scheme == evidence.LogKey:

@@ -71,6 +71,28 @@
 //	bare      file         machine    policy  policy     -          policy  policy
 //	bare      file         verify     -       integrity  warn       -       operation
 //	session   surface      lock       -       drift      drift      policy  drift
+//	install   source       lock       -       policy     -          policy  operation
+//	install   tag          lock       -       drift      -          policy  operation
+//	install   facet-tar    lock       -       integrity  -          policy  operation
+//	install   file         lock       -       integrity  -          policy  integrity
+//	install   document     lock       -       integrity  -          policy  operation
+//	install   facet-tar    record     -       integrity  policy     policy  policy
+//	install   file         record     -       integrity  policy     policy  operation
+//	install   document     record     -       integrity  -          policy  operation
+//	install   status       record     -       policy     -          warn    operation
+//	install   facet-tar    manifest   -       integrity  integrity  policy  operation
+//	install   file         manifest   -       integrity  integrity  policy  integrity
+//	install   facet-tar    sidecar    -       integrity  integrity  policy  operation
+//	install   file         sidecar    -       integrity  integrity  policy  operation
+//	install   installed    machine    -       warn       -          warn    operation
+//	install   log-key      machine    -       integrity  policy     policy  operation
+//	install   proof        log        -       integrity  warn       policy  integrity
+//	install   document     log        -       integrity  policy     policy  integrity
+//	install   facet-tar    log        -       integrity  policy     policy  integrity
+//	install   status       log        -       policy     -          warn    integrity
+//	install   finding      log        -       warn       -          policy  integrity
+//	install   cosignature  log        -       signature  signature  policy  operation
+//	install   checkpoint   log        -       policy     policy     policy  operation
 //	check     launch       lock       -       policy     warn       policy  operation
 //	check     file         lock       -       integrity  policy     policy  operation
 //	check     file         verify     -       integrity  -          -       operation
@@ -90,6 +112,11 @@
 //	check     finding      log        -       warn       -          policy  integrity
 //	check     cosignature  log        -       signature  signature  policy  operation
 //	check     checkpoint   log        -       warn       warn       policy  operation
+//	check     source       lock       -       policy     warn       policy  operation
+//	check     facet-tar    lock       -       integrity  warn       policy  warn
+//	check     facet-tar    sidecar    -       integrity  integrity  policy  operation
+//	check     facet-tar    log        -       integrity  policy     policy  integrity
+//	check     installed    machine    -       warn       warn       -       warn
 //	scan      pin          caller     -       policy     policy     -       policy
 //	scan      launch       caller     -       policy     policy     -       warn
 //	scan      launch       verify     -       warn       warn       -       warn
@@ -100,7 +127,7 @@
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
-// makes an absent launch "policy". A claim that is malformed is refused as
+// makes an absent launch or source "policy". A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
 package policy
@@ -129,6 +156,7 @@ const (
 	Launch   Flow = "launch"   // run a locked server, before it starts
 	Bare     Flow = "bare"     // run a server that is not locked
 	Session  Flow = "session"  // one item of a surface, while the server runs
+	Install  Flow = "install"  // lock facets and write their files
 	Check    Flow = "check"    // verify the lock without launching
 	Scan     Flow = "scan"     // read how the clients of this machine start their servers
 )
@@ -143,6 +171,8 @@ const (
 	Add     Action = "add"     // write a lock entry
 	Execute Action = "execute" // start a process
 	Show    Action = "show"    // let a model see an item of a surface
+
+	Materialize Action = "materialize" // write files of a facet into a project
 )
 
 // actions lists what a verdict of each flow can admit.
@@ -152,6 +182,7 @@ var actions = map[Flow][]Action{
 	Launch:  {Keep, Execute},
 	Bare:    {Execute},
 	Session: {Show},
+	Install: {Keep, Add, Materialize},
 }
 
 // Missing says what an absent claim does.
@@ -181,7 +212,7 @@ func (m Missing) decision(otherwise decision) decision {
 type Settings struct {
 	RequireHashes bool    // a package without a publisher's claim is refused
 	MissingHashes Missing // what a record without file_hashes does at pin
-	RequireLock   bool    // a server that is not locked is not launched
+	RequireLock   bool    // a server that is not locked is not launched, a facet not installed
 }
 
 // Finding is one piece of evidence and what was decided about it.
@@ -226,6 +257,15 @@ func (v Verdict) Class() evidence.Class {
 		worst = evidence.Worse(worst, f.Class)
 	}
 	return worst
+}
+
+// Report is the evidence that was judged.
+func (v Verdict) Report() evidence.Report {
+	var report evidence.Report
+	for _, f := range v.Findings {
+		report = append(report, f.Evidence)
+	}
+	return report
 }
 
 // Refused returns the findings that were refused.

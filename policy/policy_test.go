@@ -163,11 +163,11 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, r := range commentTable(t) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
-	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Check, Scan, "other", ""}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, "other", ""}
 	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
 		evidence.Transport, evidence.Secret, evidence.Access,
-		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, "other", ""}
+		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed, "other", ""}
 	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
 	seen := 0

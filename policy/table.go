@@ -109,6 +109,30 @@ var table = map[Flow][]rule{
 	Session: {
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
 	},
+	Install: {
+		{evidence.Source, evidence.Lock, allow, refused, allow, refused, operation},
+		{evidence.Tag, evidence.Lock, allow, drift, allow, refused, operation},
+		{evidence.FacetTar, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Lock, allow, integrity, allow, refused, integrity},
+		{evidence.Document, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.FacetTar, evidence.Record, allow, integrity, refused, refused, refused},
+		{evidence.File, evidence.Record, allow, integrity, refused, refused, operation},
+		{evidence.Document, evidence.Record, allow, integrity, allow, refused, operation},
+		{evidence.Status, evidence.Record, allow, refused, allow, warn, operation},
+		{evidence.FacetTar, evidence.Manifest, allow, integrity, integrity, refused, operation},
+		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation},
+		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
+		{evidence.Installed, evidence.Machine, allow, warn, allow, warn, operation},
+		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
+		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Status, evidence.Log, allow, refused, allow, warn, integrity},
+		{evidence.Finding, evidence.Log, allow, warn, allow, refused, integrity},
+		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation},
+		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
+	},
 	Check: {
 		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},
@@ -129,6 +153,11 @@ var table = map[Flow][]rule{
 		{evidence.Finding, evidence.Log, allow, warn, allow, refused, integrity},
 		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation},
 		{evidence.Checkpoint, evidence.Log, allow, warn, warn, refused, operation},
+		{evidence.Source, evidence.Lock, allow, refused, warn, refused, operation},
+		{evidence.FacetTar, evidence.Lock, allow, integrity, warn, refused, warn},
+		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation},
+		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Installed, evidence.Machine, allow, warn, warn, allow, warn},
 	},
 	Scan: {
 		{evidence.Pin, evidence.Caller, allow, refused, refused, allow, refused},
@@ -175,7 +204,7 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 			d = refused
 		case e.Scheme == evidence.File && e.Authority == evidence.Record:
 			d = s.MissingHashes.decision(d)
-		case e.Scheme == evidence.Launch && e.Authority == evidence.Lock && s.RequireLock:
+		case (e.Scheme == evidence.Launch || e.Scheme == evidence.Source) && e.Authority == evidence.Lock && s.RequireLock:
 			d = refused
 		}
 	case evidence.Waived:

@@ -73,16 +73,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 }
 
 // Encode is the file's JSON.
-func (a *Approvals) Encode() ([]byte, error) {
-	plain, err := marshal(a)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Indent(&b, plain, "", "  ")
-	b.WriteByte('\n')
-	return b.Bytes(), err
-}
+func (a *Approvals) Encode() ([]byte, error) { return indented(a) }
 
 // Approvable is the digest of all that a person approves with an entry: everything but
 // installed trees, which each machine makes from the closure, the time, and the proof

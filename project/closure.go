@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -201,18 +200,9 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 		}
 		packages[p.Path] = entry
 	}
-	plain, err := marshal(map[string]any{
+	return indented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, plain, "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
 }
 
 // Fits reports whether npm installs p on a platform, by node's names for it. Only

@@ -11,6 +11,12 @@
 //	witnesses = ["witness.example.org+…"]   # who may vouch for the log
 //	witness_quorum = 1                      # how many must; default 0
 //	max_age = "72h"                         # how old their word may be; default: any age
+//	[facets]
+//	"acme-review" = "1.*"                     # 1.2.3, 1.2.*, 1.*, * or latest
+//	"kit" = { git = "https://git.example.com/kit.git", tag = "v1.2.0" }  # or branch, or commit; sub = "dir"
+//	"ours" = { path = "../ours" }
+//	[adapters]
+//	targets = ["claude-code", "dir:tools"]    # default: those found in the project
 //	[providers.mcp.notes]
 //	type = "stdio"                     # the default
 //	command = "npx"
@@ -55,12 +61,17 @@ const (
 	ClosuresDir = "hallmark.closures" // NAME.json: a server's resolved package lock
 )
 
+// EmptyConfig is a hallmark.toml that declares nothing.
+const EmptyConfig = "manifest_version = 1\n"
+
 // MaxConfig bounds hallmark.toml, in bytes.
 const MaxConfig = 1 << 20
 
 // Config is hallmark.toml.
 type Config struct {
 	Registry Registry
+	Facets   map[string]Facet
+	Targets  []string // nil: those found in the project
 	Servers  map[string]Server
 	Warnings []string // deprecated keys and weak digests, each with what to write instead
 }
@@ -141,9 +152,13 @@ type FileClaim struct {
 // The shapes as TOML holds them.
 type (
 	configTOML struct {
-		ManifestVersion int          `toml:"manifest_version"`
-		Registry        registryTOML `toml:"registry"`
-		Providers       struct {
+		ManifestVersion int            `toml:"manifest_version"`
+		Registry        registryTOML   `toml:"registry"`
+		Facets          map[string]any `toml:"facets"`
+		Adapters        struct {
+			Targets []string `toml:"targets"`
+		} `toml:"adapters"`
+		Providers struct {
 			MCP map[string]serverTOML `toml:"mcp"`
 		} `toml:"providers"`
 	}
@@ -227,6 +242,12 @@ func ParseConfig(data []byte) (*Config, error) {
 	var problems []error
 	if c.Registry, err = raw.Registry.registry(); err != nil {
 		problems = append(problems, fmt.Errorf("line %d: registry: %w", lines["registry"], err))
+	}
+	var wrong []error
+	c.Facets, wrong = facets(raw.Facets, lines)
+	problems = append(problems, wrong...)
+	if c.Targets, err = targets(raw.Adapters.Targets); err != nil {
+		problems = append(problems, fmt.Errorf("line %d: adapters: %w", lines["adapters.targets"], err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw.Providers.MCP)) {
 		line := lines["providers.mcp."+name]

@@ -29,9 +29,10 @@ const LockVersion = 1
 const MaxLock = 64 << 20
 
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
-// [Lock.Add] only.
+// [Lock.Add] and [Lock.AddFacet] only.
 type Lock struct {
 	servers map[string]ServerLock
+	facets  map[string]FacetLock
 }
 
 // ServerLock is the entry of one server.
@@ -91,6 +92,7 @@ type ClosureLock struct {
 type lockWire struct {
 	Version int                   `json:"lockfile_version"`
 	Self    digest.Digest         `json:"self"`
+	Facets  map[string]FacetLock  `json:"facets,omitempty"`
 	Servers map[string]ServerLock `json:"servers"`
 }
 
@@ -292,36 +294,30 @@ func same(a, b digest.Digest) bool {
 
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
-	w := lockWire{Version: LockVersion, Servers: l.servers}
+	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets}
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
-	self, err := w.self()
+	plain, err := marshal(w)
 	if err != nil {
 		return nil, err
 	}
-	w.Self = self
-	out, err := marshal(w)
-	if err != nil {
+	if w.Self, err = selfOf(plain); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, out, "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	return indented(w)
 }
 
-// self is the digest of the canonical JSON of the lock without its self member.
-func (w lockWire) self() (digest.Digest, error) {
-	if w.Servers == nil {
-		w.Servers = map[string]ServerLock{}
+// selfOf is the digest of the canonical JSON of a lock without its self member. It is
+// that of the bytes as they are, and not of what is read from them: a member whose name is
+// spelled in capitals would be read just the same.
+func selfOf(data []byte) (digest.Digest, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return digest.Digest{}, err
 	}
-	plain, err := marshal(struct {
-		Version int                   `json:"lockfile_version"`
-		Servers map[string]ServerLock `json:"servers"`
-	}{w.Version, w.Servers})
+	delete(members, "self")
+	plain, err := marshal(members)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -341,6 +337,18 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// indented is marshal with two spaces a level and a final newline.
+func indented(v any) ([]byte, error) {
+	plain, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, plain, "", "  ")
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}
+
 // ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
 // was corrupted or edited carelessly, which is an integrity error; anything else wrong
 // is a validation error.
@@ -351,7 +359,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
 		return nil, &evidence.Error{
 			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "take either side, then run 'hallmark pin' for the servers that differ",
+			Hint: "take either side, then run 'hallmark pin' for the servers and 'hallmark install' for the facets that differ",
 		}
 	}
 	var version struct {
@@ -372,7 +380,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if err := d.Decode(&w); err != nil {
 		return nil, invalid(LockFile, err)
 	}
-	self, err := w.self()
+	self, err := selfOf(data)
 	if err != nil {
 		return nil, invalid(LockFile, err)
 	}
@@ -392,5 +400,10 @@ func ParseLock(data []byte) (*Lock, error) {
 			return nil, invalid(LockFile, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return &Lock{servers: w.Servers}, nil
+	for _, name := range slices.Sorted(maps.Keys(w.Facets)) {
+		if err := w.Facets[name].check(name); err != nil {
+			return nil, invalid(LockFile, fmt.Errorf("%+q: %w", name, err))
+		}
+	}
+	return &Lock{servers: w.Servers, facets: w.Facets}, nil
 }

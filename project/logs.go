@@ -89,13 +89,4 @@ func openKept(key, note string) (ledger.Signed, error) {
 }
 
 // Encode is the file's JSON.
-func (l *Logs) Encode() ([]byte, error) {
-	plain, err := marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	err = json.Indent(&b, plain, "", "  ")
-	b.WriteByte('\n')
-	return b.Bytes(), err
-}
+func (l *Logs) Encode() ([]byte, error) { return indented(l) }

@@ -68,7 +68,8 @@ func (s *server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledg
 		pattern[1] = "*"
 	}
 	path := strings.Join(pattern, "/")
-	allow, answer := "GET, HEAD", func() (any, error) { return nil, nil }
+	allow := "GET, HEAD"
+	var answer func() (any, error)
 	switch {
 	case name == "":
 		answer = func() (any, error) { return s.listArchives(r, kind) }

@@ -25,10 +25,19 @@ import (
 // there is no slot, and otherwise says that nothing could be decided; what is wrong with a
 // slot is in the report.
 func (s *Store) Audit(ctx context.Context, subject string, want digest.Digest) (*Slot, evidence.Report, error) {
-	return s.audit(ctx, evidence.Claim{
-		Subject: subject, Scheme: evidence.Tree, Want: []digest.Digest{want},
-		Authority: evidence.Lock, Where: "hallmark.lock",
-	}, false)
+	return s.AuditClaim(ctx, evidence.Claim{
+		Subject: subject, Want: []digest.Digest{want}, Authority: evidence.Lock, Where: "hallmark.lock",
+	})
+}
+
+// AuditClaim is Audit for whoever has the fingerprint from another authority than the
+// lock. The claim has one digest; its scheme is that of the store.
+func (s *Store) AuditClaim(ctx context.Context, claim evidence.Claim) (*Slot, evidence.Report, error) {
+	if len(claim.Want) != 1 {
+		return nil, nil, errors.New("store: an audit needs one digest")
+	}
+	claim.Scheme = s.scheme
+	return s.audit(ctx, claim, false)
 }
 
 func (s *Store) audit(ctx context.Context, claim evidence.Claim, full bool) (*Slot, evidence.Report, error) {
@@ -51,7 +60,7 @@ func (s *Store) audit(ctx context.Context, claim evidence.Claim, full bool) (*Sl
 	if a.bad() {
 		return nil, a.report, nil
 	}
-	return a.note.slot(claim.Want[0], a.files, a.dir), a.report, nil
+	return a.note.slot(a.found, a.files, a.dir), a.report, nil
 }
 
 // audit is one run of Audit.
@@ -61,6 +70,7 @@ type audit struct {
 	dir    string         // of the slot, absolute
 	note   *sidecar       // nil if it is missing or bad
 	files  int            // in the content
+	found  sums           // of the content
 	full   bool           // decode all of the sidecar, although nothing differs
 	report evidence.Report
 }
@@ -93,6 +103,13 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	if err != nil {
 		a.unreadable(err)
 		return nil
+	}
+	switch {
+	case a.note == nil || a.note.fingerprint() == a.claim.Scheme:
+	case a.full: // whoever looks at all slots knows the fingerprint from the sidecar only
+		a.claim.Scheme = a.note.fingerprint()
+	default:
+		found = append(found, a.odd(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+string(a.note.fingerprint())))
 	}
 	content, err := descend(slot, contentDir)
 	var notDir *notDirError
@@ -193,7 +210,7 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 	case len(refused) > 0:
 		a.trees("no tree: " + refused[0].Error())
 	default:
-		sum, size, err := tree.V1(ctx, files, open, 0)
+		a.found, err = measureTree(ctx, a.claim.Scheme, files, open)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -201,10 +218,10 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 			a.unreadable(err)
 			break
 		}
-		a.compare(evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: filepath.Join(a.dir, contentDir)})
+		a.compare(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
-	if len(found) == 0 && !a.bad() && !a.full {
+	if len(found) == 0 && !a.bad() && !a.full && (a.found.files == nil || a.listed(files)) {
 		return nil
 	}
 	differing, err := a.differences(ctx, files, refused, open)
@@ -215,9 +232,28 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 	return nil
 }
 
+// listed reports whether the sidecar lists exactly files, with the digests that they
+// were found to have, and none of them executable, as no archive has such.
+func (a *audit) listed(files []tree.File) bool {
+	if a.note.list() != nil || len(a.note.Files) != len(files) {
+		return false
+	}
+	for _, f := range files {
+		note, ok := a.note.Files[f.Path]
+		if !ok || f.Exec || note.Exec || note.Size != f.Size || !same(note.SHA256, a.found.files[f.Path]) {
+			return false
+		}
+	}
+	return true
+}
+
+func same(a, b digest.Digest) bool {
+	return evidence.Compare(evidence.Claim{Want: []digest.Digest{a}}, evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
+}
+
 // sidecarClaim is what the sidecar says of the tree.
 func (a *audit) sidecarClaim() evidence.Claim {
-	c := evidence.Claim{Subject: a.claim.Subject, Scheme: evidence.Tree, Authority: evidence.Sidecar, Where: sidecarName}
+	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar, Where: sidecarName}
 	if a.note != nil {
 		c.Want = []digest.Digest{a.note.Integrity}
 	}

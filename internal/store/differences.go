@@ -38,6 +38,10 @@ func (a *audit) differences(ctx context.Context, files []tree.File, refused []*t
 				return nil, context.Cause(ctx)
 			}
 			seen[f.Path] = true
+			if f.Exec && a.claim.Scheme == evidence.FacetTar {
+				out = append(out, a.odd(a.from(f.Path), f.Path, "is executable, as no file of an archive is"))
+				continue
+			}
 			if e := a.difference(f, open); e.Outcome != evidence.Match {
 				out = append(out, e)
 			}

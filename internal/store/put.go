@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -18,11 +19,12 @@ import (
 // Slot is a tree in the store whose bytes were found right when it was returned.
 // That is past when it is used: every use begins with [Store.Audit].
 type Slot struct {
-	Digest  digest.Digest // hallmark-tree-v1 fingerprint, the slot's address
+	Digest  digest.Digest // the fingerprint, the slot's address
 	Ref     string        // what the tree was made of, as Put was told
 	Size    int64         // bytes of all files
 	Files   int
 	Created time.Time
+	Assets  map[string]digest.Digest // of each file, by path; under facet-tar only
 	dir     string
 }
 
@@ -38,7 +40,7 @@ func (s *Slot) Dir() string { return s.dir }
 // No file may have a second name (a hard link): its bytes could be changed, and its
 // mode would be changed by us, through a name outside the store.
 func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st *Staging, ref string) (*Slot, error) {
-	if st.store.root != s.root {
+	if st.store.root != s.root || st.store.scheme != s.scheme {
 		return nil, errors.New("staging: belongs to another store")
 	}
 	st.mu.Lock()
@@ -49,12 +51,16 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 		return nil, err
 	}
 	defer m.close()
-	if err := adm.Permits(subject, m.sum, policy.Keep); err != nil {
+	if err := adm.Permits(subject, m.tree, policy.Keep); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	note, err := m.note(ctx, ref)
 	if err != nil {
 		return nil, err
+	}
+	note.ContentHash = st.ContentHash
+	if s.scheme != evidence.Tree {
+		note.Scheme = s.scheme
 	}
 	data, err := note.encode()
 	if err != nil {
@@ -65,7 +71,7 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	}
 	m.close() // an open directory cannot be renamed everywhere
 
-	at, err := address(m.sum)
+	at, err := address(m.tree)
 	if err != nil {
 		return nil, err
 	}
@@ -77,12 +83,12 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	if err := writeSidecar(r, filepath.Join(st.name, sidecarName), data); err != nil {
 		return nil, fmt.Errorf("staging: %w", err)
 	}
-	unlock, err := s.lock(ctx, m.sum)
+	unlock, err := s.lock(ctx, m.tree)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	slot, err := s.evict(ctx, r, at, m.sum, "was bad when the same tree was put again")
+	slot, err := s.evict(ctx, r, at, m.tree, "was bad when the same tree was put again")
 	if slot != nil || err != nil {
 		return slot, err
 	}
@@ -93,7 +99,7 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	}
 	st.end(r)
 	r.Chmod(at, 0o555)
-	return note.slot(m.sum, len(m.files), filepath.Join(s.root, at)), nil
+	return note.slot(m.sums, len(m.files), filepath.Join(s.root, at)), nil
 }
 
 // evict moves a bad slot at address at to quarantine and returns a good one. Without a
@@ -114,15 +120,18 @@ func (s *Store) evict(ctx context.Context, r *os.Root, at string, want digest.Di
 
 // note describes m in a sidecar.
 func (m *measured) note(ctx context.Context, ref string) (*sidecar, error) {
-	sums, err := tree.Digests(ctx, m.files, m.open, 0)
-	if err != nil {
-		return nil, fmt.Errorf("staging: %w", err)
+	sums := m.sums.files
+	if sums == nil {
+		var err error
+		if sums, err = tree.Digests(ctx, m.files, m.open, 0); err != nil {
+			return nil, fmt.Errorf("staging: %w", err)
+		}
 	}
 	note := &sidecar{
 		Schema:    sidecarSchema,
-		Integrity: m.sum,
+		Integrity: m.tree,
 		Ref:       ref,
-		Size:      m.size,
+		Size:      contentSize(m.files),
 		Created:   time.Now().UTC().Truncate(time.Second),
 		Files:     make(map[string]fileNote, len(m.files)),
 	}
@@ -132,8 +141,8 @@ func (m *measured) note(ctx context.Context, ref string) (*sidecar, error) {
 	return note, nil
 }
 
-func (c *sidecar) slot(d digest.Digest, files int, dir string) *Slot {
-	return &Slot{Digest: d, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
+func (c *sidecar) slot(found sums, files int, dir string) *Slot {
+	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
 }
 
 // protect takes write permission from everything in r, directories last.
@@ -183,4 +192,19 @@ func (s *Store) lock(ctx context.Context, d digest.Digest) (unlock func(), err e
 	}
 	r.Close()
 	return durable.Lock(ctx, filepath.Join(s.root, locksDir, d.Hex()[:2]), "slots "+d.Hex()[:2]+"…")
+}
+
+// Making waits until nobody else fetches what the slot for want will hold, and keeps
+// others from it until done is called: who was waiting finds the slot by an audit, and
+// what is fetched by many at once is fetched once.
+func (s *Store) Making(ctx context.Context, want digest.Digest) (done func(), err error) {
+	if _, err := address(want); err != nil {
+		return nil, err
+	}
+	r, err := s.create(locksDir)
+	if err != nil {
+		return nil, err
+	}
+	r.Close()
+	return durable.Lock(ctx, filepath.Join(s.root, locksDir, "make-"+want.Hex()[:2]), "the making of slots "+want.Hex()[:2]+"…")
 }

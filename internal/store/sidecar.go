@@ -15,20 +15,23 @@ import (
 
 // sidecar is the note beside a slot's content, one line of JSON:
 //
-//	{"schema":1,"integrity":"sha256:…","ref":"…","size":N,"created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
+//	{"schema":1,"scheme":"facet-tar","integrity":"sha256:…","ref":"…","content_hash":"sha256:…","size":N,"created":"…","files":{"path":{"sha256":"sha256:…","size":N,"exec":true},…},"self":"sha256:…"}
 //
-// Members stand in this order, paths in byte order, and self, the digest of all bytes
+// Scheme is there only for facet-tar, content_hash only if the tree was unpacked from an
+// archive, whose digest it is. Members stand in this order, paths in byte order, and self, the digest of all bytes
 // before the comma in front of it, is last: so a change of any one byte is noticed. The
 // sidecar names what differs when the tree does. It never makes a slot good: that takes the
 // fingerprint from the lock. The list of files, nearly all of its bytes, is therefore
 // decoded only when there is something to name.
 type sidecar struct {
-	Schema    int                 `json:"schema"`
-	Integrity digest.Digest       `json:"integrity"` // hallmark-tree-v1 of the content
-	Ref       string              `json:"ref"`       // what the tree was made of
-	Size      int64               `json:"size"`      // bytes of all files
-	Created   time.Time           `json:"created"`   // UTC, whole seconds
-	Files     map[string]fileNote `json:"files"`     // nil until list
+	Schema      int                 `json:"schema"`
+	Scheme      evidence.Scheme     `json:"scheme,omitempty"` // of the fingerprint; empty is hallmark-tree-v1
+	Integrity   digest.Digest       `json:"integrity"`        // fingerprint of the content
+	Ref         string              `json:"ref"`              // what the tree was made of
+	ContentHash digest.Digest       `json:"content_hash,omitzero"`
+	Size        int64               `json:"size"`    // bytes of all files
+	Created     time.Time           `json:"created"` // UTC, whole seconds
+	Files       map[string]fileNote `json:"files"`   // nil until list
 
 	data []byte // as read
 }
@@ -99,7 +102,7 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
 	}
 	c := &sidecar{data: data}
-	if strict(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 {
+	if strict(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
 		return nil, errForm
 	}
 	return c, nil
@@ -138,4 +141,12 @@ func (c *sidecar) list() error {
 	}
 	c.Files = whole.Files
 	return nil
+}
+
+// fingerprint is the scheme of Integrity.
+func (c *sidecar) fingerprint() evidence.Scheme {
+	if c.Scheme == "" {
+		return evidence.Tree
+	}
+	return c.Scheme
 }

@@ -21,6 +21,8 @@ import (
 // Staging is a private directory on the store's file system, to be filled and then
 // put into the store or discarded.
 type Staging struct {
+	ContentHash digest.Digest // of the archive that the tree was unpacked from, for the sidecar; may be zero
+
 	store  *Store
 	name   string // relative to the store: staging/<id>
 	mu     sync.Mutex
@@ -142,15 +144,14 @@ func (st *Staging) Measure(ctx context.Context) (evidence.Observed, error) {
 		return evidence.Observed{}, err
 	}
 	m.close()
-	return evidence.Observed{Digests: []digest.Digest{m.sum}, Size: m.size, From: st.Dir()}, nil
+	return evidence.Observed{Digests: []digest.Digest{m.tree}, Size: m.size, From: st.Dir()}, nil
 }
 
 // measured is what was found in a content directory, which stays open.
 type measured struct {
 	root  *os.Root
 	files []tree.File
-	sum   digest.Digest
-	size  int64
+	sums
 }
 
 func (m *measured) close() { m.root.Close() }
@@ -176,7 +177,7 @@ func (st *Staging) measure(ctx context.Context) (*measured, error) {
 		err = errors.New("holds no files")
 	}
 	if err == nil {
-		m.sum, m.size, err = tree.V1(ctx, m.files, m.open, 0)
+		m.sums, err = measureTree(ctx, st.store.scheme, m.files, m.open)
 	}
 	if err != nil {
 		m.close()

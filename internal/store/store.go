@@ -3,13 +3,15 @@
 //
 // # Layout
 //
-//	sha256/<first 2>/<64 hex digits>/   a slot; its name is the tree's hallmark-tree-v1
+//	sha256/<first 2>/<64 hex digits>/   a slot; its name is the tree's hallmark-tree-v1, or its
+//	                                    facet-tar if it was unpacked from an archive, see [Store.As]
 //	    content/                        the files: 0444, or 0555 if executable; directories 0555
 //	    sidecar.json                    what Put knew of them, see [sidecar]
 //	staging/<id>/                       a tree being made, on the same file system
 //	staging/<id>.lock                   held by the process that makes it
 //	quarantine/<64 hex>-<time>-<id>/    slots that were found bad, kept for inspection
 //	locks/<first 2>                     held while slots with that prefix are put, moved or removed
+//	locks/make-<first 2>                held while what such a slot will hold is fetched
 //
 // Everything is created with mode 0700 or less, when it is first needed.
 //
@@ -41,6 +43,7 @@ import (
 	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -49,6 +52,7 @@ import (
 type Store struct {
 	root   string // absolute
 	limits tree.Limits
+	scheme evidence.Scheme // of the fingerprint that addresses slots
 	log    *slog.Logger
 }
 
@@ -77,7 +81,7 @@ func Open(root string, log *slog.Logger) (*Store, error) {
 	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("store %s: is not a directory", abs)
 	}
-	return &Store{root: abs, log: log}, nil
+	return &Store{root: abs, scheme: evidence.Tree, log: log}, nil
 }
 
 // Path is the store's directory, absolute.

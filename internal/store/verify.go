@@ -34,7 +34,7 @@ func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
 			return nil
 		}
 		slot, report, err := s.audit(ctx, evidence.Claim{
-			Subject: d.String(), Scheme: evidence.Tree, Want: []digest.Digest{d},
+			Subject: d.String(), Scheme: s.scheme, Want: []digest.Digest{d},
 			Authority: evidence.Sidecar, Where: "the slot's address",
 		}, true)
 		if errors.Is(err, ErrNotStored) {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -156,7 +157,7 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	logger := slog.New(warnings{a})
 	config.Logger = logger
 	config.Limits = limits
-	config.Progress = a.bars.fetching
+	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
 	return &hallmark.Host{
 		Places: places, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
 		Logger: logger, Now: time.Now,

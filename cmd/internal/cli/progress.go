@@ -6,8 +6,6 @@ import (
 
 	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
-
-	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 // bars shows the bytes of all running downloads in one progress bar, on a terminal
@@ -16,13 +14,13 @@ type bars struct {
 	mu    sync.Mutex
 	out   *os.File // nil: not a terminal
 	bar   *pb.ProgressBar
-	files map[artifact.Ref]progress
+	files map[string]progress
 }
 
 type progress struct{ done, total int64 }
 
 func newBars(out *os.File) *bars {
-	b := &bars{files: map[artifact.Ref]progress{}}
+	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
 		b.out = out
 	}
@@ -30,7 +28,7 @@ func newBars(out *os.File) *bars {
 }
 
 // fetching is told how far a download is; total is negative if it is unknown.
-func (b *bars) fetching(ref artifact.Ref, done, total int64) {
+func (b *bars) fetching(what string, done, total int64) {
 	if b.out == nil {
 		return
 	}
@@ -41,7 +39,7 @@ func (b *bars) fetching(ref artifact.Ref, done, total int64) {
 		b.bar.SetTemplateString(`fetching {{counters . }} {{bar . }} {{speed . }}`)
 		b.bar.Start()
 	}
-	b.files[ref] = progress{done, max(total, done)}
+	b.files[what] = progress{done, max(total, done)}
 	var sum progress
 	for _, p := range b.files {
 		sum.done += p.done

@@ -1,0 +1,376 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// facetFlags are the flags that all commands have that install something.
+type facetFlags struct {
+	dir    string
+	asJSON bool
+	o      hallmark.FacetOptions
+}
+
+func (f *facetFlags) register(c *cobra.Command) {
+	projectFlag(c, &f.dir)
+	logKeyFlag(c, &f.o.Log)
+	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
+	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
+	c.Flags().BoolVar(&f.o.Force, "force", false, "replace and delete files that were edited since, or that are in the way")
+	c.Flags().Int64Var(&f.o.Limits.Packed, "max-packed", 0, "largest archive, in `bytes` (default 64 MiB)")
+	c.Flags().Int64Var(&f.o.Limits.Unpacked, "max-unpacked", 0, "largest contents of an archive, in `bytes` (default 512 MiB)")
+}
+
+// installing runs a flow that installs, and prints what became of it.
+func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
+	return a.reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
+		h, err := a.host(f.dir)
+		if err != nil {
+			return err
+		}
+		if err := a.logOptions(c, &f.o.Log); err != nil {
+			return err
+		}
+		f.o.Progress = a.bars.fetching
+		out, err := flow(c, h, args)
+		a.bars.stop()
+		if f.asJSON {
+			return a.json(installResult(out, err), err)
+		}
+		if out != nil && err == nil {
+			err = errors.Join(notes(a.stderr, out.Verdict), showInstallation(a.stdout, a.stderr, out, f.o.Dry))
+		}
+		return err
+	})
+}
+
+func (a *app) install() *cobra.Command {
+	var f facetFlags
+	c := &cobra.Command{
+		Use:   "install",
+		Short: "Install the facets of hallmark.toml, as hallmark.lock has them",
+		Long: `Bring the project to what hallmark.toml and hallmark.lock say: the contents of each facet
+are hashed again, wherever they come from, compared with the lock, the registry and the
+archive itself, and only then written where the clients look for them. Files that were
+edited since are kept and named.
+
+With --frozen the lock is the only authority and is not written: a facet that it does not
+cover, or that does not reproduce its integrity, is refused.`,
+		Args: args(cobra.NoArgs),
+	}
+	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, _ []string) (*hallmark.Installation, error) {
+		return hallmark.Install(c.Context(), h, f.dir, f.o)
+	})
+	f.register(c)
+	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
+	return c
+}
+
+func (a *app) add() *cobra.Command {
+	var f facetFlags
+	var source project.Facet
+	c := &cobra.Command{
+		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Short: "Add a facet to hallmark.toml, lock and install it",
+		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
+1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
+registry is locked only if the registry confirms it, and its log proves it, now.`,
+		Args: args(cobra.MaximumNArgs(1)),
+	}
+	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+		add := source
+		if len(names) > 0 {
+			add.Name = names[0]
+			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
+				if add.Kind() != project.FromRegistry {
+					return nil, usage(c, errors.New("a facet of git or of a directory has no requirement"))
+				}
+				r, err := facet.ParseRequirement(names[0][at+1:])
+				if err != nil {
+					return nil, usage(c, err)
+				}
+				add.Name, add.Requirement = names[0][:at], r
+			}
+		} else if add.Kind() == project.FromRegistry {
+			return nil, usage(c, errors.New("name a facet, or give --git or --path"))
+		}
+		if add.Name != "" && !facet.CheckName(add.Name) {
+			return nil, usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
+		}
+		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
+	})
+	f.register(c)
+	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
+	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
+	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
+	c.Flags().StringVar(&source.Commit, "commit", "", "`commit` of the repository, 40 hex digits")
+	c.Flags().StringVar(&source.Sub, "sub", "", "`directory` of the facet in the repository")
+	c.Flags().StringVar(&source.Path, "path", "", "`directory` of the facet, relative to the project")
+	return c
+}
+
+func (a *app) remove() *cobra.Command {
+	var f facetFlags
+	c := &cobra.Command{
+		Use:   "remove NAME...",
+		Short: "Take facets out of hallmark.toml, the lock and the project",
+		Args:  args(cobra.MinimumNArgs(1)),
+	}
+	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
+	})
+	f.register(c)
+	return c
+}
+
+func (a *app) upgrade() *cobra.Command {
+	var f facetFlags
+	c := &cobra.Command{
+		Use:   "upgrade [NAME...]",
+		Short: "Take the newest versions that hallmark.toml allows",
+		Long: `Resolve facets anew, as far as their requirements in hallmark.toml allow, and show every
+version, hash and member that changes before anything is written. A branch is followed; a
+tag that was moved is reported as drift and not followed.`,
+	}
+	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+		return hallmark.UpgradeFacets(c.Context(), h, f.dir, names, f.o, func(out *hallmark.Installation) error {
+			a.bars.stop()
+			return showChangesOfFacets(a.stderr, out)
+		})
+	})
+	f.register(c)
+	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
+	return c
+}
+
+// showInstallation prints one line for each facet, and what a person must look at.
+func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) error {
+	for _, f := range out.Facets {
+		version, source := "", ""
+		if f.After != nil {
+			version, source = "@"+f.After.Version, f.After.Source.String()
+		} else if f.Before != nil {
+			version, source = "@"+f.Before.Version, f.Before.Source.String()
+		}
+		if _, err := fmt.Fprintf(w, "%-9s  %s%s  (%s)\n", f.Outcome, f.Name, version, surface.Escape(source)); err != nil {
+			return err
+		}
+	}
+	for _, path := range out.Kept {
+		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
+	}
+	for _, server := range out.Servers {
+		fmt.Fprintf(notes, "note: %s is an MCP server; declare it under [providers.mcp] and run 'hallmark pin'\n", surface.Escape(server))
+	}
+	if len(out.Targets) == 0 && len(out.Facets) > 0 {
+		fmt.Fprintf(notes, "note: no client was found in the project, so that nothing was written into it; name targets under [adapters] in %s\n", project.ConfigFile)
+	}
+	verb := "written"
+	if dry {
+		verb = "to write"
+	}
+	fmt.Fprintf(notes, "%s %s, %d to delete\n", evidence.Count(len(out.Files), "file"), verb, len(out.Deleted))
+	return nil
+}
+
+// showChangesOfFacets prints what an upgrade changes, before it does.
+func showChangesOfFacets(w io.Writer, out *hallmark.Installation) error {
+	var b strings.Builder
+	for _, f := range out.Facets {
+		if f.Outcome == "unchanged" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s:\n", f.Name)
+		line := func(what, before, after string) {
+			if before != after {
+				fmt.Fprintf(&b, "  %-10s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))
+			}
+		}
+		var before, after project.FacetLock
+		if f.Before != nil {
+			before = *f.Before
+		}
+		if f.After != nil {
+			after = *f.After
+		}
+		line("version", before.Version, after.Version)
+		line("commit", before.Source.Commit, after.Source.Commit)
+		line("integrity", before.Integrity.String(), after.Integrity.String())
+		for _, x := range f.Assets {
+			switch {
+			case x.Before.IsZero():
+				fmt.Fprintf(&b, "  + %s  %s\n", surface.Escape(x.Path), x.After)
+			case x.After.IsZero():
+				fmt.Fprintf(&b, "  - %s  %s\n", surface.Escape(x.Path), x.Before)
+			default:
+				fmt.Fprintf(&b, "  ~ %s  %s -> %s\n", surface.Escape(x.Path), x.Before, x.After)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+type (
+	facetJSON struct {
+		Name    string             `json:"name"`
+		Outcome string             `json:"outcome"`
+		By      []string           `json:"brought_by,omitempty"`
+		Before  *project.FacetLock `json:"before,omitempty"`
+		After   *project.FacetLock `json:"after,omitempty"`
+		Assets  []assetJSON        `json:"assets"`
+	}
+	assetJSON struct {
+		Path   string        `json:"path"`
+		Before digest.Digest `json:"before,omitzero"`
+		After  digest.Digest `json:"after,omitzero"`
+	}
+)
+
+func installResult(out *hallmark.Installation, err error) any {
+	result := struct {
+		outcome
+		Written bool        `json:"written"`
+		Facets  []facetJSON `json:"facets"`
+		Targets []string    `json:"targets"`
+		Files   []string    `json:"files"`
+		Deleted []string    `json:"deleted"`
+		Kept    []string    `json:"kept"`
+		Servers []string    `json:"servers"`
+	}{Facets: []facetJSON{}}
+	if out == nil {
+		out = &hallmark.Installation{}
+	}
+	result.outcome = outcomeOf(out.Verdict, err)
+	result.Written = out.Written
+	for _, f := range out.Facets {
+		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}}
+		for _, x := range f.Assets {
+			j.Assets = append(j.Assets, assetJSON(x))
+		}
+		result.Facets = append(result.Facets, j)
+	}
+	list := func(s []string) []string { return append([]string{}, s...) }
+	result.Targets, result.Files, result.Deleted, result.Kept, result.Servers = list(out.Targets), list(out.Files), list(out.Deleted), list(out.Kept), list(out.Servers)
+	return result
+}
+
+// statusJSON is a facet of list and outdated.
+type statusJSON struct {
+	Name     string             `json:"name"`
+	Declared string             `json:"declared,omitempty"`
+	Locked   *project.FacetLock `json:"locked,omitempty"`
+	Wanted   string             `json:"wanted,omitempty"`
+	Newest   string             `json:"newest,omitempty"`
+	Outdated *bool              `json:"outdated,omitempty"`
+	Files    *int               `json:"files,omitempty"`
+	Present  *int               `json:"present,omitempty"`
+}
+
+type statusResult struct {
+	outcome
+	Facets []statusJSON `json:"facets"`
+}
+
+func (a *app) list() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the facets of the project",
+		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
+files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' does that.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			all, err := hallmark.ListFacets(c.Context(), h, dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				r := statusResult{outcomeOf(policy.Verdict{}, nil), []statusJSON{}}
+				for _, s := range all {
+					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present})
+				}
+				return a.json(r, nil)
+			}
+			for _, s := range all {
+				version := "(not locked)"
+				if s.Locked != nil {
+					version = s.Locked.Version
+				}
+				declared := s.Declared
+				if declared == "" {
+					declared = "brought along"
+				}
+				if _, err := fmt.Fprintf(a.stdout, "%s  %s  %s  %d of %s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	projectFlag(c, &dir)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
+	return c
+}
+
+func (a *app) outdated() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "outdated",
+		Short: "Show which facets have newer versions, or tags that were moved",
+		Args:  args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			all, verdict, err := hallmark.Outdated(c.Context(), h, dir)
+			if asJSON {
+				r := statusResult{outcomeOf(verdict, err), []statusJSON{}}
+				for _, s := range all {
+					outdated := s.Outdated()
+					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated})
+				}
+				return a.json(r, err)
+			}
+			for _, s := range all {
+				if !s.Outdated() && (s.Newest == "" || s.Newest == s.Wanted) {
+					continue
+				}
+				locked := "(not locked)"
+				if s.Locked != nil {
+					locked = s.Locked.Version
+					if s.Locked.Source.Kind == project.FromGit {
+						locked = s.Locked.Source.Commit
+					}
+				}
+				if _, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (newest %s)\n", s.Name, surface.Escape(locked), surface.Escape(s.Wanted), surface.Escape(s.Newest)); err != nil {
+					return err
+				}
+			}
+			return err
+		}),
+	}
+	projectFlag(c, &dir)
+	c.Flags().BoolVar(&asJSON, "json", false, "print all facets as one JSON document")
+	return c
+}

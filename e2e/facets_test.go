@@ -1,0 +1,232 @@
+//go:build unix
+
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// facetStage is a project with facets and a home of its own.
+type facetStage struct {
+	t             *testing.T
+	bin, dir      string
+	home, project string
+}
+
+func newFacetStage(t *testing.T, bin, config string) *facetStage {
+	t.Helper()
+	dir := t.TempDir()
+	s := &facetStage{t: t, bin: bin, dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
+	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", dir).Run() })
+	s.write("project/hallmark.toml", "manifest_version = 1\n"+config)
+	return s
+}
+
+func (s *facetStage) write(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	write(s.t, path, text)
+}
+
+// kit writes the directory of a facet whose files all say the same.
+func (s *facetStage) kit(dir, version, text string) {
+	s.write(dir+"/facet.json", `{"name":"kit","version":"`+version+`","skills":{"greet":{"description":"d","files":["a.txt","b.txt"]}},"agents":{"x":{"description":"d"}}}`)
+	for _, name := range []string{"skills/greet/SKILL.md", "skills/greet/a.txt", "skills/greet/b.txt", "agents/x.md"} {
+		s.write(dir+"/"+name, text)
+	}
+}
+
+func (s *facetStage) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(s.bin, args...)
+	cmd.Dir = s.project
+	cmd.Env = append(os.Environ(), "HALLMARK_HOME="+s.home)
+	return cmd
+}
+
+func (s *facetStage) run(args ...string) string {
+	s.t.Helper()
+	out, err := s.command(args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("hallmark %q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// whole demands that lock, files and receipt are those of one and the same version, and
+// that nothing else is left.
+func (s *facetStage) whole(after string) {
+	s.t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.project, "hallmark.lock"))
+	if os.IsNotExist(err) {
+		if _, err := os.Stat(filepath.Join(s.project, "tools")); err == nil {
+			s.t.Fatalf("%s: files without a lock", after)
+		}
+		return
+	}
+	var lock struct {
+		Facets map[string]struct {
+			Assets map[string]string
+		}
+	}
+	if err != nil || json.Unmarshal(data, &lock) != nil {
+		s.t.Fatalf("%s: %v\n%s", after, err, data)
+	}
+	found := 0
+	for path := range files(s.t, s.project) {
+		rel, _ := filepath.Rel(s.project, path)
+		in, installed := strings.CutPrefix(filepath.ToSlash(rel), "tools/")
+		if !installed {
+			if rel != "hallmark.toml" && rel != "hallmark.lock" {
+				s.t.Errorf("%s: %s is left in the project", after, rel)
+			}
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		sum := sha256.Sum256(text)
+		if got := "sha256:" + hex.EncodeToString(sum[:]); got != lock.Facets["kit"].Assets[in] {
+			s.t.Errorf("%s: %s is not what is locked", after, rel)
+		}
+		found++
+	}
+	if found != 4 {
+		s.t.Errorf("%s: %d files", after, found)
+	}
+	for path := range files(s.t, filepath.Join(s.home, "state")) {
+		if base := filepath.Base(path); base == "journal" || strings.HasSuffix(base, ".tmp") || strings.HasSuffix(base, ".abandoned") {
+			s.t.Errorf("%s: %s is left in the state directory", after, base)
+		}
+	}
+}
+
+// An install that is killed at a random moment leaves, after the next command, either all
+// or nothing of what it was to change (R1, in small).
+func TestInstallKilled(t *testing.T) {
+	s := newFacetStage(t, build(t, "hallmark"), "[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
+	s.kit("kit", "1.0.0", "0\n")
+	began := time.Now()
+	s.run("install")
+	usual := time.Since(began)
+	killed := 0
+	for i := range 60 {
+		s.kit("kit", fmt.Sprintf("1.0.%d", i+1), fmt.Sprint(i+1, "\n"))
+		cmd := s.command("install")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wait := rand.N(usual * 3 / 2)
+		timer := time.AfterFunc(wait, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+		if cmd.Wait() != nil {
+			killed++
+		}
+		timer.Stop()
+		s.run("list")
+		s.whole(fmt.Sprintf("killed after %v", wait))
+	}
+	if killed == 0 {
+		t.Error("no install was killed")
+	}
+	t.Logf("%d of 60 were killed", killed)
+	s.run("install")
+	s.whole("the last install")
+	s.run("check", "--offline")
+	if left, _ := filepath.Glob(filepath.Join(s.home, "cache", "store", "staging", "*")); len(left) > 0 {
+		t.Errorf("left in staging: %q", left)
+	}
+}
+
+// 32 processes install into one project and one store, and as many projects share a
+// store: all succeed, and nothing is fetched twice (R8).
+func TestManyInstallers(t *testing.T) {
+	bin := build(t, "hallmark")
+	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
+	target, err := url.Parse(registry.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archives atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/archive") {
+			archives.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+
+	author := newFacetStage(t, bin, "")
+	author.kit("kit", "1.0.0", "first\n")
+	author.run("pack", filepath.Join(author.dir, "kit"), "-o", "kit.facet")
+	key := logKeyOf(t, registry.URL)
+	author.run("publish", "kit.facet", "--registry", registry.URL, "--log-key", key)
+
+	config := fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", front.URL, key)
+	together := func(stages []*facetStage) {
+		t.Helper()
+		var group sync.WaitGroup
+		for _, s := range stages {
+			group.Go(func() {
+				if out, err := s.command("install").CombinedOutput(); err != nil {
+					t.Errorf("%v\n%s", err, out)
+				}
+			})
+		}
+		group.Wait()
+		if n := archives.Swap(0); n != 1 {
+			t.Errorf("the archive was fetched %d times", n)
+		}
+		for _, s := range stages {
+			s.whole("many installers")
+		}
+	}
+	one := newFacetStage(t, bin, config)
+	stages := make([]*facetStage, 32)
+	for i := range stages {
+		stages[i] = one
+	}
+	together(stages)
+
+	shared := filepath.Join(t.TempDir(), "home")
+	t.Cleanup(func() { exec.Command("chmod", "-R", "u+w", shared).Run() })
+	for i := range stages {
+		stages[i] = newFacetStage(t, bin, config)
+		stages[i].home = shared
+	}
+	together(stages)
+}
+
+// logKeyOf is the key that a registry announces for its log.
+func logKeyOf(t *testing.T, base string) string {
+	t.Helper()
+	_, body := get(t, base+"/v0/version")
+	var about map[string]any
+	if err := json.NewDecoder(bytes.NewReader(body)).Decode(&about); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	key, _ := about["log_key"].(string)
+	return key
+}

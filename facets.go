@@ -1,0 +1,280 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// FacetOptions say how facets are installed.
+type FacetOptions struct {
+	Frozen  bool // hallmark.lock is the only authority, and is not written
+	Offline bool // ask nobody
+	Force   bool // overwrite and delete files that a user edited
+	Dry     bool // find out what would be done, and write nothing
+	Limits  archive.Limits
+	Log     LogOptions
+	// Progress is told of downloads; total is negative if it is unknown. May be nil.
+	Progress func(what string, done, total int64)
+}
+
+// assembly is all facets of a project on their way from their sources through the store.
+type assembly struct {
+	w        *workspace
+	o        FacetOptions
+	store    *store.Store           // of contents of archives
+	fresh    func(name string) bool // resolve anew, whatever the lock has
+	declared map[string]bool        // declared by this very command, which accepts what the source has now
+
+	mu     sync.Mutex // guards what follows
+	held   map[string]*heldFacet
+	report evidence.Report // of no single facet: the log's key and head
+
+	logOnce sync.Mutex // one at a time talks with the log
+}
+
+// heldFacet is a facet whose contents are in the store, or the evidence of why not.
+type heldFacet struct {
+	want     project.Facet
+	by       []string // the facets that bring it along; empty for one of hallmark.toml
+	picks    *picks   // what of it is wanted; nil is all
+	before   *project.FacetLock
+	entry    project.FacetLock
+	slot     *store.Slot
+	manifest *facet.Manifest
+	report   evidence.Report
+	repaired bool // the store had a slot that was bad
+}
+
+func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
+
+func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assembly, error) {
+	st, err := w.host.store()
+	if err != nil {
+		return nil, err
+	}
+	if fresh == nil {
+		fresh = func(string) bool { return false }
+	}
+	w.logOptions = o.Log
+	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, held: map[string]*heldFacet{}}, nil
+}
+
+// judge decides about the evidence of x together with more.
+func (a *assembly) judge(x *heldFacet, more evidence.Report) (policy.Admitted, error) {
+	v := policy.Judge(policy.Install, a.settings(), slices.Concat(x.report, more))
+	return v.Admitted(), v.Err()
+}
+
+func (a *assembly) settings() policy.Settings { return policy.Settings{RequireLock: a.o.Frozen} }
+
+// verdict is the judgement of everything.
+func (a *assembly) verdict() policy.Verdict {
+	report := slices.Clone(a.report)
+	for _, name := range slices.Sorted(maps.Keys(a.held)) {
+		report = append(report, a.held[name].report...)
+	}
+	return policy.Judge(policy.Install, a.settings(), report)
+}
+
+// gather obtains the facets of hallmark.toml, and then those that they bring along, until
+// all are there. What went wrong with one does not keep others from being looked at: all
+// is reported together.
+func (a *assembly) gather(ctx context.Context) error {
+	if a.o.Frozen {
+		if err := a.covered(); err != nil {
+			return err
+		}
+	}
+	var round []*heldFacet
+	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
+		round = append(round, &heldFacet{want: a.w.config.Facets[name]})
+	}
+	for len(round) > 0 {
+		if err := a.obtainAll(ctx, round); err != nil {
+			return err
+		}
+		var err error
+		if round, err = a.composed(round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// obtainWidth is how many facets are worked on at once.
+func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
+
+func (a *assembly) obtainAll(ctx context.Context, round []*heldFacet) error {
+	errs := make([]error, len(round))
+	var group errgroup.Group
+	group.SetLimit(obtainWidth())
+	for i, x := range round {
+		group.Go(func() error {
+			errs[i] = a.obtain(ctx, x)
+			return nil
+		})
+	}
+	group.Wait()
+	for _, x := range round {
+		a.held[x.want.Name] = x
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(errs...)
+}
+
+// composed is what the facets of a round bring along and is not there yet.
+func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
+	var (
+		next     []*heldFacet
+		problems []error
+	)
+	for _, x := range round {
+		x.entry.Composes = nil
+		for _, c := range x.manifest.Facets {
+			if x.entry.Composes == nil {
+				x.entry.Composes = map[string]string{}
+			}
+			x.entry.Composes[c.Name] = c.Version
+			other, ok := a.held[c.Name]
+			if !ok {
+				if i := slices.IndexFunc(next, func(n *heldFacet) bool { return n.want.Name == c.Name }); i >= 0 {
+					other, ok = next[i], true
+				}
+			}
+			if !ok {
+				r, err := facet.ParseRequirement(c.Version)
+				if err != nil {
+					return nil, evidence.Errorf(evidence.Validation, x.subject(), "", err)
+				}
+				other = &heldFacet{want: project.Facet{Name: c.Name, Requirement: r}, picks: &picks{}}
+				next = append(next, other)
+			}
+			version := cmp.Or(other.entry.Version, other.want.Requirement.String())
+			if version != c.Version {
+				from := project.ConfigFile
+				if len(other.by) > 0 {
+					from = other.by[0]
+				}
+				problems = append(problems, &evidence.Error{
+					Subject: c.Name, Kind: evidence.Refused,
+					Err:  fmt.Errorf("%s brings along version %s, and %s wants %s", x.subject(), c.Version, from, version),
+					Hint: "two versions of a facet cannot be installed side by side; choose versions that agree",
+				})
+				continue
+			}
+			other.by = append(other.by, x.subject())
+			other.picks.add(c)
+		}
+	}
+	return next, errors.Join(problems...)
+}
+
+// covered demands, before any request, that the lock has an entry for every facet that
+// hallmark.toml declares and that those bring along, and no other.
+func (a *assembly) covered() error {
+	var report evidence.Report
+	wanted := map[string]bool{}
+	var follow func(name, version string)
+	follow = func(name, version string) {
+		entry, ok := a.w.lock.Facet(name)
+		if _, declared := a.w.config.Facets[name]; !declared {
+			r, _ := facet.ParseRequirement(version)
+			report = append(report, sourceEvidence(a.w.config.Registry, project.Facet{Name: name, Requirement: r}, entry, ok))
+		} else if ok && version != "" && entry.Version != version {
+			e := sourceEvidence(a.w.config.Registry, a.w.config.Facets[name], entry, ok)
+			e = evidence.Fact(e.Claim, "brought along at "+version)
+			report = append(report, e)
+		}
+		if wanted[name] || !ok {
+			return
+		}
+		wanted[name] = true
+		for _, other := range slices.Sorted(maps.Keys(entry.Composes)) {
+			follow(other, entry.Composes[other])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
+		entry, ok := a.w.lock.Facet(name)
+		report = append(report, sourceEvidence(a.w.config.Registry, a.w.config.Facets[name], entry, ok))
+		follow(name, "")
+	}
+	for _, name := range a.w.lock.Facets() {
+		if !wanted[name] {
+			entry, _ := a.w.lock.Facet(name)
+			c := sourceClaim(name)
+			c.Text = entry.Source.String() + " " + entry.Version
+			e := evidence.Fact(c, "no longer declared")
+			e.Observed.From = project.ConfigFile
+			report = append(report, e)
+		}
+	}
+	return policy.Judge(policy.Install, a.settings(), report).Err()
+}
+
+func sourceClaim(name string) evidence.Claim {
+	return evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: project.LockFile}
+}
+
+// sourceEvidence compares how a facet is declared with how its entry says that it was.
+func sourceEvidence(registry project.Registry, f project.Facet, entry project.FacetLock, locked bool) evidence.Evidence {
+	c := sourceClaim(f.Name)
+	if !locked {
+		return evidence.Fact(c, "")
+	}
+	c.Text = entry.Source.String() + " " + entry.Version
+	if entry.Covers(f, registry) {
+		return evidence.Fact(c, c.Text)
+	}
+	found := f.Source(registry).String()
+	if f.Kind() == project.FromRegistry {
+		found += " " + f.Requirement.String()
+	} else if f.Commit != "" {
+		found += " commit " + f.Commit
+	}
+	e := evidence.Fact(c, found)
+	e.Observed.From = project.ConfigFile
+	return e
+}
+
+// picks is the part of a facet that is wanted by those that bring it along.
+type picks struct {
+	all   bool
+	names map[facet.Kind]map[string]bool
+}
+
+func (p *picks) add(c facet.Composed) {
+	if p == nil || p.all {
+		return // hallmark.toml wants all of it
+	}
+	if c.All() {
+		p.all = true
+		return
+	}
+	if p.names == nil {
+		p.names = map[facet.Kind]map[string]bool{facet.KindSkill: {}, facet.KindAgent: {}, facet.KindCommand: {}}
+	}
+	for kind, names := range map[facet.Kind][]string{facet.KindSkill: c.Skills, facet.KindAgent: c.Agents, facet.KindCommand: c.Commands} {
+		for _, name := range names {
+			p.names[kind][name] = true
+		}
+	}
+}
+
+func (p *picks) has(d facet.Deliverable) bool { return p == nil || p.all || p.names[d.Kind][d.Name] }

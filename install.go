@@ -1,0 +1,352 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Installation is what became, or would become, of a project's facets.
+type Installation struct {
+	Verdict policy.Verdict
+	Facets  []FacetChange // of all that are or were locked, by name
+	Targets []string
+	Files   []string // that were written, relative to the project
+	Deleted []string
+	Kept    []string // that a user edited, and that stay as they are
+	Servers []string // that facets declare, as "FACET: SERVER"
+	Written bool     // something was changed
+}
+
+// FacetChange is one facet before and after. Its outcome is "installed", "updated",
+// "repaired" (the store's copy was bad, and fetched again), "unchanged" or "removed".
+type FacetChange struct {
+	Name    string
+	Outcome string
+	By      []string // the facets that bring it along
+	Before  *project.FacetLock
+	After   *project.FacetLock
+	Assets  []AssetChange
+}
+
+// AssetChange is one member of a facet that differs.
+type AssetChange struct {
+	Path   string
+	Before digest.Digest // zero if it is new
+	After  digest.Digest // zero if it is gone
+}
+
+// Install brings a project to what hallmark.toml and hallmark.lock say.
+func Install(ctx context.Context, h *Host, dir string, o FacetOptions) (*Installation, error) {
+	return installFacets(ctx, h, dir, o, facetRequest{})
+}
+
+// AddFacet declares a facet in hallmark.toml, which need not exist, and installs all. A
+// zero requirement becomes one for the major version that is newest now. Without a name,
+// that of the source's facet.json is taken.
+func AddFacet(ctx context.Context, h *Host, dir string, f project.Facet, o FacetOptions) (*Installation, error) {
+	return installFacets(ctx, h, dir, o, facetRequest{add: &f})
+}
+
+// RemoveFacets takes facets out of hallmark.toml, and their files out of the project.
+func RemoveFacets(ctx context.Context, h *Host, dir string, names []string, o FacetOptions) (*Installation, error) {
+	return installFacets(ctx, h, dir, o, facetRequest{remove: names})
+}
+
+// UpgradeFacets resolves the named facets anew, or all of hallmark.toml. Show is told
+// what would change before anything is written; an error of it calls the upgrade off.
+func UpgradeFacets(ctx context.Context, h *Host, dir string, names []string, o FacetOptions, show func(*Installation) error) (*Installation, error) {
+	return installFacets(ctx, h, dir, o, facetRequest{upgrade: true, names: names, show: show})
+}
+
+// facetRequest is what a command wants to change.
+type facetRequest struct {
+	add     *project.Facet
+	remove  []string
+	upgrade bool
+	names   []string // to upgrade; empty: all
+	show    func(*Installation) error
+}
+
+func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req facetRequest) (*Installation, error) {
+	w, done, err := openProject(ctx, h, dir, true, req.add != nil)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	text, err := req.edit(ctx, w, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range req.names {
+		if _, ok := w.config.Facets[name]; !ok {
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet in "+project.ConfigFile))
+		}
+	}
+	a, err := newAssembly(w, o, func(name string) bool {
+		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil && req.add.Name == name
+	})
+	if err != nil {
+		return nil, err
+	}
+	if req.add != nil {
+		a.declared = map[string]bool{req.add.Name: true}
+	}
+	out := &Installation{Targets: w.targets()}
+	err = a.gather(ctx)
+	out.Verdict = a.verdict()
+	if err != nil {
+		return out, err
+	}
+	parts, err := a.compose()
+	if err != nil {
+		return out, err
+	}
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	adm := out.Verdict.Admitted()
+	if text, err = req.settle(w, a, text); err != nil {
+		return out, err
+	}
+	p, err := a.place(adm, parts)
+	if err != nil {
+		return out, err
+	}
+	out.Verdict = policy.Judge(policy.Install, a.settings(), slices.Concat(out.Verdict.Report(), p.report))
+	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
+	out.changes(w, a)
+	files, err := a.commit(adm, text, p)
+	if err != nil {
+		return out, err
+	}
+	if req.show != nil {
+		if err := req.show(out); err != nil {
+			return out, err
+		}
+	}
+	if o.Dry || len(files) == 0 {
+		return out, nil
+	}
+	if err := w.replace(ctx, files); err != nil {
+		return out, err
+	}
+	w.sweep(p.deleted)
+	out.Written = true
+	return out, nil
+}
+
+// edit makes the change to hallmark.toml, whose new text it returns; nil if it stays.
+func (r *facetRequest) edit(ctx context.Context, w *workspace, o FacetOptions) (text []byte, err error) {
+	switch {
+	case r.add != nil:
+		if r.add.Name == "" {
+			if r.add.Name, err = sourceName(ctx, w, *r.add, o); err != nil {
+				return nil, err
+			}
+		}
+		f := *r.add
+		if f.Kind() == project.FromRegistry && f.Requirement.String() == "" {
+			f.Requirement, _ = facet.ParseRequirement("*")
+		}
+		text, err = project.SetFacet(w.text, f)
+	case len(r.remove) > 0:
+		text = w.text
+		for _, name := range r.remove {
+			if text, err = project.UnsetFacet(text, name); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		return nil, nil
+	}
+	if err == nil {
+		w.config, err = project.ParseConfig(text)
+	}
+	return text, err
+}
+
+// settle writes the requirement of a facet that was added without one.
+func (r *facetRequest) settle(w *workspace, a *assembly, text []byte) ([]byte, error) {
+	if r.add == nil || r.add.Kind() != project.FromRegistry || r.add.Requirement.String() != "" {
+		return text, nil
+	}
+	f := *r.add
+	numbers := strings.Split(a.held[f.Name].entry.Version, ".")
+	keep := 1
+	if numbers[0] == "0" {
+		keep = 2 // before 1.0.0 the second number is the one that breaks
+	}
+	var err error
+	if f.Requirement, err = facet.ParseRequirement(strings.Join(numbers[:keep], ".") + ".*"); err != nil {
+		return nil, err
+	}
+	if text, err = project.SetFacet(text, f); err != nil {
+		return nil, err
+	}
+	w.config, err = project.ParseConfig(text)
+	return text, err
+}
+
+// sourceName is the name in the facet.json of a directory or a repository.
+func sourceName(ctx context.Context, w *workspace, f project.Facet, o FacetOptions) (string, error) {
+	var data []byte
+	switch f.Kind() {
+	case project.FromLocal:
+		dir := filepath.FromSlash(f.Path)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(w.dir, dir)
+		}
+		var err error
+		if data, err = readFile(filepath.Join(dir, facet.ManifestFile), facet.MaxManifest); err != nil {
+			return "", err
+		}
+		if data == nil {
+			return "", evidence.Errorf(evidence.Validation, f.Path, "", errors.New("has no "+facet.ManifestFile))
+		}
+	case project.FromGit:
+		if o.Offline {
+			return "", offline(f.Git)
+		}
+		repo, id := w.repository(f), f.Commit
+		var err error
+		if id == "" {
+			if id, err = repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch}); err != nil {
+				return "", gitError(f.Git, err)
+			}
+		}
+		commit, err := repo.Fetch(ctx, id)
+		if err != nil {
+			return "", gitError(f.Git, err)
+		}
+		defer commit.Close()
+		files, err := commit.Files(ctx, f.Sub)
+		if err != nil {
+			return "", err
+		}
+		m, err := commitManifest(ctx, commit, files)
+		if err != nil {
+			return "", evidence.Errorf(evidence.ClassOf(err), f.Git, "", err)
+		}
+		return m.Name, nil
+	default:
+		return "", evidence.Errorf(evidence.Validation, "", "", errors.New("a facet needs a name"))
+	}
+	m, err := facet.ParseManifest(data)
+	if err != nil {
+		return "", err
+	}
+	return m.Name, nil
+}
+
+// commit sets the lock to what was gathered and returns all files that change.
+func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]durable.File, error) {
+	w, files := a.w, p.files
+	empty := len(a.held) == 0 // then nothing is begun that is not there
+	add := func(path string, data []byte, perm os.FileMode) error {
+		old, err := readFile(path, max(project.MaxLock, project.MaxReceipt))
+		if err == nil && !bytes.Equal(old, data) && !(old == nil && empty) {
+			files = append(files, durable.File{Path: path, Data: data, Perm: perm})
+		}
+		return err
+	}
+	if !a.o.Frozen {
+		for _, name := range slices.Sorted(maps.Keys(a.held)) {
+			if err := w.lock.AddFacet(adm, name, a.held[name].entry); err != nil {
+				return nil, err
+			}
+		}
+		for _, name := range w.lock.Facets() {
+			if _, ok := a.held[name]; !ok {
+				w.lock.RemoveFacet(name)
+			}
+		}
+		if text != nil {
+			if err := add(w.path(project.ConfigFile), text, 0o644); err != nil {
+				return nil, err
+			}
+		}
+		data, err := w.lock.Encode()
+		if err != nil {
+			return nil, err
+		}
+		if err := add(w.path(project.LockFile), data, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	receipt, err := p.receipt.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := add(w.receiptPath(), receipt, 0o600); err != nil {
+		return nil, err
+	}
+	sums, err := p.sums.Encode()
+	if err != nil {
+		return nil, err
+	}
+	return files, add(w.materializedPath(), sums, 0o600)
+}
+
+// changes compares what was gathered with the lock as it was.
+func (out *Installation) changes(w *workspace, a *assembly) {
+	names := slices.Concat(slices.Collect(maps.Keys(a.held)), w.lock.Facets())
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		c := FacetChange{Name: name, Outcome: "removed"}
+		if before, ok := w.lock.Facet(name); ok {
+			c.Before = &before
+		}
+		if x, ok := a.held[name]; ok {
+			after := x.entry
+			c.After, c.By = &after, x.by
+			for _, server := range slices.Sorted(maps.Keys(x.manifest.Servers)) {
+				out.Servers = append(out.Servers, x.subject()+": "+server)
+			}
+			switch {
+			case c.Before == nil:
+				c.Outcome = "installed"
+			case c.Before.Version != after.Version || !sameDigest(c.Before.Integrity, after.Integrity):
+				c.Outcome = "updated"
+			case x.repaired:
+				c.Outcome = "repaired"
+			default:
+				c.Outcome = "unchanged"
+			}
+		}
+		c.Assets = assetChanges(c.Before, c.After)
+		out.Facets = append(out.Facets, c)
+	}
+}
+
+func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
+	var old, new map[string]digest.Digest
+	if before != nil {
+		old = before.Assets
+	}
+	if after != nil {
+		new = after.Assets
+	}
+	paths := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(new)))
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !sameDigest(o, n) {
+			out = append(out, AssetChange{path, o, n})
+		}
+	}
+	return out
+}

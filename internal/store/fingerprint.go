@@ -1,0 +1,81 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// As is the same store for trees under another fingerprint: [evidence.Tree], which is
+// hallmark-tree-v1 and the one that Open gives, or [evidence.FacetTar], under which the
+// contents of archives are known. The fingerprint decides the address of a slot and what
+// an audit recomputes, and nothing else.
+func (s *Store) As(scheme evidence.Scheme) *Store {
+	view := *s
+	view.scheme = scheme
+	return &view
+}
+
+// sums is what is computed of a tree.
+type sums struct {
+	tree  digest.Digest
+	size  int64                    // bytes that were hashed for it
+	files map[string]digest.Digest // under facet-tar: of each file, from the same bytes
+}
+
+// measureTree computes the fingerprint of files under a scheme.
+func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out sums, err error) {
+	switch scheme {
+	case evidence.Tree:
+		out.tree, out.size, err = tree.V1(ctx, files, open, 0)
+		return out, err
+	case evidence.FacetTar:
+		var mu sync.Mutex
+		out.files = make(map[string]digest.Digest, len(files))
+		out.tree, out.size, err = tree.FacetTar(ctx, files, func(path string) (io.ReadCloser, error) {
+			r, err := open(path)
+			if err != nil {
+				return nil, err
+			}
+			return &hashed{r, digest.NewHasher(), func(d digest.Digest) {
+				mu.Lock()
+				defer mu.Unlock()
+				out.files[path] = d
+			}}, nil
+		}, 0)
+		return out, err
+	}
+	return out, fmt.Errorf("store: no slot is addressed by %+q", string(scheme))
+}
+
+// hashed computes the digest of what is read, too.
+type hashed struct {
+	io.ReadCloser
+	h    *digest.Hasher
+	done func(digest.Digest)
+}
+
+func (r *hashed) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	r.h.Write(p[:n])
+	return n, err
+}
+
+func (r *hashed) Close() error {
+	r.done(r.h.Digest(digest.SHA256))
+	return r.ReadCloser.Close()
+}
+
+// contentSize is the number of bytes in files.
+func contentSize(files []tree.File) int64 {
+	var n int64
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}

@@ -1,0 +1,287 @@
+package hallmark
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// placement is what is to be written into a project and deleted from it.
+type placement struct {
+	files   []durable.File
+	receipt *project.Receipt
+	sums    *project.Materialized
+	report  evidence.Report // of files that a user edited
+
+	written, deleted, kept []string // relative to the project
+}
+
+// output is one file of a facet on its way into the project.
+type output struct {
+	path string // relative to the project, with slashes
+	of   chosen
+	file string // in the archive
+	name string // of the target
+	sum  digest.Digest
+	data []byte // nil as long as it is the member as it is
+}
+
+// place finds out what has to be written and deleted, so that the project has exactly the
+// chosen parts. Only what the receipt names is deleted. What a user edited is neither
+// written nor deleted without force, and reported; a file that was never ours is in the way,
+// and an error.
+func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error) {
+	receipt, sums, err := a.w.readReceipt()
+	if err != nil {
+		return nil, err
+	}
+	outputs, err := a.outputs(adm, parts)
+	if err != nil {
+		return nil, err
+	}
+	p := &placement{receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
+	ours := receipt.Files()
+	var foreign []string
+	for _, path := range slices.Sorted(maps.Keys(outputs)) {
+		o := outputs[path]
+		now, exists, err := a.w.installed(path)
+		if err != nil {
+			return nil, err
+		}
+		before, known := sums.Files[path]
+		known = known && ours[path]
+		p.sums.Files[path] = o.sum
+		switch {
+		case exists && sameDigest(now, o.sum):
+			continue
+		case !exists, known && sameDigest(now, before):
+		case a.o.Force:
+			p.report = append(p.report, editedEvidence(path, before, now, true))
+		case ours[path]:
+			p.report = append(p.report, editedEvidence(path, before, now, false))
+			p.kept = append(p.kept, path)
+			if p.sums.Files[path] = before; !known {
+				delete(p.sums.Files, path)
+			}
+			continue
+		default:
+			foreign = append(foreign, path)
+			continue
+		}
+		data, err := o.bytes()
+		if err != nil {
+			return nil, err
+		}
+		p.written = append(p.written, path)
+		p.files = append(p.files, durable.File{Path: a.w.path(filepath.FromSlash(path)), Data: data, Perm: 0o644})
+	}
+	if len(foreign) > 0 {
+		return nil, &evidence.Error{
+			Subject: a.w.dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(foreign), "file") + " that Hallmark did not write would be overwritten"),
+			Detail: "  " + strings.Join(foreign, "\n  ") + "\n", Hint: "move them, or give --force",
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(ours)) {
+		if _, wanted := outputs[path]; wanted {
+			continue
+		}
+		now, exists, err := a.w.installed(path)
+		if err != nil {
+			return nil, err
+		}
+		before, known := sums.Files[path]
+		switch {
+		case !exists:
+			continue
+		case a.o.Force && !(known && sameDigest(now, before)):
+			p.report = append(p.report, editedEvidence(path, before, now, true))
+		case !known || !sameDigest(now, before):
+			p.report = append(p.report, editedEvidence(path, before, now, false))
+			p.kept = append(p.kept, path)
+			continue
+		}
+		p.deleted = append(p.deleted, path)
+		p.files = append(p.files, durable.File{Path: a.w.path(filepath.FromSlash(path)), Remove: true})
+	}
+	a.record(p, parts)
+	return p, nil
+}
+
+// editedEvidence is evidence of a file that is not as it was written.
+func editedEvidence(path string, before, now digest.Digest, forced bool) evidence.Evidence {
+	c := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here"}
+	if !before.IsZero() {
+		c.Want = []digest.Digest{before}
+	}
+	o := evidence.Observed{From: path}
+	if now.IsZero() {
+		o.Text = "no regular file"
+	} else {
+		o.Digests = []digest.Digest{now}
+	}
+	if forced {
+		return evidence.Waive(c, o, "--force")
+	}
+	e := evidence.Compare(c, o)
+	if e.Outcome != evidence.Match {
+		e.Outcome, e.Cause, e.Reason = evidence.Mismatch, "", "edited since; it is kept as it is, --force replaces it"
+	}
+	return e
+}
+
+// outputs are all files of the chosen parts for all targets, by path.
+func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]output, error) {
+	outputs := map[string]output{}
+	var collisions []string
+	for _, part := range parts {
+		if err := adm.Permits(part.of.subject(), part.of.entry.Integrity, policy.Materialize); err != nil {
+			return nil, err
+		}
+		for _, name := range a.w.targets() {
+			for _, file := range part.Paths {
+				o := output{path: place(name, part.Deliverable, file), of: part, file: file, name: name, sum: part.of.entry.Assets[file]}
+				if rendered(name, part.Deliverable, file) {
+					data, err := o.bytes()
+					if err != nil {
+						return nil, err
+					}
+					o.data, o.sum = data, digest.FromBytes(data)
+				}
+				if other, ok := outputs[o.path]; ok && !sameDigest(other.sum, o.sum) {
+					collisions = append(collisions, "  "+o.path+": "+other.of.of.subject()+" for "+other.name+", "+o.of.of.subject()+" for "+o.name+"\n")
+				}
+				outputs[o.path] = o
+			}
+		}
+	}
+	if len(collisions) > 0 {
+		return nil, &evidence.Error{
+			Subject: a.w.dir, Kind: evidence.Refused, Err: errors.New(evidence.Count(len(collisions), "file") + " would be written twice"),
+			Detail: strings.Join(collisions, ""), Hint: "choose targets that do not share a directory",
+		}
+	}
+	return outputs, nil
+}
+
+// bytes are those that the target gets. They are read from the slot once more, and held
+// to what the audit found.
+func (o output) bytes() ([]byte, error) {
+	if o.data != nil {
+		return o.data, nil
+	}
+	x := o.of.of
+	data, err := readFile(filepath.Join(x.slot.Dir(), filepath.FromSlash(o.file)), x.slot.Size)
+	if err != nil {
+		return nil, err
+	}
+	if !sameDigest(x.entry.Assets[o.file], digest.FromBytes(data)) {
+		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.subject(), o.file), "", errors.New("changed in the store after the audit"))
+	}
+	return render(o.name, x.manifest, o.of.Deliverable, o.file, data)
+}
+
+// record notes in the receipt all that is in the project now.
+func (a *assembly) record(p *placement, parts []chosen) {
+	for _, part := range parts {
+		name := part.of.want.Name
+		f, ok := p.receipt.Facets[name]
+		if !ok {
+			f.Version = part.of.entry.Version
+		}
+		for _, target := range a.w.targets() {
+			var files []string
+			for _, file := range part.Paths {
+				files = append(files, place(target, part.Deliverable, file))
+			}
+			f.Assets = append(f.Assets, project.NewAsset(target, part.Kind, part.Name, files))
+		}
+		p.receipt.Facets[name] = f
+	}
+}
+
+// installed is the digest of a file of the project; zero for what is no regular file.
+func (w *workspace) installed(path string) (d digest.Digest, exists bool, err error) {
+	name := w.path(filepath.FromSlash(path))
+	if err := w.plain(filepath.Dir(name)); err != nil {
+		return d, false, err
+	}
+	info, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return d, false, nil
+	case err != nil:
+		return d, false, err
+	case info.IsDir():
+		return d, true, evidence.Errorf(evidence.Refused, name, "move it away", errors.New("is a directory, where a file is to be"))
+	case !info.Mode().IsRegular():
+		return d, true, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return d, true, err
+	}
+	defer f.Close()
+	d, _, err = digest.FromReader(f)
+	return d, true, err
+}
+
+// unusual is what a receipt's file name cannot hold everywhere.
+var unusual = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+func (w *workspace) receiptPath() string {
+	sum := sha256.Sum256([]byte(w.dir))
+	name := unusual.ReplaceAllString(filepath.Base(w.dir), "_")
+	return filepath.Join(w.host.Places.State, "receipts", name[:min(64, len(name))]+"-"+hex.EncodeToString(sum[:])[:12]+".json")
+}
+
+func (w *workspace) materializedPath() string {
+	return filepath.Join(w.host.Places.State, "materialized", filepath.Base(w.state)+".json")
+}
+
+// readReceipt reads what was installed into the project. What was written for another
+// project, or is damaged, witnesses nothing: then nothing is deleted.
+func (w *workspace) readReceipt() (*project.Receipt, *project.Materialized, error) {
+	data, err := readFile(w.receiptPath(), project.MaxReceipt)
+	if err != nil {
+		return nil, nil, err
+	}
+	receipt, err := project.ParseReceipt(data, w.dir)
+	if err != nil {
+		w.host.Logger.Warn("the receipt of this project is not used: what it names stays where it is", "file", w.receiptPath(), "error", err)
+		receipt = project.NewReceipt(w.dir)
+	}
+	if data, err = readFile(w.materializedPath(), project.MaxReceipt); err != nil {
+		return nil, nil, err
+	}
+	sums, err := project.ParseMaterialized(data, w.dir)
+	if err != nil {
+		w.host.Logger.Warn("what is known of the installed files is not used: each counts as edited", "file", w.materializedPath(), "error", err)
+		sums = project.NewMaterialized(w.dir)
+	}
+	return receipt, sums, nil
+}
+
+// sweep removes the directories that deleting files left empty.
+func (w *workspace) sweep(deleted []string) {
+	for _, path := range deleted {
+		for dir := filepath.Dir(w.path(filepath.FromSlash(path))); len(dir) > len(w.dir); dir = filepath.Dir(dir) {
+			if w.plain(dir) != nil || os.Remove(dir) != nil {
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// fromGit gets a facet of a git repository. Its commit is resolved once and locked, and
+// later installs use that commit, wherever the tag or branch points by then.
+func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
+	f := x.want
+	if locked != nil {
+		x.entry = *locked
+		found, bad, err := a.stored(ctx, x, a.claim(x, locked, nil))
+		if err != nil || found {
+			return err
+		}
+		if a.o.Offline && len(bad) > 0 {
+			x.report = append(x.report, bad...)
+			_, err := a.judge(x, nil)
+			return err
+		}
+	}
+	if a.o.Offline {
+		return offline(f.Name)
+	}
+	repo := a.w.repository(f)
+	source := f.Source(a.w.config.Registry)
+	switch {
+	case locked != nil:
+		source.Commit = locked.Source.Commit
+		e, err := tagEvidence(ctx, repo, f, *locked)
+		if err != nil {
+			return err
+		}
+		x.report = append(x.report, e...)
+	case source.Commit == "":
+		commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch})
+		if err != nil {
+			return gitError(f.Name, err)
+		}
+		source.Commit = commit
+		// A tag is a promise: that it moved since it was locked is shown before it is followed.
+		if x.before != nil && f.Tag != "" && x.before.Source.Kind == project.FromGit && x.before.Covers(f, a.w.config.Registry) && !a.declared[f.Name] {
+			x.report = append(x.report, movedTag(f, *x.before, commit))
+		}
+	}
+	x.entry.Source = source
+	if locked == nil {
+		x.entry = project.FacetLock{Source: source}
+	}
+	commit, err := repo.Fetch(ctx, source.Commit)
+	if err != nil {
+		return gitError(f.Name, err)
+	}
+	defer commit.Close()
+	packed, err := packCommit(ctx, commit, f.Sub, a.o)
+	if err != nil {
+		return evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", source.Commit, err))
+	}
+	u := unpacking{body: packed, from: "git+" + f.Git + "#" + source.Commit}
+	if locked != nil {
+		u.claims = lockClaims(x.subject(), locked)
+	}
+	return a.unpack(ctx, x, u)
+}
+
+func (w *workspace) repository(f project.Facet) fetch.Repository {
+	return fetch.Repository{URL: f.Git, Environ: w.host.Environ}
+}
+
+// gitError gives the error of a repository its class.
+func gitError(name string, err error) error {
+	class := evidence.ClassOf(err)
+	if errors.Is(err, fetch.ErrNoRef) {
+		class = evidence.Validation
+	}
+	return evidence.Errorf(class, name, "", err)
+}
+
+// packCommit packs the facet in a directory of a commit.
+func packCommit(ctx context.Context, commit *fetch.Commit, sub string, o FacetOptions) (io.Reader, error) {
+	all, err := commit.Files(ctx, sub)
+	if err != nil {
+		return nil, err
+	}
+	open := func(path string) (io.ReadCloser, error) { return commit.Open(ctx, all[path]) }
+	manifest, err := commitManifest(ctx, commit, all)
+	if err != nil {
+		return nil, err
+	}
+	var files []tree.File
+	for _, path := range manifest.Paths() {
+		f, ok := all[path]
+		switch {
+		case !ok: // packing says which are missing
+			continue
+		case f.Kind != "":
+			return nil, evidence.Errorf(evidence.Validation, "", "", &tree.EntryError{Path: path, Kind: f.Kind})
+		}
+		files = append(files, tree.File{Path: path, Size: f.Size})
+	}
+	var packed bytes.Buffer
+	_, err = facet.Pack(ctx, &packed, files, open, o.Limits)
+	return &packed, err
+}
+
+// commitManifest reads the facet.json among the files of a commit.
+func commitManifest(ctx context.Context, commit *fetch.Commit, all map[string]fetch.GitFile) (*facet.Manifest, error) {
+	f, ok := all[facet.ManifestFile]
+	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
+		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub", errors.New("has no "+facet.ManifestFile))
+	}
+	r, err := commit.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data, err := readAll(r, facet.MaxManifest)
+	if err != nil {
+		return nil, err
+	}
+	return facet.ParseManifest(data)
+}
+
+// tagEvidence compares the commit that a tag names now with the locked one. Branches
+// move by nature, and a commit cannot.
+func tagEvidence(ctx context.Context, repo fetch.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
+	if f.Tag == "" {
+		return nil, nil
+	}
+	commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag})
+	if errors.Is(err, fetch.ErrNoRef) {
+		commit = noTag
+	} else if err != nil {
+		return nil, gitError(f.Name, err)
+	}
+	return evidence.Report{movedTag(f, locked, commit)}, nil
+}
+
+// noTag stands for the commit of a tag that is gone.
+const noTag = "none: there is no such tag"
+
+// movedTag is evidence of the commit that the tag of f names now.
+func movedTag(f project.Facet, locked project.FacetLock, commit string) evidence.Evidence {
+	e := evidence.Fact(evidence.Claim{
+		Subject: locked.Subject(f.Name), Scheme: evidence.Tag, Authority: evidence.Lock, Text: "commit " + locked.Source.Commit, Where: project.LockFile + ", tag " + f.Tag,
+	}, "commit "+commit)
+	if e.Outcome != evidence.Match {
+		e.Reason = "the tag was moved"
+	}
+	e.Observed.From = "tag " + f.Tag + " of " + f.Git
+	return e
+}

@@ -1,0 +1,147 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// FacetStatus is a facet of a project beside what its source has now.
+type FacetStatus struct {
+	Name     string
+	Declared string             // as hallmark.toml has it; empty if another facet brings it along
+	Locked   *project.FacetLock // nil: not locked
+	Wanted   string             // newest version that the declaration allows, or the commit; empty if it is not known
+	Newest   string             // newest version of all
+	Files    int                // that are installed here
+	Present  int                // of those, how many are there
+}
+
+// ListFacets lists the facets that a project declares or has locked, without asking
+// anybody and without looking into the store.
+func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error) {
+	w, done, err := openWorkspace(ctx, h, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	receipt, _, err := w.readReceipt()
+	if err != nil {
+		return nil, err
+	}
+	all := w.facetStatus()
+	for i := range all {
+		for _, asset := range receipt.Facets[all[i].Name].Assets {
+			for _, file := range asset.Files {
+				all[i].Files++
+				if _, exists, err := w.installed(file); err == nil && exists {
+					all[i].Present++
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func (w *workspace) facetStatus() []FacetStatus {
+	names := slices.Concat(slices.Collect(maps.Keys(w.config.Facets)), w.lock.Facets())
+	slices.Sort(names)
+	var all []FacetStatus
+	for _, name := range slices.Compact(names) {
+		s := FacetStatus{Name: name}
+		if f, ok := w.config.Facets[name]; ok {
+			s.Declared = f.String()
+		}
+		if entry, ok := w.lock.Facet(name); ok {
+			s.Locked = &entry
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Outdated asks the sources of all facets what they have now, and writes nothing. The
+// verdict is about tags that were moved.
+func Outdated(ctx context.Context, h *Host, dir string) ([]FacetStatus, policy.Verdict, error) {
+	var verdict policy.Verdict
+	w, done, err := openWorkspace(ctx, h, dir, false)
+	if err != nil {
+		return nil, verdict, err
+	}
+	all, client := w.facetStatus(), w.registry()
+	done() // what follows may take long, and only reads
+	var (
+		report   evidence.Report
+		problems []error
+	)
+	for i := range all {
+		s := &all[i]
+		f, declared := w.config.Facets[s.Name]
+		if !declared {
+			continue // its version is that of the facet that brings it along
+		}
+		switch f.Kind() {
+		case project.FromGit:
+			e, err := s.outdatedGit(ctx, w, f)
+			report = append(report, e...)
+			problems = append(problems, err)
+		case project.FromRegistry:
+			if client == nil {
+				problems = append(problems, evidence.Errorf(evidence.Validation, s.Name, "", errors.New("no registry is configured")))
+				continue
+			}
+			records, err := client.ArchiveVersions(ctx, string(ledger.Facet), s.Name)
+			if err != nil {
+				problems = append(problems, answered(s.Name, evidence.Operation, err))
+				continue
+			}
+			s.Wanted, _ = newest(f.Requirement, records)
+			any, _ := facet.ParseRequirement("*")
+			s.Newest, _ = newest(any, records)
+		}
+	}
+	verdict = policy.Judge(policy.Install, policy.Settings{}, report)
+	return all, verdict, errors.Join(append(problems, verdict.Err())...)
+}
+
+// outdatedGit asks which commit is meant now.
+func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace, f project.Facet) (evidence.Report, error) {
+	if f.Commit != "" {
+		s.Wanted = f.Commit
+		return nil, nil
+	}
+	repo := w.repository(f)
+	commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch})
+	if errors.Is(err, fetch.ErrNoRef) && f.Tag != "" && s.Locked != nil {
+		return evidence.Report{movedTag(f, *s.Locked, noTag)}, nil
+	}
+	if err != nil {
+		return nil, gitError(f.Name, err)
+	}
+	s.Wanted, s.Newest = commit, commit
+	if s.Locked == nil || f.Tag == "" || !s.Locked.Covers(f, w.config.Registry) {
+		return nil, nil
+	}
+	return evidence.Report{movedTag(f, *s.Locked, commit)}, nil
+}
+
+// Outdated reports whether there is something that an upgrade would take.
+func (s FacetStatus) Outdated() bool {
+	switch {
+	case s.Wanted == "":
+		return false
+	case s.Locked == nil:
+		return true
+	case s.Locked.Source.Kind == project.FromGit:
+		return s.Wanted != s.Locked.Source.Commit
+	}
+	return s.Wanted != s.Locked.Version
+}

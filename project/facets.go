@@ -1,0 +1,218 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// SourceKind is where a facet comes from.
+type SourceKind string
+
+// The kinds of sources.
+const (
+	FromRegistry SourceKind = "registry"
+	FromGit      SourceKind = "git"
+	FromLocal    SourceKind = "local"
+)
+
+// Facet is an entry of the [facets] table.
+type Facet struct {
+	Name string
+	Line int // in hallmark.toml
+
+	Requirement facet.Requirement // of a registry's facet; zero for another source
+
+	Git    string // URL of a repository
+	Tag    string // at most one of Tag, Branch and Commit
+	Branch string
+	Commit string // 40 hex digits
+	Sub    string // directory in the repository; "" is its root
+
+	Path string // of a local directory, relative to the project
+}
+
+// Kind is where f comes from.
+func (f Facet) Kind() SourceKind {
+	switch {
+	case f.Git != "":
+		return FromGit
+	case f.Path != "":
+		return FromLocal
+	}
+	return FromRegistry
+}
+
+// String is f as hallmark.toml declares it: a requirement, or the source.
+func (f Facet) String() string {
+	if f.Kind() == FromRegistry {
+		return f.Requirement.String()
+	}
+	text := f.Source(Registry{}).String()
+	if f.Commit != "" {
+		text += " commit " + f.Commit
+	}
+	return text
+}
+
+// The targets that facets are installed for. A target "dir:PATH" is a directory of the
+// project that gets the files as they stand in the archives.
+const (
+	TargetClaudeCode = "claude-code"
+	TargetCodex      = "codex"
+	TargetOpencode   = "opencode"
+	TargetCursor     = "cursor"
+	TargetCopilot    = "copilot"
+	TargetDir        = "dir:"
+)
+
+// Targets are the names of targets, without directories.
+func Targets() []string {
+	return []string{TargetClaudeCode, TargetCodex, TargetOpencode, TargetCursor, TargetCopilot}
+}
+
+// vscode is another name of copilot, as both read the same files.
+const vscode = "vscode"
+
+var commitRE = regexp.MustCompile(`^[0-9a-f]{40}$`)
+
+// gitRefRE is what a tag or branch may be called here: git allows more, but nothing that
+// begins like an option or that a shell or a refspec would read otherwise.
+var gitRefRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}$`)
+
+// facets checks the [facets] table; lines is where its keys stand.
+func facets(raw map[string]any, lines map[string]int) (map[string]Facet, []error) {
+	out := map[string]Facet{}
+	var problems []error
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		f, err := parseFacet(name, raw[name])
+		f.Line = lines["facets."+name]
+		if err != nil {
+			problems = append(problems, fmt.Errorf("line %d: facets.%s: %w", f.Line, surface.Escape(name), err))
+			continue
+		}
+		out[name] = f
+	}
+	return out, problems
+}
+
+func parseFacet(name string, value any) (f Facet, err error) {
+	f.Name = name
+	if !facet.CheckName(name) {
+		return f, errors.New(`a facet is called NAME or @SCOPE/NAME, of lower-case letters, digits and '-'`)
+	}
+	table, ok := value.(map[string]any)
+	if !ok {
+		text, ok := value.(string)
+		if !ok {
+			return f, errors.New(`needs a version requirement such as "1.*", or { git = "…" } or { path = "…" }`)
+		}
+		f.Requirement, err = facet.ParseRequirement(text)
+		return f, err
+	}
+	fields := map[string]*string{"git": &f.Git, "tag": &f.Tag, "branch": &f.Branch, "commit": &f.Commit, "sub": &f.Sub, "path": &f.Path}
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		to, ok := fields[key]
+		if !ok {
+			return f, fmt.Errorf("unknown key %s", surface.Escape(key))
+		}
+		if *to, ok = table[key].(string); !ok || *to == "" {
+			return f, fmt.Errorf("%s must be a text that is not empty", key)
+		}
+	}
+	return f, f.check()
+}
+
+// check says what is wrong with the source of f, which is no registry.
+func (f Facet) check() error {
+	refs := 0
+	for _, ref := range []string{f.Tag, f.Branch, f.Commit} {
+		if ref != "" {
+			refs++
+		}
+	}
+	switch {
+	case f.Git != "" && f.Path != "":
+		return errors.New("has both git and path; one of them is the source")
+	case f.Git == "" && f.Path == "":
+		return errors.New("needs git or path")
+	case f.Path != "" && (refs > 0 || f.Sub != ""):
+		return errors.New("tag, branch, commit and sub belong to git")
+	case f.Path != "":
+		if strings.ContainsAny(f.Path, "\x00\n\r") {
+			return fmt.Errorf("path %+q is none", f.Path)
+		}
+		return nil
+	case refs > 1:
+		return errors.New("has several of tag, branch and commit")
+	case f.Commit != "" && !commitRE.MatchString(f.Commit):
+		return errors.New("commit must be 40 lower-case hex digits")
+	}
+	for _, ref := range []string{f.Tag, f.Branch} {
+		if ref != "" && (!gitRefRE.MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock")) {
+			return fmt.Errorf("%+q cannot be the name of a tag or branch", ref)
+		}
+	}
+	if f.Sub != "" && !below(f.Sub) {
+		return fmt.Errorf("sub %+q is not a clean relative path", f.Sub)
+	}
+	return checkGitURL(f.Git)
+}
+
+// checkGitURL allows https and ssh. A password in a URL would end up in the lock.
+func checkGitURL(s string) error {
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || u.Opaque != "" {
+		return fmt.Errorf("git %+q is no URL such as https://host/repository.git or ssh://git@host/repository.git", s)
+	}
+	_, secret := u.User.Password()
+	switch {
+	case u.Scheme != "https" && u.Scheme != "ssh":
+		return fmt.Errorf("git: the scheme %+q is not allowed; https and ssh are", u.Scheme)
+	case secret || u.Scheme == "https" && u.User != nil:
+		return errors.New("git: a URL with credentials is refused; git has its own place for them")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("git: a URL of a repository has neither query nor fragment")
+	case strings.HasPrefix(u.Host, "-"), strings.HasPrefix(u.User.Username(), "-"):
+		return fmt.Errorf("git %+q is no URL of a repository", s)
+	}
+	return nil
+}
+
+// targets checks adapters.targets and gives each target its one name.
+func targets(raw []string) ([]string, error) {
+	var out []string
+	for _, t := range raw {
+		if t == vscode {
+			t = TargetCopilot
+		}
+		if dir, ok := strings.CutPrefix(t, TargetDir); ok {
+			if !below(dir) {
+				return nil, fmt.Errorf("target %+q: the directory must be a clean path below the project", t)
+			}
+		} else if !slices.Contains(Targets(), t) {
+			return nil, fmt.Errorf("unknown target %+q; there are %s, and dir:PATH", t, strings.Join(Targets(), ", "))
+		}
+		if slices.Contains(out, t) {
+			return nil, fmt.Errorf("target %s is named twice", t)
+		}
+		out = append(out, t)
+	}
+	if raw != nil && len(out) == 0 {
+		return nil, errors.New("targets is empty; leave it out for those found in the project")
+	}
+	return out, nil
+}
+
+// below reports whether p is a clean relative path that leads below where it begins.
+func below(p string) bool {
+	return p != "" && p != "." && p != ".." && path.Clean(p) == p && !path.IsAbs(p) && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\:\x00\n")
+}

@@ -1,0 +1,172 @@
+package project
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Receipt says what was installed into one project on this machine. It lies in the state
+// directory and is the only authority for deleting: a checkout can bring a lock along,
+// but nothing that removes files. It holds no digests, and proves nothing about bytes.
+type Receipt struct {
+	Version int                       `json:"receipt_version"`
+	Project string                    `json:"project"` // the directory, all links resolved
+	Facets  map[string]ReceiptOfFacet `json:"facets"`
+}
+
+// ReceiptOfFacet is what was installed of one facet.
+type ReceiptOfFacet struct {
+	Version string         `json:"version"`
+	Assets  []ReceiptAsset `json:"assets"`
+}
+
+// ReceiptAsset is one deliverable that was installed for one target.
+type ReceiptAsset struct {
+	Scope  string   `json:"scope"`  // "project"
+	Target string   `json:"target"` // "claude-code", "dir:PATH", …
+	Type   string   `json:"type"`   // "skill", "agent" or "command"
+	Name   string   `json:"name"`
+	Files  []string `json:"files"` // relative to the project, with slashes
+}
+
+// Materialized holds the digests of the files that were written into one project, by
+// path, to tell what a user edited since. It never authorises to delete anything.
+type Materialized struct {
+	Version int                      `json:"materialized_version"`
+	Project string                   `json:"project"`
+	Files   map[string]digest.Digest `json:"files"`
+}
+
+const (
+	receiptVersion      = 1
+	materializedVersion = 1
+	scopeProject        = "project"
+)
+
+// MaxReceipt bounds either file, in bytes.
+const MaxReceipt = 64 << 20
+
+// ErrOtherProject says that a file of the state directory was written for another
+// project, and so witnesses nothing of this one.
+var ErrOtherProject = errors.New("was written for another project")
+
+// NewReceipt is an empty one for the project in a directory.
+func NewReceipt(project string) *Receipt {
+	return &Receipt{Version: receiptVersion, Project: project, Facets: map[string]ReceiptOfFacet{}}
+}
+
+// NewMaterialized is an empty one for the project in a directory.
+func NewMaterialized(project string) *Materialized {
+	return &Materialized{Version: materializedVersion, Project: project, Files: map[string]digest.Digest{}}
+}
+
+// NewAsset is a deliverable in the project.
+func NewAsset(target string, kind facet.Kind, name string, files []string) ReceiptAsset {
+	return ReceiptAsset{Scope: scopeProject, Target: target, Type: string(kind), Name: name, Files: files}
+}
+
+// ParseReceipt reads the receipt of a project; nil data gives an empty one. The error
+// wraps [ErrOtherProject] for that of another project.
+func ParseReceipt(data []byte, project string) (*Receipt, error) {
+	r := NewReceipt(project)
+	if data == nil {
+		return r, nil
+	}
+	if err := decodeState(data, r); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Version != receiptVersion:
+		return nil, fmt.Errorf("receipt_version is %d; this build reads %d", r.Version, receiptVersion)
+	case r.Project != project:
+		return nil, ErrOtherProject
+	}
+	if r.Facets == nil {
+		r.Facets = map[string]ReceiptOfFacet{}
+	}
+	for name, f := range r.Facets {
+		for _, a := range f.Assets {
+			if a.Scope != scopeProject {
+				return nil, fmt.Errorf("%+q: the scope %+q is not known", name, a.Scope)
+			}
+			for _, file := range a.Files {
+				if err := checkInstalled(file); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return r, nil
+}
+
+// ParseMaterialized reads the digests of a project; nil data gives none. The error wraps
+// [ErrOtherProject] for those of another project.
+func ParseMaterialized(data []byte, project string) (*Materialized, error) {
+	m := NewMaterialized(project)
+	if data == nil {
+		return m, nil
+	}
+	if err := decodeState(data, m); err != nil {
+		return nil, err
+	}
+	switch {
+	case m.Version != materializedVersion:
+		return nil, fmt.Errorf("materialized_version is %d; this build reads %d", m.Version, materializedVersion)
+	case m.Project != project:
+		return nil, ErrOtherProject
+	}
+	if m.Files == nil {
+		m.Files = map[string]digest.Digest{}
+	}
+	for file, d := range m.Files {
+		if err := checkInstalled(file); err != nil {
+			return nil, err
+		}
+		if d.Algorithm() != digest.SHA256 {
+			return nil, fmt.Errorf("%+q: its digest is not sha256", file)
+		}
+	}
+	return m, nil
+}
+
+// checkInstalled refuses what no installed file is called.
+func checkInstalled(file string) error {
+	if !below(file) {
+		return fmt.Errorf("%+q is not a path below the project", file)
+	}
+	return nil
+}
+
+func decodeState(data []byte, to any) error {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxReceipt, Depth: 8}); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	return d.Decode(to)
+}
+
+// Encode is the file's JSON.
+func (r *Receipt) Encode() ([]byte, error) { return indented(r) }
+
+// Encode is the file's JSON.
+func (m *Materialized) Encode() ([]byte, error) { return indented(m) }
+
+// Files are all that r names.
+func (r *Receipt) Files() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range r.Facets {
+		for _, asset := range f.Assets {
+			for _, file := range asset.Files {
+				out[file] = true
+			}
+		}
+	}
+	return out
+}
