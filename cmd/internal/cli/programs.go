@@ -30,7 +30,7 @@ is what runs, and what runs shows the model what was approved.`,
 		}
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
-	add("user", a.pin(), a.run(), a.review(), a.check(), a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list())
+	add("user", a.pin(), a.run(), a.review(), a.check(), a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list(), a.store())
 	add("operator", a.registry(), a.log())
 	return root
 }
