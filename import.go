@@ -231,6 +231,8 @@ func (i *importer) fromFile(ctx context.Context) error {
 	i.origin = "file:" + filepath.Base(i.From) // its directory is nobody's business
 	var stopped error
 	n := 0
+	shelf := &importedArchive{importer: i}
+	defer shelf.drop()
 	err = registry.ReadDump(f, func(env registry.Envelope) error {
 		if stopped = i.take(ctx, env); stopped != nil {
 			return stopped
@@ -239,6 +241,9 @@ func (i *importer) fromFile(ctx context.Context) error {
 			i.told()
 		}
 		return nil
+	}, func(part registry.DumpedArchive) error {
+		stopped = shelf.take(ctx, part)
+		return stopped
 	})
 	switch {
 	case stopped != nil:

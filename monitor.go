@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -27,12 +28,14 @@ type MonitorOptions struct {
 
 // Monitored is what a monitor knows after a round.
 type Monitored struct {
-	Origin  string    `json:"origin"`
-	Size    int64     `json:"size"`    // entries of the log that were read, in all rounds
-	Root    string    `json:"root"`    // as rebuilt from them
-	Read    int64     `json:"read"`    // entries in this round
-	Records int64     `json:"records"` // that were compared with their entries, in this round
-	Found   []Anomaly `json:"found"`   // in all rounds
+	Origin  string `json:"origin"`
+	Size    int64  `json:"size"`    // entries of the log that were read, in all rounds
+	Root    string `json:"root"`    // as rebuilt from them
+	Read    int64  `json:"read"`    // entries in this round
+	Records int64  `json:"records"` // that were compared with their entries, in this round
+	// Archives were downloaded and recomputed, in this round; each is once by a monitor.
+	Archives int64     `json:"archives"`
+	Found    []Anomaly `json:"found"` // in all rounds
 }
 
 // Anomaly is something that an honest registry never shows.
@@ -58,6 +61,7 @@ const (
 	AnomalyMissing    = "record missing"    // an entry whose record is not served
 	AnomalyUnlogged   = "record not logged" // a record without an entry
 	AnomalyStatus     = "status differs"    // the record's status is not that of its newest entry
+	AnomalyArchive    = "archive differs"   // the archive is not the one of its record, or is not there
 )
 
 // maxAnomalies is how many are kept; more tell nobody more.
@@ -117,8 +121,10 @@ type monitor struct {
 	// Of this round.
 	good          bool  // the newest checkpoint is that of what was read
 	read, records int64 // entries and records
+	archives      int64 // that were read
 
-	nextCompare time.Time // of the records
+	nextCompare time.Time      // of the records
+	recomputed  map[int64]bool // entries whose archives were read
 }
 
 // logSource is where a log is read.
@@ -126,10 +132,12 @@ type logSource struct {
 	checkpoint func(context.Context) ([]byte, error)
 	tile       func(context.Context, string) ([]byte, error)
 	records    func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
+	archives   func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
+	archive    func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
 }
 
 func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, error) {
-	m := &monitor{host: h, o: o}
+	m := &monitor{host: h, o: o, recomputed: map[int64]bool{}}
 	var key string
 	if o.From != "" {
 		m.name, m.source, key = o.From, directorySource(o.From), o.Log.Key
@@ -143,7 +151,7 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 		m.log = l
 		m.name, m.source = l.name, logSource{client.Checkpoint, func(ctx context.Context, path string) ([]byte, error) {
 			return l.tiles(ctx)(path)
-		}, client.List}
+		}, client.List, client.ListArchives, client.OpenArchive}
 		logs, err := h.logs()
 		if err != nil {
 			return nil, err
@@ -193,7 +201,7 @@ func (m *monitor) err() error {
 
 // round reads what is new, compares, and keeps what it came to.
 func (m *monitor) round(ctx context.Context) (*Monitored, error) {
-	m.read, m.records = 0, 0
+	m.read, m.records, m.archives = 0, 0, 0
 	err := m.follow(ctx)
 	if err == nil && m.good && m.source.records != nil {
 		err = m.compareRecords(ctx)
@@ -203,7 +211,7 @@ func (m *monitor) round(ctx context.Context) (*Monitored, error) {
 	}
 	return &Monitored{
 		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
-		Read: m.read, Records: m.records, Found: append([]Anomaly{}, m.state.Found...),
+		Read: m.read, Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
 	}, err
 }
 

@@ -3,11 +3,16 @@ package hallmark
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -16,8 +21,10 @@ import (
 
 // listed is a record as a page of the registry's list has it.
 type listedRecord struct {
+	kind          ledger.Kind
 	name, version string
-	document      digest.Digest
+	document      digest.Digest // see recorded
+	said          string        // the digests, for people
 	status        registry.Status
 }
 
@@ -45,40 +52,62 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
 	seen := make([]byte, (size+7)/8)
 	var unsettled []listedRecord
-	query := registry.Query{Limit: 100, Deleted: true}
-	for {
-		page, err := m.source.records(ctx, query)
+	compare := func(r listedRecord, err error) bool {
+		m.records++
 		if err != nil {
-			return evidence.Errorf(evidence.Operation, m.name, "", err)
+			m.found(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version), Actual: err.Error()})
+			return false
+		}
+		if index, ok := m.state.replay.Find(r.kind, r.name, r.version); ok && index < size {
+			seen[index/8] |= 1 << (index % 8)
+		}
+		a := m.compareRecord(r)
+		if a != nil && len(unsettled) < maxUnsettled {
+			unsettled = append(unsettled, r)
+		}
+		return a == nil
+	}
+	err := m.pages(func(q registry.Query) (int, string, error) {
+		page, err := m.source.records(ctx, q)
+		if err != nil {
+			return 0, "", err
 		}
 		for _, envelope := range page.Servers {
-			m.records++
-			r, err := readListed(envelope)
+			compare(readListed(envelope))
+		}
+		return len(page.Servers), page.Metadata.NextCursor, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
+		err := m.pages(func(q registry.Query) (int, string, error) {
+			page, err := m.source.archives(ctx, string(kind), q)
+			if notFound(err) {
+				return 0, "", nil // a registry that has none of the kind
+			}
 			if err != nil {
-				m.found(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version), Actual: err.Error()})
-				continue
+				return 0, "", err
 			}
-			if index, ok := m.state.replay.Find(ledger.Server, r.name, r.version); ok && index < size {
-				seen[index/8] |= 1 << (index % 8)
+			for _, rec := range page.Archives {
+				if !compare(readArchived(rec)) {
+					continue
+				}
+				if err := m.recompute(ctx, rec); err != nil {
+					return 0, "", err
+				}
 			}
-			if m.compareRecord(r) != nil && len(unsettled) < maxUnsettled {
-				unsettled = append(unsettled, r)
-			}
+			return len(page.Archives), page.Metadata.NextCursor, nil
+		})
+		if err != nil {
+			return err
 		}
-		next := page.Metadata.NextCursor
-		if next == "" {
-			break
-		}
-		if len(page.Servers) == 0 || next == query.Cursor {
-			return evidence.Errorf(evidence.Operation, m.name, "", fmt.Errorf("the list of records does not end"))
-		}
-		query.Cursor = next
 	}
 	if err := m.settle(ctx, unsettled); err != nil {
 		return err
 	}
 	for index := range size {
-		if m.state.statuses[index] != notServer && seen[index/8]&(1<<(index%8)) == 0 {
+		if m.state.statuses[index] != noRecord && seen[index/8]&(1<<(index%8)) == 0 {
 			if err := m.missing(ctx, index); err != nil {
 				return err
 			}
@@ -88,7 +117,24 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	return nil
 }
 
+// pages asks for page after page, as long as there is a cursor.
+func (m *monitor) pages(page func(registry.Query) (count int, next string, err error)) error {
+	for q := (registry.Query{Limit: 100, Deleted: true}); ; {
+		count, next, err := page(q)
+		switch {
+		case err != nil:
+			return evidence.Errorf(evidence.Operation, m.name, "", err)
+		case next == "":
+			return nil
+		case count == 0 || next == q.Cursor:
+			return evidence.Errorf(evidence.Operation, m.name, "", fmt.Errorf("the list of records does not end"))
+		}
+		q.Cursor = next
+	}
+}
+
 func readListed(envelope registry.Envelope) (r listedRecord, err error) {
+	r.kind = ledger.Server
 	var named struct{ Name, Version string }
 	if err := json.Unmarshal(envelope.Server, &named); err != nil {
 		return r, err
@@ -102,7 +148,77 @@ func readListed(envelope registry.Envelope) (r listedRecord, err error) {
 		return r, err
 	}
 	r.document = digest.FromBytes(canonical)
+	r.said = "document " + r.document.String()
 	return r, nil
+}
+
+func readArchived(rec registry.ArchiveRecord) (listedRecord, error) {
+	r := listedRecord{kind: ledger.Kind(rec.Kind), name: rec.Name, version: rec.Version, status: rec.Status}
+	document, err := rec.Document()
+	if err != nil {
+		return r, err
+	}
+	r.document = recorded(r.kind, document, rec.ContentIntegrity, rec.APISurface)
+	r.said = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
+	if !rec.APISurface.IsZero() {
+		r.said += ", api_surface " + rec.APISurface.String()
+	}
+	return r, nil
+}
+
+// recompute downloads the archive of a record that is the one of its entry, once, and
+// compares what is computed with the record. Those of deleted versions are not served.
+func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) error {
+	index, ok := m.state.replay.Find(ledger.Kind(rec.Kind), rec.Name, rec.Version)
+	if !ok || m.recomputed[index] || rec.Status == registry.Deleted || rec.Kind == string(ledger.Plugin) {
+		return nil
+	}
+	subject := ledger.Leaf{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}.Subject()
+	differs := func(expected, actual string) {
+		m.found(Anomaly{What: AnomalyArchive, Index: &index, Subject: subject, Expected: expected, Actual: actual})
+	}
+	want := fmt.Sprintf("content_integrity %s, content_hash %s", rec.ContentIntegrity, rec.ContentHash)
+	body, _, err := m.source.archive(ctx, rec.Kind, rec.Name, rec.Version)
+	var p *registry.Problem
+	switch {
+	case errors.As(err, &p) && p.Status == http.StatusGone: // since it was listed
+		return nil
+	case notFound(err):
+		differs(want, "no archive is served")
+		return nil
+	case err != nil:
+		return err
+	}
+	defer body.Close()
+	counted := &broken{r: body}
+	a, err := facet.Read(counted, archive.Limits{Packed: registry.MaxBlob}, nil)
+	if counted.err != nil {
+		return counted.err // the connection's
+	}
+	m.archives++
+	m.recomputed[index] = true
+	if err != nil {
+		differs(want, err.Error())
+		return nil
+	}
+	if !sameDigest(rec.ContentIntegrity, a.Integrity) || !sameDigest(rec.ContentHash, a.ContentHash) {
+		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", a.Integrity, a.ContentHash))
+	}
+	return nil
+}
+
+// broken remembers the error of a reader that did not come to its end.
+type broken struct {
+	r   io.Reader
+	err error
+}
+
+func (b *broken) Read(p []byte) (int, error) {
+	n, err := b.r.Read(p)
+	if err != nil && err != io.EOF {
+		b.err = err
+	}
+	return n, err
 }
 
 // settle looks again at records that differ: their entries may have been signed since.
@@ -134,13 +250,17 @@ func (m *monitor) settle(ctx context.Context, unsettled []listedRecord) error {
 
 // compareRecord is what is wrong with a record, or nil.
 func (m *monitor) compareRecord(r listedRecord) *Anomaly {
-	subject := ledger.Leaf{Kind: ledger.Server, Name: r.name, Version: r.version}.Subject()
-	index, ok := m.state.replay.Find(ledger.Server, r.name, r.version)
+	subject := ledger.Leaf{Kind: r.kind, Name: r.name, Version: r.version}.Subject()
+	index, ok := m.state.replay.Find(r.kind, r.name, r.version)
 	if !ok {
-		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: "document " + r.document.String()}
+		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.said}
 	}
 	if want := m.state.document(index); !sameDigest(want, r.document) {
-		return &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: "document " + r.document.String()}
+		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.said}
+		if r.kind != ledger.Server {
+			a.Expected = "what the entry says of the document, content_integrity and api_surface"
+		}
+		return a
 	}
 	if want := statusNames[m.state.statuses[index]]; r.status != "" && string(r.status) != want {
 		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: string(r.status)}

@@ -23,13 +23,13 @@ type monitorState struct {
 
 	replay    *ledger.Replay
 	head      ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
-	documents []byte        // 32 bytes an entry; zeros for one that is unreadable
-	statuses  []byte        // a byte an entry: 0 for what publishes no server, else the server's status
+	documents []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
+	statuses  []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
 }
 
 // The bytes of monitorState.statuses.
 const (
-	notServer = iota
+	noRecord = iota
 	isActive
 	isDeprecated
 	isDeleted
@@ -142,16 +142,16 @@ func (s *monitorState) add(text []byte) (ledger.Leaf, *ledger.Fault) {
 	leaf, fault := s.replay.Add(text)
 	s.Tiles[0] = append(s.Tiles[0], tlog.RecordHash(text))
 	var document [sha256Size]byte
-	status := byte(notServer)
+	status := byte(noRecord)
 	if fault == nil || fault.What != ledger.Unreadable {
-		copy(document[:], leaf.Document.Bytes())
+		copy(document[:], recorded(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface).Bytes())
 	}
 	if fault == nil {
-		switch leaf.Kind {
-		case ledger.Server:
+		switch {
+		case leaf.Kind.Publishes():
 			status = isActive
-		case ledger.Status:
-			if i, ok := s.replay.Find(leaf.Of, leaf.Name, leaf.Version); ok && s.statuses[i] != notServer {
+		case leaf.Kind == ledger.Status:
+			if i, ok := s.replay.Find(leaf.Of, leaf.Name, leaf.Version); ok && s.statuses[i] != noRecord {
 				for b, name := range statusNames {
 					if name == leaf.Status {
 						s.statuses[i] = b
@@ -163,6 +163,15 @@ func (s *monitorState) add(text []byte) (ledger.Leaf, *ledger.Fault) {
 	s.documents = append(s.documents, document[:]...)
 	s.statuses = append(s.statuses, status)
 	return leaf, fault
+}
+
+// recorded is what is remembered of a record: of a server its document, of an archive one
+// digest of all that its entry says.
+func recorded(kind ledger.Kind, document, integrity, api digest.Digest) digest.Digest {
+	if kind == ledger.Server || !kind.Publishes() {
+		return document
+	}
+	return digest.FromBytes([]byte(document.String() + " " + integrity.String() + " " + api.String()))
 }
 
 // document is the document of an entry, the zero Digest of one that is unreadable.

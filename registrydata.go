@@ -21,8 +21,9 @@ type database interface {
 }
 
 // Place is where a registry keeps its records: a PostgreSQL database (postgres://…) or,
-// if that is "", a file in the directory Data.
-type Place struct{ Data, Database string }
+// if that is "", a file in the directory Data; and its archives: a bucket (s3://…) or, if
+// that is "", a directory in Data.
+type Place struct{ Data, Database, Blobs string }
 
 // openDatabase opens the database of the registry at p. It may be serving.
 func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
@@ -54,7 +55,7 @@ func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
 }
 
 // Export writes every record of the registry at p to w, an envelope a
-// line, and returns how many.
+// line, and then its archives with their records, and returns how many records.
 func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	db, err := openDatabase(ctx, p, false)
 	if err != nil {
@@ -62,9 +63,17 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	}
 	defer db.Close()
 	if n, err = registry.Export(ctx, db, db, w); err != nil {
-		err = evidence.Errorf(evidence.Operation, "export", "", err)
+		return n, evidence.Errorf(evidence.Operation, "export", "", err)
 	}
-	return n, err
+	blobs, err := openBlobs(ctx, p.Data, p.Blobs)
+	if err != nil {
+		return n, evidence.Errorf(evidence.Operation, "export", "", err)
+	}
+	more, err := registry.ExportArchives(ctx, db, blobs, w)
+	if err != nil {
+		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
+	}
+	return n + more, err
 }
 
 // ExportFile is Export to a new file, which appears when it is complete. One that is

@@ -81,7 +81,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	defer records.Close()
-	blobs, err := openBlobs(ctx, o)
+	blobs, err := openBlobs(ctx, o.Data, o.Blobs)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -196,12 +196,12 @@ func openRecords(ctx context.Context, data, database string) (records, error) {
 	return registry.OpenSQLite(ctx, filepath.Join(data, "registry.db"))
 }
 
-// openBlobs opens the blobs that o names.
-func openBlobs(ctx context.Context, o ServeOptions) (registry.Blobs, error) {
-	if o.Blobs != "" {
-		return registry.OpenS3Blobs(ctx, o.Blobs)
+// openBlobs opens the bucket with a URL or, if that is empty, the directory below data.
+func openBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+	if bucket != "" {
+		return registry.OpenS3Blobs(ctx, bucket)
 	}
-	return registry.OpenFileBlobs(filepath.Join(o.Data, "blobs"))
+	return registry.OpenFileBlobs(filepath.Join(data, "blobs"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

@@ -125,12 +125,12 @@ func (s *server) authorizeArchive(r *http.Request, name string) (*auth.Grant, er
 // forbiddenArchive is the answer to a bearer who may not act on the archives of a name.
 func forbiddenArchive(g auth.Grant, name string) *Problem {
 	p := forbidden(g, name)
-	message := "a name without a scope needs a token that names it, or * for every name"
+	message := "a name without a scope needs a token for every name, *"
 	if inScope, ok := strings.CutPrefix(name, "@"); ok {
 		scope, _, _ := strings.Cut(inScope, "/")
-		message = fmt.Sprintf("@%s/ is for who may publish %s%s/*, and for API tokens that name it", scope, githubNames, scope)
+		message = fmt.Sprintf("%+.100q is for who may publish %+.100q, and for API tokens that name it", "@"+scope+"/*", githubNames+scope+"/*")
 	}
-	p.Errors = []ProblemError{{Message: fmt.Sprintf("%+.300q", message), Location: "path.name"}}
+	p.Errors = []ProblemError{{Message: message, Location: "path.name"}}
 	return p
 }
 
@@ -152,7 +152,7 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	}
 	switch first, err := s.ArchiveRecords.Archive(ctx, k.Kind, rec.Name, rec.Version); {
 	case err == nil:
-		return s.archiveAgain(ctx, first, rec)
+		return s.archiveAgain(ctx, first, rec, keep)
 	case !errors.Is(err, ErrNotFound):
 		return 0, nil, err
 	}
@@ -164,7 +164,7 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	inserted, err := s.ArchiveRecords.InsertArchive(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, ErrExists):
-		return s.archiveAgain(ctx, inserted, rec)
+		return s.archiveAgain(ctx, inserted, rec, keep)
 	case errors.Is(err, ErrTooMany):
 		return 0, nil, problem(http.StatusConflict, "%s", err)
 	case err != nil:
@@ -204,6 +204,19 @@ func (s *server) readArchive(ctx context.Context, k ArchiveKind, u Upload) (*Arc
 	return content, err
 }
 
+// archiveReport is the evidence with which an archive is admitted: what it claims of
+// itself, and what it and its manifest are found to be, which nobody claims.
+func archiveReport(rec ArchiveRecord, content *ArchiveContent, document digest.Digest) evidence.Report {
+	found := func(scheme evidence.Scheme, d digest.Digest, size int64) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Publisher},
+			evidence.Observed{Digests: []digest.Digest{d}, Size: size})
+	}
+	return append(evidence.Report{
+		found(evidence.Document, document, int64(len(rec.Manifest))),
+		found(evidence.File, content.ContentHash, rec.Size),
+	}, content.Evidence...)
+}
+
 // judgeArchive judges what an archive claims of itself, and whether it is what its path
 // says. A verdict without an error allows.
 func (s *server) judgeArchive(rec ArchiveRecord, content *ArchiveContent, u Upload) (policy.Verdict, error) {
@@ -214,16 +227,7 @@ func (s *server) judgeArchive(rec ArchiveRecord, content *ArchiveContent, u Uplo
 		p.Errors = []ProblemError{{Message: err.Error(), Location: "body"}}
 		return policy.Verdict{}, p
 	}
-	// The archive and its manifest are admitted with what they are found to be. Nobody
-	// claims that, except for the fingerprint.
-	claim := func(scheme evidence.Scheme, d digest.Digest, size int64) evidence.Evidence {
-		return evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Publisher},
-			evidence.Observed{Digests: []digest.Digest{d}, Size: size})
-	}
-	report := append(evidence.Report{
-		claim(evidence.Document, document, int64(len(rec.Manifest))),
-		claim(evidence.File, content.ContentHash, u.Size),
-	}, content.Evidence...)
+	report := archiveReport(rec, content, document)
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)
 	var details []string
 	p := problem(http.StatusUnprocessableEntity, "")
@@ -254,12 +258,21 @@ func (s *server) judgeArchive(rec ArchiveRecord, content *ArchiveContent, u Uplo
 	return verdict, nil
 }
 
-// archiveAgain answers an upload of a version that exists.
-func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord) (int, any, error) {
-	sameBytes := evidence.Compare(
+// sameArchive reports whether two records are of the same bytes.
+func sameArchive(first, rec ArchiveRecord) bool {
+	e := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{first.ContentHash}},
 		evidence.Observed{Digests: []digest.Digest{rec.ContentHash}})
-	if sameBytes.Outcome == evidence.Match {
+	return e.Outcome == evidence.Match
+}
+
+// archiveAgain answers an upload of a version that exists. The same bytes are kept again,
+// which brings back a blob that was lost.
+func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord, keep func(context.Context) error) (int, any, error) {
+	if sameArchive(first, rec) {
+		if err := keep(ctx); err != nil {
+			return 0, nil, err
+		}
 		s.Counters.Repeated.Add(1)
 		answer, err := s.archiveProven(ctx, first, -1)
 		return http.StatusOK, answer, err

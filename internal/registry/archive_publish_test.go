@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -164,6 +165,40 @@ func TestFacetsPublish(t *testing.T) {
 		answer.Header.Get("Content-Disposition") != `attachment; filename="acme-review-1.0.0.facet"` || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
 		t.Errorf("%d %v", answer.StatusCode, answer.Header)
 	}
+}
+
+// A blob that was lost comes back when the same archive is published again.
+func TestFacetsLostBlob(t *testing.T) {
+	dir := t.TempDir()
+	f, _ := facetServer(t, func(c *Config) {
+		blobs, err := OpenFileBlobs(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Blobs = blobs
+	})
+	data, _ := aFacet(t, "notes", "1.0.0", "x")
+	rec, err := put(f, ledger.Facet, "notes", data, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := blobName(rec.ContentHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
+	refused(t, err, http.StatusInternalServerError)
+	if _, err := put(f, ledger.Facet, "notes", data, ""); err != nil {
+		t.Fatal(err)
+	}
+	body, _, err := f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body.Close()
 }
 
 // What forged archives claim is recomputed; each is refused with all that is wrong.

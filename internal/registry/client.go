@@ -184,6 +184,15 @@ func (c *Client) eachVersion(ctx context.Context, name string, query url.Values,
 
 // List returns one page of records.
 func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
+	var p Page
+	if err := c.do(ctx, http.MethodGet, "/servers", q.values(), nil, "", &p); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// values are the parameters that select what q selects.
+func (q Query) values() url.Values {
 	query := url.Values{}
 	set := func(key, value string) {
 		if value != "" {
@@ -202,11 +211,7 @@ func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	if !q.UpdatedSince.IsZero() {
 		set("updated_since", q.UpdatedSince.UTC().Format(time.RFC3339Nano))
 	}
-	var p Page
-	if err := c.do(ctx, http.MethodGet, "/servers", query, nil, "", &p); err != nil {
-		return nil, err
-	}
-	return &p, nil
+	return query
 }
 
 // About asks the registry what it is, and whether it knows file_hashes.

@@ -25,6 +25,24 @@ func archivePath(kind, name string, below ...string) (string, error) {
 	return escaped(append([]string{plural(ledger.Kind(kind)), name}, below...)...)
 }
 
+// ListArchives returns one page of the records of a kind, without proofs.
+func (c *Client) ListArchives(ctx context.Context, kind string, q Query) (*ArchivePage, error) {
+	path, err := archivePath(kind, "x")
+	if err != nil {
+		return nil, err
+	}
+	var p ArchivePage
+	if err := c.do(ctx, http.MethodGet, strings.TrimSuffix(path, "/x"), q.values(), nil, "", &p); err != nil {
+		return nil, err
+	}
+	for _, rec := range p.Archives {
+		if err := c.expectArchive(rec, kind, rec.Name, ""); err != nil {
+			return nil, err
+		}
+	}
+	return &p, nil
+}
+
 // ArchiveVersions returns all records of one name, newest first, without those that are
 // deleted, and without proofs. The kind is "facet", "artifact" or "plugin". More than
 // [MaxVersions] records or [MaxVersionBytes] are an error.

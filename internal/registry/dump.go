@@ -2,10 +2,17 @@ package registry
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // A dump is records as JSON. Export writes one envelope a line, as GET answers it but with
@@ -15,6 +22,8 @@ import (
 //	{"server": …, "_meta": …}        an envelope
 //	{"servers": [envelope, …], …}    a page of them
 //	{"name": …, "version": …, …}     a server.json alone, as in the official seed files
+//	{"blob": …, "offset": …, "data": …}  a part of an archive, in base64
+//	{"archive": …}                   the record of the archive whose parts came before it
 
 // maxDumped is the size of one value of a dump, in bytes: that of a page.
 const maxDumped = MaxAnswer
@@ -22,10 +31,10 @@ const maxDumped = MaxAnswer
 // Export writes all records to w, in the order of the list, and returns how many. A
 // record that is published meanwhile is in it or not.
 func Export(ctx context.Context, records Records, findings Findings, w io.Writer) (int, error) {
+	n := 0
 	out := bufio.NewWriterSize(w, 1<<20)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	n := 0
 	for q := (Query{Limit: MaxLimit, Deleted: true}); ; {
 		page, next, err := records.List(ctx, q)
 		if err != nil {
@@ -51,12 +60,117 @@ func Export(ctx context.Context, records Records, findings Findings, w io.Writer
 	}
 }
 
-// ReadDump calls use with each envelope of a dump. The envelope of a bare server.json
-// has no Official. Errors name the value, counted from 1.
-func ReadDump(r io.Reader, use func(Envelope) error) error { return readDump(r, maxDumped, use) }
+// DumpedArchive is a part of an archive, or its record after the last part.
+type DumpedArchive struct {
+	Archive *ArchiveRecord `json:"archive,omitempty"`
+	Blob    digest.Digest  `json:"blob,omitzero"` // of the whole archive
+	Offset  int64          `json:"offset,omitempty"`
+	Data    []byte         `json:"data,omitempty"`
+}
+
+// partSize is how many bytes of an archive are in one part.
+const partSize = 3 << 20
+
+// ExportArchives writes the records of all archives to w with the archives themselves,
+// and returns how many.
+func ExportArchives(ctx context.Context, records ArchiveRecords, blobs Blobs, w io.Writer) (n int, err error) {
+	out := bufio.NewWriterSize(w, 1<<20)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
+		for q := (Query{Limit: MaxLimit, Deleted: true}); ; {
+			page, next, err := records.ListArchives(ctx, kind, q)
+			if err != nil {
+				return n, err
+			}
+			for _, rec := range page {
+				if err := exportBlob(ctx, enc, blobs, rec); err != nil {
+					return n, fmt.Errorf("%s %+q: %w", rec.Kind, rec.Subject(), err)
+				}
+				if err := enc.Encode(DumpedArchive{Archive: &rec}); err != nil {
+					return n, err
+				}
+				n++
+			}
+			if next == "" {
+				break
+			}
+			q.Cursor = next
+		}
+	}
+	return n, out.Flush()
+}
+
+func exportBlob(ctx context.Context, enc *json.Encoder, blobs Blobs, rec ArchiveRecord) error {
+	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	verified := digest.NewVerifier(body, rec.ContentHash, rec.Size)
+	part := make([]byte, partSize)
+	for offset := int64(0); ; {
+		n, err := io.ReadFull(verified, part)
+		if n > 0 {
+			if err := enc.Encode(DumpedArchive{Blob: rec.ContentHash, Offset: offset, Data: part[:n]}); err != nil {
+				return err
+			}
+			offset += int64(n)
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// ReadArchive is the record and the evidence of an archive of size bytes that was
+// exported with rec, recomputed from its bytes. A record that is not that of the archive
+// is an error.
+func ReadArchive(ctx context.Context, kinds []ArchiveKind, rec ArchiveRecord, r io.Reader, size int64) (ArchiveRecord, evidence.Report, error) {
+	i := slices.IndexFunc(kinds, func(k ArchiveKind) bool { return string(k.Kind) == rec.Kind })
+	if i < 0 {
+		return rec, nil, fmt.Errorf("%+.20q is no kind of archive", rec.Kind)
+	}
+	content, err := kinds[i].Read(ctx, r)
+	if err != nil {
+		return rec, nil, err
+	}
+	got := rec
+	got.Name, got.Version, got.Size, got.document = content.Name, content.Version, size, digest.Digest{}
+	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash, content.Assets, content.APISurface
+	got.Manifest = content.Manifest
+	document, err := got.Document()
+	if err != nil {
+		return rec, nil, err
+	}
+	said, err := rec.leaf()
+	if err != nil {
+		return rec, nil, err
+	}
+	if found, err := got.leaf(); err != nil {
+		return rec, nil, err
+	} else if a, err := said.Marshal(); err != nil {
+		return rec, nil, err
+	} else if b, err := found.Marshal(); err != nil {
+		return rec, nil, err
+	} else if !bytes.Equal(a, b) || !sameArchive(rec, got) {
+		return rec, nil, errors.New("the archive is not the one of the record")
+	}
+	return got, archiveReport(got, content, document), nil
+}
+
+// ReadDump calls use with each envelope of a dump, and archives with what belongs to
+// archives. The envelope of a bare server.json has no Official. Errors name the value,
+// counted from 1.
+func ReadDump(r io.Reader, use func(Envelope) error, archives func(DumpedArchive) error) error {
+	return readDump(r, maxDumped, use, archives)
+}
 
 // readDump is ReadDump with another limit of one value, in bytes.
-func readDump(r io.Reader, most int, use func(Envelope) error) error {
+func readDump(r io.Reader, most int, use func(Envelope) error, archives func(DumpedArchive) error) error {
 	in := bufio.NewReader(r)
 	array, err := startsArray(in)
 	if err != nil {
@@ -88,9 +202,14 @@ func readDump(r io.Reader, most int, use func(Envelope) error) error {
 		case err != nil:
 			return fmt.Errorf("dump: value %d: %w", n, unexpected(err))
 		}
-		envelopes, err := dumped(value)
+		envelopes, part, err := dumped(value)
 		if err != nil {
 			return fmt.Errorf("dump: value %d: %w", n, err)
+		}
+		if part != nil {
+			if err := archives(*part); err != nil {
+				return err
+			}
 		}
 		for _, env := range envelopes {
 			if err := use(env); err != nil {
@@ -124,26 +243,26 @@ func startsArray(in *bufio.Reader) (bool, error) {
 }
 
 // dumped reads one value of a dump.
-func dumped(value json.RawMessage) ([]Envelope, error) {
+func dumped(value json.RawMessage) ([]Envelope, *DumpedArchive, error) {
 	var members map[string]json.RawMessage // the names exactly, not in any case
 	if err := json.Unmarshal(value, &members); err != nil || members == nil {
-		return nil, fmt.Errorf("is not an object")
+		return nil, nil, fmt.Errorf("is not an object")
 	}
 	switch {
 	case members["servers"] != nil:
 		var p Page
-		if err := json.Unmarshal(value, &p); err != nil {
-			return nil, err
-		}
-		return p.Servers, nil
+		err := json.Unmarshal(value, &p)
+		return p.Servers, nil, err
 	case members["server"] != nil:
 		var env Envelope
-		if err := json.Unmarshal(value, &env); err != nil {
-			return nil, err
-		}
-		return []Envelope{env}, nil
+		err := json.Unmarshal(value, &env)
+		return []Envelope{env}, nil, err
+	case members["name"] == nil && (members["archive"] != nil || members["blob"] != nil):
+		part := new(DumpedArchive)
+		err := json.Unmarshal(value, part)
+		return nil, part, err
 	}
-	return []Envelope{{Server: value}}, nil
+	return []Envelope{{Server: value}}, nil, nil
 }
 
 // allowance is a reader that gives so many bytes, until it is allowed more. The decoder

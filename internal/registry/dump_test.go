@@ -50,10 +50,12 @@ func TestExportAndRead(t *testing.T) {
 		equal(t, rec.Name, env, want)
 		i++
 		return nil
-	}); err != nil || i != n {
+	}, noArchives); err != nil || i != n {
 		t.Errorf("%d read, %v", i, err)
 	}
 }
+
+func noArchives(DumpedArchive) error { return errors.New("an archive") }
 
 func TestReadDump(t *testing.T) {
 	const a, b, c = `{"name":"a/a","version":"1"}`, `{"name":"b/b","version":"1"}`, `{"name":"c/c","version":"1"}`
@@ -92,7 +94,7 @@ func TestReadDump(t *testing.T) {
 			}
 			got = append(got, doc.Name[:1]+mark)
 			return nil
-		})
+		}, noArchives)
 		want, failure, fails := strings.Cut(tt.want, "!")
 		if strings.Join(got, ",") != strings.TrimSpace(want) || (err != nil) != fails || fails && !strings.Contains(err.Error(), strings.TrimSpace(failure)) {
 			t.Errorf("%s: %v, %v; want %s", tt.name, got, err, tt.want)
@@ -101,11 +103,11 @@ func TestReadDump(t *testing.T) {
 	// Many values that are large together.
 	big := `{"name":"` + strings.Repeat("a", 1<<15) + `"}`
 	n := 0
-	if err := readDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16, func(Envelope) error { n++; return nil }); err != nil || n != 21 {
+	if err := readDump(strings.NewReader("["+strings.Repeat(big+",", 20)+big+"]"), 1<<16, func(Envelope) error { n++; return nil }, noArchives); err != nil || n != 21 {
 		t.Errorf("%d values, %v", n, err)
 	}
 	stop := errors.New("stop")
-	if err := ReadDump(strings.NewReader(a+b), func(Envelope) error { return stop }); err != stop {
+	if err := ReadDump(strings.NewReader(a+b), func(Envelope) error { return stop }, noArchives); err != stop {
 		t.Errorf("error %v", err)
 	}
 }
@@ -119,7 +121,7 @@ func FuzzReadDump(f *testing.F) {
 				t.Error("more than there was")
 			}
 			return nil
-		})
+		}, noArchives)
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 // placeFlags are the registry that a command works on.
 func placeFlags(c *cobra.Command, p *hallmark.Place) {
 	c.Flags().StringVar(&p.Database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
+	c.Flags().StringVar(&p.Blobs, "blobs", "", "bucket of the registry's archives, `s3://…` (default: a directory in the data directory)")
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 

@@ -154,9 +154,9 @@ func TestAllows(t *testing.T) {
 
 func TestCheckResource(t *testing.T) {
 	for resource, ok := range map[string]bool{
-		"*": true, "com.example/*": true, "com.example.*": true, "com.example/notes": true, "com.example/no*": true,
+		"*": true, "com.example/*": true, "com.example.*": true, "com.example/notes": true, "com.example/no*": true, "@acme/*": true, "@acme/notes": true, "@acme/no*": true,
 		"": false, "**": false, "com.example": false, "com.example*": false, "com.*.example/x": false, "a b/c": false,
-		"a/b/c": false, "é/x": false, "/*" + strings.Repeat("x", 300): false,
+		"a/b/c": false, "@acme": false, "@acme*": false, "@*": false, "@": false, "@@acme/x": false, "a@b/c": false, "é/x": false, "/*" + strings.Repeat("x", 300): false,
 	} {
 		if err := CheckResource(resource); (err == nil) != ok {
 			t.Errorf("%q: %v", resource, err)

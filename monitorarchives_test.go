@@ -1,0 +1,108 @@
+package hallmark
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// facets publishes a facet in each of some versions, and returns their records.
+func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveRecord) {
+	r.t.Helper()
+	for _, v := range versions {
+		dir := r.t.TempDir()
+		write := func(name, text string) {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		write("facet.json", fmt.Sprintf(`{"name": "review", "version": %q, "commands": {"go": {"description": "x"}}}`, v))
+		if err := os.Mkdir(filepath.Join(dir, "commands"), 0o700); err != nil {
+			r.t.Fatal(err)
+		}
+		write("commands/go.md", "go "+v)
+		p, err := Pack(r.t.Context(), PackOptions{Dir: dir, File: filepath.Join(dir, "out.facet")})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		data, err := os.ReadFile(p.File)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		rec, err := (&registry.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review", bytes.NewReader(data), int64(len(data)), "")
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		records = append(records, rec)
+	}
+	return records
+}
+
+// A monitor compares the records of archives with the log, and the archives with them.
+func TestMonitorArchives(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*loggedRegistry, []registry.ArchiveRecord)
+		what   string
+		index  int64
+		says   []string
+	}{
+		"honest": {},
+		"fingerprint rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
+			r.change(func(db *sql.DB) {
+				must(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'", all[2].ContentIntegrity.String())
+			})
+		}, AnomalyRecord, 2, []string{"facet review@1.1.0"}},
+		"manifest rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
+			r.change(func(db *sql.DB) {
+				must(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? WHERE version = '1.1.0'`, digest.FromBytes(nil).String())
+			})
+		}, AnomalyRecord, 2, []string{"facet review@1.1.0"}},
+		"record dropped": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
+			r.change(func(db *sql.DB) { must(t, db, "DELETE FROM archives WHERE version = '1.1.0'") })
+		}, AnomalyMissing, 2, []string{"facet review@1.1.0"}},
+		"record without an entry": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
+			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET version = '6.6.6' WHERE version = '1.2.0'") })
+		}, AnomalyUnlogged, -1, []string{"facet review@6.6.6"}},
+		"status rewritten": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
+			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'") })
+		}, AnomalyStatus, 2, []string{"facet review@1.1.0", "active", "deprecated"}},
+		"another archive": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
+			blob := func(d digest.Digest) string { return filepath.Join(r.dir, "blobs", "sha256", d.Hex()[:2], d.Hex()) }
+			other, err := os.ReadFile(blob(all[2].ContentHash))
+			if err != nil {
+				t.Fatal(err)
+			}
+			os.Chmod(blob(all[1].ContentHash), 0o600)
+			if err := os.WriteFile(blob(all[1].ContentHash), other, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, AnomalyArchive, 2, []string{"facet review@1.1.0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newLoggedRegistry(t, "")
+			r.publish("1.0.0")
+			all := r.facets("1.0.0", "1.1.0", "1.2.0")
+			path := filepath.Join(t.TempDir(), "state")
+			if m, err := monitored(t, r, path); err != nil || m.Size != 4 || m.Records != 4 || m.Archives != 3 {
+				t.Fatalf("%v %+v", err, m)
+			}
+			if test.change != nil {
+				test.change(r, all)
+			}
+			m, err := monitored(t, r, path)
+			if test.what == "" {
+				if err != nil || m.Read != 0 || m.Records != 4 || len(m.Found) != 0 {
+					t.Fatalf("%v %+v", err, m)
+				}
+				return
+			}
+			finds(t, m, err, test.what, test.index, test.says...)
+		})
+	}
+}
