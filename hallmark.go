@@ -14,10 +14,15 @@
 //	closure.go   resolve and install a package with its dependencies
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
-//	check.go     verify the lock without running anything
+//	check.go     verify the lock without running anything; checkfacets.go its facets
 //	scan.go      read how MCP clients start their servers
 //	configure.go migrate hallmark.toml, fill in verify blocks
 //	hashfile.go  read and edit files by line hashes
+//	install.go   install facets: facets.go gathers them, obtain.go and obtaingit.go get them
+//	             into the store, compose.go puts them side by side, materialize.go and
+//	             targets.go write them into the project
+//	outdated.go  list facets, and what their sources have now
+//	keep.go      verify and prune the store
 //	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
 //	             loghistory.go what a log says of a record later, logproof.go the proofs
 //	monitor.go   replay a log; monitorlog.go its tiles, monitorrecords.go the records

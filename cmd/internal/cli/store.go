@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+func (a *app) store() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "store",
+		Short: "Verify, prune or find the store of this machine",
+		Args:  args(cobra.NoArgs),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.storeVerify(), a.storePrune(), &cobra.Command{
+		Use: "path", Short: "Print the store's directory", Args: args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			path, err := hallmark.StorePath(h)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.stdout, path)
+			return err
+		},
+	})
+	return c
+}
+
+func (a *app) storeVerify() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "verify",
+		Short: "Hash all that is in the store again",
+		Long: `Hash every file of every slot again and compare it with the slot's address and sidecar.
+Nothing is moved or mended: whatever uses a bad slot does that.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			verdict, n, err := hallmark.VerifyStore(c.Context(), h)
+			if err == nil {
+				err = verdict.Err()
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Slots int `json:"slots"`
+				}{outcomeOf(verdict, err), n}, err)
+			}
+			if err == nil {
+				fmt.Fprintf(a.stderr, "%s: %s verified\n", a.name, evidence.Count(n, "slot"))
+			}
+			return errors.Join(report(a.stdout, verdict), err)
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
+	return c
+}
+
+func (a *app) storePrune() *cobra.Command {
+	var asJSON bool
+	var age time.Duration
+	c := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove what no lock of this machine's projects names",
+		Long: `Remove from the store what no project that this machine has installed or approved
+something for has in its lock. What is younger than --older-than stays.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			gone, err := hallmark.PruneStore(c.Context(), h, age)
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Removed []digest.Digest `json:"removed"`
+				}{outcomeOf(policy.Verdict{}, err), append([]digest.Digest{}, gone...)}, err)
+			}
+			for _, d := range gone {
+				if _, err := fmt.Fprintln(a.stdout, d); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(a.stderr, "%s: %s removed\n", a.name, evidence.Count(len(gone), "slot"))
+			return err
+		}),
+	}
+	c.Flags().DurationVar(&age, "older-than", 24*time.Hour, "keep what is younger than this `span`, such as 1h")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was removed as one JSON document")
+	return c
+}
