@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -142,8 +143,8 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	if want := m.state.document(index); !sameDigest(want, r.document) {
 		return &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: "document " + r.document.String()}
 	}
-	if want := statusNames[m.state.statuses[index]]; r.status != "" && string(r.status) != want {
-		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: string(r.status)}
+	if want := statusNames[m.state.statuses[index]]; string(r.status) != want {
+		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: cmp.Or(string(r.status), "none")}
 	}
 	return nil
 }
