@@ -587,6 +587,14 @@ func TestSplitView(t *testing.T) {
 		late.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 		_, err = recordSeen(t, late, rules, "1.0.0", LogOptions{})
 		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "stale: cosigned at")
+		early := testHost(t)
+		early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+		_, err = recordSeen(t, early, rules, "1.0.0", LogOptions{})
+		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "cosigned in the future")
+		// what the witness has not seen yet is not relied on
+		r.publish("1.9.0")
+		_, err = recordSeen(t, testHost(t), rules, "1.9.0", LogOptions{})
+		refusedWith(t, err, evidence.Operation, "have not seen entry 2 of the log yet", "try again")
 	}
 }
 
@@ -922,5 +930,66 @@ func TestTwoLogsOfOneName(t *testing.T) {
 		refusedWith(t, err, evidence.Refused, "--log-key")
 		_, err = VerifyProof(testHost(t), file, map[string]string{one.Key: two.Key, two.Key: one.Key}[r.Key])
 		refusedWith(t, err, evidence.Signature)
+	}
+}
+
+// A monitor finds a fork at the same size, and one that it is shown for the first time on a
+// machine that was shown another log.
+func TestMonitorFindsForks(t *testing.T) {
+	one := newLoggedRegistry(t, "")
+	two := newLoggedRegistry(t, one.keyFile)
+	one.publish("1.0.0", "1.1.0")
+	two.publish("1.0.0", "1.2.0")
+	front := newLoggedRegistry(t, one.keyFile)
+	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
+	h, path := testHost(t), filepath.Join(t.TempDir(), "state")
+	monitor := func(h *Host, state string) (*Monitored, error) {
+		return Monitor(t.Context(), h, MonitorOptions{URL: front.URL, Log: LogOptions{Key: one.Key}, State: state})
+	}
+	show(one)
+	if m, err := monitor(h, path); err != nil {
+		t.Fatalf("%v %+v", err, m)
+	}
+	show(two)
+	m, err := monitor(testHost(t), path) // by its state
+	finds(t, m, err, AnomalyFork, -1, "2 entries")
+	finds(t, m, err, AnomalyFork, 1, "io.github.acme/notes@1.2.0")
+	m, err = monitor(h, "") // by what the machine was shown
+	finds(t, m, err, AnomalyFork, -1, "SECURITY ERROR", "this machine was shown")
+	// what was found stays found, and the state is that of one log
+	show(one)
+	if m, err = monitor(testHost(t), path); evidence.ClassOf(err) != evidence.Integrity || m.Size != 2 {
+		t.Errorf("%v %+v", err, m)
+	}
+	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
+	_, err = Monitor(t.Context(), testHost(t), MonitorOptions{URL: front.URL, Log: LogOptions{Key: other}, State: path})
+	refusedWith(t, err, evidence.Validation, "another key")
+}
+
+// A list without an end does not keep a monitor for ever, whatever its cursors are.
+func TestMonitorEndlessList(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	for i := range 100 {
+		r.publish(fmt.Sprintf("1.0.%d", i))
+	}
+	first := *r.handler.Load()
+	again := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/servers") {
+			req.URL.RawQuery = "limit=100"
+		}
+		first.ServeHTTP(w, req)
+	}))
+	r.handler.Store(&again)
+	for _, cursor := range []string{"same", "%d"} {
+		n := 0
+		r.onWire(func(path string, body []byte) []byte {
+			if n++; strings.HasSuffix(path, "/servers") {
+				next := strings.Replace(cursor, "%d", fmt.Sprint(n), 1)
+				body = bytes.Replace(body, []byte(`"count":100`), fmt.Appendf(nil, `"count":100,"nextCursor":%q`, next), 1)
+			}
+			return body
+		})
+		_, err := monitored(t, r, "")
+		refusedWith(t, err, evidence.Operation, "does not end")
 	}
 }

@@ -45,7 +45,10 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	began := m.host.Now()
 	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
 	seen := make([]byte, (size+7)/8)
-	var unsettled []listedRecord
+	var (
+		unsettled []listedRecord
+		listed    int64
+	)
 	query := registry.Query{Limit: 100, Deleted: true}
 	for {
 		page, err := m.source.records(ctx, query)
@@ -70,7 +73,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 		if next == "" {
 			break
 		}
-		if len(page.Servers) == 0 || next == query.Cursor {
+		// A list of which each page has another cursor may not end either.
+		if listed += int64(len(page.Servers)); len(page.Servers) == 0 || next == query.Cursor || listed > 2*size+maxUnsettled {
 			return evidence.Errorf(evidence.Operation, m.name, "", fmt.Errorf("the list of records does not end"))
 		}
 		query.Cursor = next
