@@ -327,9 +327,12 @@ func TestHonestLog(t *testing.T) {
 	}
 	// a state that was damaged is not read as an empty one
 	data, _ := os.ReadFile(path)
-	os.WriteFile(path, data[:len(data)/2], 0o600)
-	_, err := monitored(t, r, path)
-	refusedWith(t, err, evidence.Validation, path)
+	line := bytes.IndexByte(data, '\n')
+	for _, damaged := range [][]byte{nil, data[:line/2], data[:line], data[:line+1], data[:len(data)/2], data[:len(data)-1], append(bytes.Clone(data), 0)} {
+		os.WriteFile(path, damaged, 0o600)
+		_, err := monitored(t, r, path)
+		refusedWith(t, err, evidence.Validation, path)
+	}
 }
 
 // Somebody changes a record in the database.
