@@ -239,7 +239,7 @@ func (l *Log) begin(ctx context.Context) error {
 	}
 	if note == nil {
 		if state.Signed {
-			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; put the newest checkpoint that anybody has in its place", ErrLogBroken)
+			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; start with the key file that signed before, or put the newest checkpoint that anybody has in its place", ErrLogBroken)
 		}
 		var empty ledger.Edge
 		if note, err = l.sign(empty); err != nil {

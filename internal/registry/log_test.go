@@ -1148,3 +1148,73 @@ func TestTilesBeyondTheHead(t *testing.T) {
 		t.Errorf("without one of its entries: %d", status)
 	}
 }
+
+// After a database was lost in part, the registry goes on with a new log, which has all
+// that is left. It is never one with the name of the old.
+func TestReplaceLog(t *testing.T) {
+	ctx := context.Background()
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	fill(t, db, 0, 5)
+	if _, err := l.Covering(ctx, 4); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 4"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := sqliteHashes(ctx, db.read, 0, 0, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edge ledger.Edge
+	for _, h := range rows {
+		edge.Add(h)
+	}
+	if _, err := db.write.Exec("UPDATE log_head SET edge = ?", edge.Marshal()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.again(t, db); !errors.Is(err, ErrLogBroken) {
+		t.Fatal(err)
+	}
+	l.Close()
+	old, kept := l.key, l.Checkpoint()
+	secret, _, err := ledger.GenerateKey(rand.Reader, "log-2.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.key, err = ledger.ParseKey(secret); err != nil {
+		t.Fatal(err)
+	}
+	thief, err := ledger.NewKey(old.Name(), make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"the name of the old log":      ReplaceLog(ctx, l.heads, thief, old.Name()),
+		"a log that was not here":      ReplaceLog(ctx, l.heads, l.key, "other.example.com"),
+		"no head":                      ReplaceLog(ctx, FileHeads{filepath.Join(t.TempDir(), "head")}, l.key, old.Name()),
+		"nobody says what is replaced": l.again(t, db),
+	} {
+		if err == nil {
+			t.Errorf("%s: taken", what)
+		}
+	}
+	if now, err := os.ReadFile(l.heads.Path); err != nil || !bytes.Equal(now, kept) {
+		t.Fatalf("%s, %v", now, err)
+	}
+	for range 2 { // the flag may stay where it is
+		if err := ReplaceLog(ctx, l.heads, l.key, old.Name()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.again(t, db); err != nil {
+			t.Fatal(err)
+		}
+		if head, err := l.Covering(ctx, 3); err != nil || head.Size < 4 || head.Origin != "log-2.example.com" {
+			t.Fatalf("%+v, %v", head, err)
+		}
+	}
+	rec := insert(t, db, record(t, "io.github.acme/z", "1.0.0", 0))
+	if _, err := l.Prove(ctx, rec.entry, nil); err != nil {
+		t.Error(err)
+	}
+}
