@@ -244,10 +244,10 @@ func (l *registryLog) judgeHead() {
 	}
 	if l.rules.MaxAge > 0 {
 		want := "cosigned within " + l.rules.MaxAge.String()
-		found, at, now := want, l.head.Fresh(), l.host.Now()
+		found, at, now := want, l.head.Fresh(l.rules.Quorum), l.host.Now()
 		switch {
 		case at.IsZero():
-			found = "never cosigned by a known witness"
+			found = "not cosigned by the witnesses that must have seen it"
 		case now.Sub(at) > l.rules.MaxAge:
 			found = "stale: cosigned at " + at.Format(time.RFC3339)
 		case at.Sub(now) > maxSkew:

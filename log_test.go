@@ -335,9 +335,12 @@ func TestHonestLog(t *testing.T) {
 	}
 	// a state that was damaged is not read as an empty one
 	data, _ := os.ReadFile(path)
-	os.WriteFile(path, data[:len(data)/2], 0o600)
-	_, err := monitored(t, r, path)
-	refusedWith(t, err, evidence.Validation, path)
+	line := bytes.IndexByte(data, '\n')
+	for _, damaged := range [][]byte{nil, data[:line/2], data[:line], data[:line+1], data[:len(data)/2], data[:len(data)-1], append(bytes.Clone(data), 0)} {
+		os.WriteFile(path, damaged, 0o600)
+		_, err := monitored(t, r, path)
+		refusedWith(t, err, evidence.Validation, path)
+	}
 }
 
 // Somebody changes a record in the database.
@@ -595,6 +598,14 @@ func TestSplitView(t *testing.T) {
 		late.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
 		_, err = recordSeen(t, late, rules, "1.0.0", LogOptions{})
 		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "stale: cosigned at")
+		early := testHost(t)
+		early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+		_, err = recordSeen(t, early, rules, "1.0.0", LogOptions{})
+		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "cosigned in the future")
+		// what the witness has not seen yet is not relied on
+		r.publish("1.9.0")
+		_, err = recordSeen(t, testHost(t), rules, "1.9.0", LogOptions{})
+		refusedWith(t, err, evidence.Operation, "have not seen entry 2 of the log yet", "try again")
 	}
 }
 
@@ -783,5 +794,213 @@ func TestCheckRecord(t *testing.T) {
 	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM servers WHERE version = '1.0.0'") })
 	if v, err = check(seen.lock); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "no such record") {
 		t.Errorf("%v %v", err, v.Err())
+	}
+}
+
+// The registry names entries that are not about the record, or another one as the one
+// that published it.
+func TestLaterIsChecked(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	rules := project.Registry{URL: r.URL, LogKey: r.Key}
+	r.close()
+	records, err := registry.OpenSQLite(t.Context(), r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, status := range []registry.Status{registry.Deprecated, registry.Active} {
+		if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0", registry.Change{Status: status, At: time.Now()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	records.Close()
+	r.start()
+	eventuallySized(t, r, 4)
+	entries := func(text string) {
+		r.onWire(func(path string, body []byte) []byte {
+			if strings.HasSuffix(path, "/log") {
+				return []byte(text)
+			}
+			return body
+		})
+	}
+	for _, tt := range []struct{ version, entries, says string }{
+		{"1.0.0", `{"index":0,"later":[2]}`, "entry 2 of its log as one about it"}, // of another version
+		{"1.1.0", `{"index":1,"later":[0,2]}`, "entry 0 of its log as one about it"},
+		{"1.1.0", `{"index":1,"later":[1]}`, "entry 1 of its log as one about it"}, // published it
+		{"1.1.0", `{"index":0,"later":[]}`, "the log holds the same name and version twice"},
+	} {
+		entries(tt.entries)
+		_, err := recordSeen(t, testHost(t), rules, tt.version, LogOptions{})
+		refusedWith(t, err, evidence.Integrity, tt.says)
+	}
+	// the newest counts, in whatever order they are named; what is after the head is not read
+	for _, named := range []string{`[2,3]`, `[3,2]`, `[2,3,4,99]`} {
+		entries(`{"index":1,"later":` + named + `}`)
+		got, err := recordSeen(t, testHost(t), rules, "1.1.0", LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range got.report {
+			if e.Scheme == evidence.Status && e.Authority == evidence.Log && (e.Outcome != evidence.Match || !strings.Contains(e.Observed.From, "entry 3")) {
+				t.Errorf("%s: %+v", named, e)
+			}
+		}
+	}
+}
+
+// Somebody deletes an entry in the middle of the log. The registry has signed it, and does
+// not go on; whoever asks for that part of the log is told so.
+func TestEntryDropped(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0", "1.2.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM log_entries WHERE idx = 1") })
+	m, err := monitored(t, r, "")
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: tile/entries/000.p/3 is in the tree that was signed, and not served")
+	if len(m.Found) != 0 {
+		t.Errorf("what may come back is kept as found: %+v", m.Found)
+	}
+	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "the registry has a log, and no proof that the record is in it")
+	if _, err := (&registry.Client{Base: r.URL}).Publish(t.Context(), document("1.3.0", "Notes"), ""); err == nil {
+		t.Error("it goes on")
+	}
+}
+
+// A status that the registry keeps back from the list is one that differs.
+func TestStatusKeptBack(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	for from, to := range map[string]string{`"status":"active"`: `"was":"active"`, `"status":"active",`: `"status":"deleted",`} {
+		r.onWire(func(path string, body []byte) []byte {
+			if strings.HasSuffix(path, "/servers") {
+				body = bytes.Replace(body, []byte(from), []byte(to), 1)
+			}
+			return body
+		})
+		m, err := monitored(t, r, "")
+		finds(t, m, err, AnomalyStatus, 0, "io.github.acme/notes@1.0.0", "active")
+	}
+}
+
+// A lock that has no proof, because it was taken out or because the registry had no log
+// then, is held to the log that there is now.
+func TestLockWithoutProof(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := document("1.0.0", "Other notes")
+	r.change(func(db *sql.DB) {
+		must(t, db, "UPDATE servers SET document = ?, document_digest = ?", string(other), digestOf(t, other))
+	})
+	w := &workspace{host: h, config: &project.Config{Registry: rules}}
+	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := seen.lock
+	locked.Proof = ""
+	if locked.Document, err = digest.Parse(digestOf(t, other)); err != nil {
+		t.Fatal(err)
+	}
+	report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
+	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 0 of the log") {
+		t.Errorf("%v %+v", err, report)
+	}
+}
+
+// Of two logs with one name, which this machine knows both, a proof is of its own.
+func TestTwoLogsOfOneName(t *testing.T) {
+	one, two := newLoggedRegistry(t, ""), newLoggedRegistry(t, "")
+	h := testHost(t)
+	for _, r := range []*loggedRegistry{one, two} {
+		r.publish("1.0.0")
+		if _, err := recordSeen(t, h, project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", LogOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range []*loggedRegistry{one, two} {
+		text, err := (&registry.Client{Base: r.URL}).Proof(t.Context(), "io.github.acme/notes", "1.0.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "proof")
+		os.WriteFile(file, text, 0o600)
+		if p, err := VerifyProof(h, file, ""); err != nil || p.Index != 0 {
+			t.Errorf("%v", err)
+		}
+		_, err = VerifyProof(testHost(t), file, "")
+		refusedWith(t, err, evidence.Refused, "--log-key")
+		_, err = VerifyProof(testHost(t), file, map[string]string{one.Key: two.Key, two.Key: one.Key}[r.Key])
+		refusedWith(t, err, evidence.Signature)
+	}
+}
+
+// A monitor finds a fork at the same size, and one that it is shown for the first time on a
+// machine that was shown another log.
+func TestMonitorFindsForks(t *testing.T) {
+	one := newLoggedRegistry(t, "")
+	two := newLoggedRegistry(t, one.keyFile)
+	one.publish("1.0.0", "1.1.0")
+	two.publish("1.0.0", "1.2.0")
+	front := newLoggedRegistry(t, one.keyFile)
+	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
+	h, path := testHost(t), filepath.Join(t.TempDir(), "state")
+	monitor := func(h *Host, state string) (*Monitored, error) {
+		return Monitor(t.Context(), h, MonitorOptions{URL: front.URL, Log: LogOptions{Key: one.Key}, State: state})
+	}
+	show(one)
+	if m, err := monitor(h, path); err != nil {
+		t.Fatalf("%v %+v", err, m)
+	}
+	show(two)
+	m, err := monitor(testHost(t), path) // by its state
+	finds(t, m, err, AnomalyFork, -1, "2 entries")
+	finds(t, m, err, AnomalyFork, 1, "io.github.acme/notes@1.2.0")
+	m, err = monitor(h, "") // by what the machine was shown
+	finds(t, m, err, AnomalyFork, -1, "SECURITY ERROR", "this machine was shown")
+	// what was found stays found, and the state is that of one log
+	show(one)
+	if m, err = monitor(testHost(t), path); evidence.ClassOf(err) != evidence.Integrity || m.Size != 2 {
+		t.Errorf("%v %+v", err, m)
+	}
+	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
+	_, err = Monitor(t.Context(), testHost(t), MonitorOptions{URL: front.URL, Log: LogOptions{Key: other}, State: path})
+	refusedWith(t, err, evidence.Validation, "another key")
+}
+
+// A list without an end does not keep a monitor for ever, whatever its cursors are.
+func TestMonitorEndlessList(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	for i := range 100 {
+		r.publish(fmt.Sprintf("1.0.%d", i))
+	}
+	first := *r.handler.Load()
+	again := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/servers") {
+			req.URL.RawQuery = "limit=100"
+		}
+		first.ServeHTTP(w, req)
+	}))
+	r.handler.Store(&again)
+	for _, cursor := range []string{"same", "%d"} {
+		n := 0
+		r.onWire(func(path string, body []byte) []byte {
+			if n++; strings.HasSuffix(path, "/servers") {
+				next := strings.Replace(cursor, "%d", fmt.Sprint(n), 1)
+				body = bytes.Replace(body, []byte(`"count":100`), fmt.Appendf(nil, `"count":100,"nextCursor":%q`, next), 1)
+			}
+			return body
+		})
+		_, err := monitored(t, r, "")
+		refusedWith(t, err, evidence.Operation, "does not end")
 	}
 }

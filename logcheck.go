@@ -117,8 +117,13 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 		return nil, err
 	}
 	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now.lock.Document}, From: "the record as it is served now"})}
-	if l == nil || l.key == "" || r.Proof == "" {
+	if l == nil || l.key == "" {
 		return report, nil
+	}
+	if r.Proof == "" { // pinned before the registry had a log, or taken out of the lock
+		fresh := r
+		more, err := l.prove(ctx, &fresh)
+		return append(report, more...), err
 	}
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {

@@ -46,7 +46,7 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 		}
 		if leaf.Of != ledger.Server || leaf.Name != r.Name || leaf.Version != r.Version || i <= p.Index {
 			return nil, evidence.Errorf(evidence.Integrity, r.Subject(), "",
-				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %s", i, leaf.Subject()))
+				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %+q", i, leaf.Subject()))
 		}
 		switch {
 		case leaf.Kind == ledger.Status && i >= statusAt:

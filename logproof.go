@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -53,7 +54,7 @@ func LogProof(ctx context.Context, h *Host, rules project.Registry, named string
 	w := &workspace{host: h, config: &project.Config{Registry: rules}, logOptions: o}
 	envelope, err := w.registry().GetDeleted(ctx, name, version)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, named, "", err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), named, "", err)
 	}
 	r, err := w.record(*envelope)
 	if err != nil {
@@ -99,25 +100,38 @@ func VerifyProof(h *Host, name string, key string) (*ProvenRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, known := range logs.Registries {
-		if v, err := ledger.ParseVerifier(known.Key); err == nil && key == "" && len(p.Checkpoint) > len(v.Name()) && string(p.Checkpoint[:len(v.Name())+1]) == v.Name()+"\n" {
-			key = known.Key
-		}
-	}
+	keys := []string{key}
 	if key == "" {
-		return nil, evidence.Errorf(evidence.Refused, name, "give the log's key with --log-key", errors.New("this machine does not know the log"))
+		keys = keysNamed(logs, p.Checkpoint)
 	}
-	trust, err := ledger.NewTrust(key, nil, 0)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, name, "", err)
-	}
-	proven, err := p.Verify(trust)
-	if err != nil {
+	err = evidence.Errorf(evidence.Refused, name, "give the log's key with --log-key", errors.New("this machine does not know the log"))
+	for _, key := range keys { // of two logs with one name it is proven by its own
+		trust, bad := ledger.NewTrust(key, nil, 0)
+		if bad != nil {
+			return nil, evidence.Errorf(evidence.Validation, name, "", bad)
+		}
+		proven, bad := p.Verify(trust)
+		if bad == nil {
+			return &ProvenRecord{Proof: text, Proven: proven}, nil
+		}
 		kind := evidence.Integrity
-		if errors.Is(err, ledger.ErrSignature) {
+		if errors.Is(bad, ledger.ErrSignature) {
 			kind = evidence.Signature
 		}
-		return nil, evidence.Errorf(kind, name, "", err)
+		err = evidence.Errorf(kind, name, "", bad)
 	}
-	return &ProvenRecord{Proof: text, Proven: proven}, nil
+	return nil, err
+}
+
+// keysNamed are the keys that this machine accepted of logs with the origin of a
+// checkpoint.
+func keysNamed(logs *project.Logs, checkpoint []byte) (keys []string) {
+	origin, _, _ := strings.Cut(string(checkpoint), "\n")
+	for _, known := range logs.Registries {
+		if v, err := ledger.ParseVerifier(known.Key); err == nil && v.Name() == origin && !slices.Contains(keys, known.Key) {
+			keys = append(keys, known.Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

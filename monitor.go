@@ -71,8 +71,8 @@ const maxAnomalies = 1000
 // rebuilds its tree, and compares what the registry serves with it. What was found once
 // stays found. The error has the class integrity if anything was.
 //
-// It holds 24 bytes for each name and version and 24 bytes for each entry: some 110 MB
-// for 1,000,000 entries, and one tile of each level.
+// It holds 24 bytes for each name and version and 33 bytes for each entry, and one tile of
+// each level: the process takes 215 MB for 1,000,000 entries, and 345 MB with a state.
 func Monitor(ctx context.Context, h *Host, o MonitorOptions) (*Monitored, error) {
 	if o.State != "" {
 		unlock, err := durable.TryLock(o.State+".lock", "the monitor's state")

@@ -148,6 +148,10 @@ func (m *monitor) file(ctx context.Context, t tlog.Tile) ([]byte, error) {
 			return wide, nil
 		}
 	}
+	if notFound(err) && m.log != nil {
+		// Whoever signed the tree has it. That is not kept as found: it may come back.
+		return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t), err))
+	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), m.name, "", fmt.Errorf("%s: %w", ledger.TilePath(t), err))
 	}

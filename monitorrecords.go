@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,8 +118,10 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	return nil
 }
 
-// pages asks for page after page, as long as there is a cursor.
+// pages asks for page after page, as long as there is a cursor, and the list is not longer
+// than one of what the log has can be: each page could have another cursor, without an end.
 func (m *monitor) pages(page func(registry.Query) (count int, next string, err error)) error {
+	most := 2*m.state.replay.Size() + maxUnsettled
 	for q := (registry.Query{Limit: 100, Deleted: true}); ; {
 		count, next, err := page(q)
 		switch {
@@ -126,9 +129,10 @@ func (m *monitor) pages(page func(registry.Query) (count int, next string, err e
 			return evidence.Errorf(evidence.Operation, m.name, "", err)
 		case next == "":
 			return nil
-		case count == 0 || next == q.Cursor:
+		case count == 0 || next == q.Cursor || most < int64(count):
 			return evidence.Errorf(evidence.Operation, m.name, "", fmt.Errorf("the list of records does not end"))
 		}
+		most -= int64(count)
 		q.Cursor = next
 	}
 }
@@ -262,8 +266,8 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 		}
 		return a
 	}
-	if want := statusNames[m.state.statuses[index]]; r.status != "" && string(r.status) != want {
-		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: string(r.status)}
+	if want := statusNames[m.state.statuses[index]]; string(r.status) != want {
+		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: cmp.Or(string(r.status), "none")}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -37,18 +38,18 @@ const (
 
 var statusNames = map[byte]string{isActive: "active", isDeprecated: "deprecated", isDeleted: "deleted"}
 
-// monitorWire is the state as it is written.
+// monitorWire is the first line of the state as it is written. After it come, without
+// anything in between, the replay, the documents and the statuses: as JSON they would take
+// several times the memory that reading the log takes.
 type monitorWire struct {
-	Version   int       `json:"monitor_version"`
-	Key       string    `json:"key"`
-	Found     []Anomaly `json:"found"`
-	Size      int64     `json:"size"`
-	Root      []byte    `json:"root"`
-	Note      string    `json:"checkpoint"` // of a tree that begins with size and root
-	Tiles     [8][]byte `json:"tiles"`
-	Replay    []byte    `json:"replay"`
-	Documents []byte    `json:"documents"`
-	Statuses  []byte    `json:"statuses"`
+	Version int       `json:"monitor_version"`
+	Key     string    `json:"key"`
+	Found   []Anomaly `json:"found"`
+	Size    int64     `json:"size"`
+	Root    []byte    `json:"root"`
+	Note    string    `json:"checkpoint"` // of a tree that begins with size and root
+	Tiles   [8][]byte `json:"tiles"`
+	Replay  int64     `json:"replay_bytes"`
 }
 
 const monitorVersion = 1
@@ -70,7 +71,8 @@ func readMonitorState(path, key string) (*monitorState, error) {
 		return nil, evidence.Errorf(evidence.Validation, path, "remove the file, and everything is read again", err)
 	}
 	var w monitorWire
-	d := json.NewDecoder(bytes.NewReader(data))
+	line, parts, _ := bytes.Cut(data, []byte("\n"))
+	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&w); err != nil {
 		return bad(err)
@@ -81,11 +83,15 @@ func readMonitorState(path, key string) (*monitorState, error) {
 	if w.Key != key {
 		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
 	}
-	if s.replay, err = ledger.ParseReplay(w.Replay); err != nil {
+	if w.Replay < 0 || w.Replay > int64(len(parts)) {
+		return bad(errors.New("it is torn"))
+	}
+	if s.replay, err = ledger.ParseReplay(parts[:w.Replay]); err != nil {
 		return bad(err)
 	}
+	parts = parts[w.Replay:]
 	size := s.replay.Size()
-	if w.Size != size || int64(len(w.Documents)) != size*sha256Size || int64(len(w.Statuses)) != size || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
+	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
 		return bad(errors.New("its parts are not of one size"))
 	}
 	v, err := ledger.ParseVerifier(key)
@@ -93,7 +99,7 @@ func readMonitorState(path, key string) (*monitorState, error) {
 		return bad(err)
 	}
 	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: v.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
-	s.Found, s.documents, s.statuses = w.Found, w.Documents, w.Statuses
+	s.Found, s.documents, s.statuses = w.Found, parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
 	for level, hashes := range w.Tiles {
 		if int64(len(hashes)) != size>>(8*level)%ledger.TileWidth*tlog.HashSize {
 			return bad(errors.New("its tiles are not of its size"))
@@ -117,21 +123,21 @@ func (s *monitorState) write(path string) error {
 	if s.replay.Size() != s.head.Size {
 		return errors.New("the monitor's state is not verified") // a mistake of ours
 	}
-	root := s.replay.Root()
+	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := monitorWire{
 		Version: monitorVersion, Key: s.Key, Found: s.Found, Size: s.head.Size, Root: root[:], Note: string(s.head.Note),
-		Replay: s.replay.Marshal(), Documents: s.documents, Statuses: s.statuses,
+		Replay: int64(len(replay)),
 	}
 	for level, hashes := range s.Tiles {
 		for _, h := range hashes {
 			w.Tiles[level] = append(w.Tiles[level], h[:]...)
 		}
 	}
-	data, err := json.Marshal(w)
+	line, err := json.Marshal(w)
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, append(data, '\n'), 0o600); err != nil {
+	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses), 0o600); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	return nil

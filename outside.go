@@ -103,6 +103,11 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	if bucket, ok := blobs.(*registry.S3Blobs); ok {
 		heads = bucket.Heads()
 	}
+	if o.ReplaceLog != "" {
+		if err := registry.ReplaceLog(ctx, heads, key, o.ReplaceLog); err != nil {
+			return fault(err)
+		}
+	}
 	log, err := registry.OpenLog(ctx, entries, heads, key, o.Logger)
 	if errors.Is(err, registry.ErrLogKey) {
 		return nil, evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file", err)

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -103,16 +104,19 @@ type Signed struct {
 	Cosignatures []Cosignature // of trusted witnesses, one at most of each
 }
 
-// Fresh is the time of the newest cosignature; zero if there is none. A
-// checkpoint itself bears no time.
-func (s Signed) Fresh() time.Time {
-	var newest time.Time
-	for _, c := range s.Cosignatures {
-		if c.At.After(newest) {
-			newest = c.At
-		}
+// Fresh is when the last but n-1 of the cosignatures was made, so that n witnesses say
+// that they knew of no other history at that time or later; n below 1 is 1. It is zero if
+// there are fewer. A checkpoint itself bears no time.
+func (s Signed) Fresh(n int) time.Time {
+	times := make([]time.Time, len(s.Cosignatures))
+	for i, c := range s.Cosignatures {
+		times[i] = c.At
 	}
-	return newest
+	slices.SortFunc(times, func(a, b time.Time) int { return b.Compare(a) })
+	if n = max(n, 1); n > len(times) {
+		return time.Time{}
+	}
+	return times[n-1]
 }
 
 // Trust is what a reader of a log relies on: the log's key, the witnesses that
@@ -132,6 +136,9 @@ func NewTrust(logKey string, witnessKeys []string, quorum int) (Trust, error) {
 	witnesses, err := ParseWitnesses(witnessKeys, quorum)
 	if err != nil {
 		return Trust{}, err
+	}
+	if own := string(keyMaterial(logKey)); slices.ContainsFunc(witnessKeys, func(k string) bool { return string(keyMaterial(k)) == own }) {
+		return Trust{}, fmt.Errorf("the key of log %+q is listed as a witness: it would vouch for itself", log.Name())
 	}
 	return Trust{Log: log, Witnesses: witnesses, Quorum: quorum}, nil
 }

@@ -2,7 +2,11 @@ package ledger
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -315,7 +319,7 @@ func TestWitnesses(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := trust.Open(s.Note)
-			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.Fresh()) > time.Minute) {
+			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.Fresh(quorum)) > time.Minute) {
 				t.Errorf("%d cosignatures, %d required: %v, %v", i+1, quorum, got, err)
 			}
 			if quorum > i+1 && !errors.Is(err, ErrSignature) {
@@ -414,5 +418,112 @@ func TestCheckpointOfAnotherOrigin(t *testing.T) {
 	}
 	if _, err := l.trust(t).Open(signed); !errors.Is(err, ErrSignature) {
 		t.Errorf("another origin: %v", err)
+	}
+}
+
+// cosignedAt is the line of a cosignature that w made at that time, in seconds: the
+// library makes them with the time of now.
+func cosignedAt(text string, w Key, seed []byte, at int64) string {
+	message := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s", at, text)
+	sig := binary.BigEndian.AppendUint32(nil, w.KeyHash())
+	sig = binary.BigEndian.AppendUint64(sig, uint64(at))
+	sig = append(sig, ed25519.Sign(ed25519.NewKeyFromSeed(seed), message)...)
+	return "— " + w.Name() + " " + base64.StdEncoding.EncodeToString(sig) + "\n"
+}
+
+// A cosignature counts as of its time, one at most of each witness, and without a time not
+// at all. Of a quorum the oldest says how fresh a checkpoint is.
+func TestFresh(t *testing.T) {
+	l := filled(t, 3)
+	signed, err := l.checkpoint(t).Sign(l.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(signed), "\n\n")
+	text += "\n"
+	var keys []string
+	line := func(i int, at int64) string {
+		seed := bytes.Repeat([]byte{byte(i + 1)}, 32)
+		plain, err := NewKey(fmt.Sprintf("w%d.example.com", i), seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, plain.VerifierKey)
+		id, _, _ := strings.Cut(plain.VerifierKey[len(plain.Name())+1:], "+")
+		w, err := ParseWitnessKey("PRIVATE+KEY+" + plain.Name() + "+" + id + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cosignedAt(text, w, seed, at)
+	}
+	note := string(signed) + line(0, 1000) + line(1, 5000) + line(2, 3000)
+	trust, err := NewTrust(l.key.VerifierKey, keys, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := trust.Open([]byte(note))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int]int64{0: 5000, 1: 5000, 2: 3000, 3: 1000} {
+		if got := s.Fresh(n); got.Unix() != want {
+			t.Errorf("fresh for %d: %s, want %d", n, got, want)
+		}
+	}
+	if got := s.Fresh(4); !got.IsZero() {
+		t.Errorf("fresh for more than there are: %s", got)
+	}
+	for what, note := range map[string]string{
+		"two of one witness": string(signed) + line(0, 1000) + line(0, 2000),
+		"without a time":     string(signed) + line(0, 1000) + line(1, 0),
+	} {
+		two, err := NewTrust(l.key.VerifierKey, keys[:3], 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, err := two.Open([]byte(note)); err == nil {
+			t.Errorf("%s: %+v", what, s.Cosignatures)
+		}
+	}
+	// a log does not vouch for itself
+	if _, err := NewTrust(l.key.VerifierKey, []string{l.key.VerifierKey}, 1); err == nil {
+		t.Error("the log's own key passes as a witness")
+	}
+}
+
+// Between trees that need no proof, hashes accuse nobody.
+func TestNeedlessProof(t *testing.T) {
+	five, none := filled(t, 5).checkpoint(t), filled(t, 0).checkpoint(t)
+	for _, older := range []Checkpoint{five, none} {
+		if err := CheckConsistency(older, five, nil); err != nil {
+			t.Error(err)
+		}
+		if err := CheckConsistency(older, five, make([]tlog.Hash, 1)); !errors.Is(err, ErrMalformed) || errors.Is(err, ErrFork) {
+			t.Errorf("%d entries: %v", older.Size, err)
+		}
+	}
+	none.Root[0] ^= 1
+	if err := CheckConsistency(none, five, nil); !errors.Is(err, ErrFork) {
+		t.Errorf("a root of nothing: %v", err)
+	}
+}
+
+// What no honest program writes is not written, and not read from a state.
+func TestBounds(t *testing.T) {
+	l := Leaf{Kind: Server, Name: "a", Version: "1", Document: digest.FromBytes(nil), Publisher: "p", At: time.Unix(5, 1)}
+	if text, err := l.Marshal(); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a leaf with a part of a second: %s, %v", text, err)
+	}
+	huge := binary.BigEndian.AppendUint64(nil, MaxSize*2)
+	if e, err := ParseEdge(append(huge, make([]byte, tlog.HashSize)...)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("an edge of %d entries: %v", e.Size, err)
+	}
+	edge := Edge{Size: 1, Hashes: make([]tlog.Hash, 1)}
+	state := append([]byte(replayHeader), edge.Marshal()...)
+	state = binary.BigEndian.AppendUint64(state, 2)
+	state = append(state, make([]byte, 2*seenSize)...)
+	sum := sha256.Sum256(state)
+	if _, err := ParseReplay(append(state, sum[:]...)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a state with more subjects than entries: %v", err)
 	}
 }

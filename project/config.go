@@ -82,7 +82,7 @@ type Registry struct {
 	LogKey    string        // "": the key that this machine saw first
 	Witnesses []string      // verifier keys
 	Quorum    int           // of witnesses that must have cosigned
-	MaxAge    time.Duration // of the newest cosignature; 0: any
+	MaxAge    time.Duration // of the cosignatures that make the quorum; 0: any
 }
 
 // Name is the registry as locks and this machine's state name it: its host, with the

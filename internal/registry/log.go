@@ -244,7 +244,7 @@ func (l *Log) begin(ctx context.Context) error {
 	}
 	if note == nil {
 		if state.Signed {
-			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; put the newest checkpoint that anybody has in its place", ErrLogBroken)
+			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; start with the key file that signed before, or put the newest checkpoint that anybody has in its place", ErrLogBroken)
 		}
 		var empty ledger.Edge
 		if note, err = l.sign(empty); err != nil {
@@ -397,7 +397,10 @@ func (l *Log) advance(ctx context.Context) error {
 			return err
 		}
 		if next.Size == l.edge.Size {
-			return nil
+			if more, err := l.more(ctx); !more || err != nil {
+				return err
+			}
+			continue
 		}
 		note, err := l.sign(next)
 		if err != nil {
@@ -429,6 +432,20 @@ func (l *Log) advance(ctx context.Context) error {
 		l.Signed.Add(1)
 		l.publish(signed)
 	}
+}
+
+// more reports whether the database has entries beyond the edge, which cannot be read if
+// some between them and the edge are gone.
+func (l *Log) more(ctx context.Context) (bool, error) {
+	state, err := l.entries.LogState(ctx)
+	if err != nil || state.Size <= l.edge.Size {
+		return false, err
+	}
+	next, _, err := l.grow(ctx, ledger.MaxSize)
+	if err == nil && next.Size == l.edge.Size {
+		return false, fmt.Errorf("%w: it says that it has %d entries, and entry %d is gone", ErrLogBroken, state.Size, next.Size)
+	}
+	return err == nil, err
 }
 
 // grow is the edge with what the database has beyond it, up to size, and the last hash.

@@ -111,17 +111,27 @@ func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)
 }
 
-// tile serves tiles of hashes and bundles of entries, as far as the newest checkpoint
-// goes.
+// tile serves tiles of hashes and bundles of entries, as far as the database goes.
 func (s *server) tile(w http.ResponseWriter, r *http.Request) {
 	t, err := ledger.ParseTilePath(strings.TrimPrefix(r.URL.EscapedPath(), "/"))
 	if err != nil {
 		writeProblem(w, problem(http.StatusNotFound, "no such path"))
 		return
 	}
+	cache := cacheTile
 	if !ledger.InTree(t, s.Log.Head().Size) {
-		writeProblem(w, problem(http.StatusNotFound, "the log has no such tile yet"))
-		return
+		// Another replica may have signed it, and this one not know yet: who saw that
+		// one's checkpoint must not take this one for a log that went back. Only what
+		// was signed never changes.
+		state, err := s.Log.entries.LogState(r.Context())
+		if err == nil && !ledger.InTree(t, state.Size) {
+			err = ErrNotFound
+		}
+		if err != nil {
+			s.noTile(w, r, err)
+			return
+		}
+		cache = cacheCheckpoint
 	}
 	var data []byte
 	if t.L == ledger.Entries {
@@ -129,14 +139,25 @@ func (s *server) tile(w http.ResponseWriter, r *http.Request) {
 	} else {
 		data, err = s.Log.tile(r.Context(), t)
 	}
+	if errors.Is(err, ErrNotFound) {
+		logger(r.Context()).Error("the database lacks a part of the log", "tile", ledger.TilePath(t), "error", err)
+	}
 	if err != nil {
-		var p *Problem
-		if errors.As(s.failure(r.Context(), err), &p) {
-			writeProblem(w, p)
-		}
+		s.noTile(w, r, err)
 		return
 	}
-	writeLog(w, "application/octet-stream", cacheTile, data)
+	writeLog(w, "application/octet-stream", cache, data)
+}
+
+// noTile answers that a tile is not there, or cannot be read.
+func (s *server) noTile(w http.ResponseWriter, r *http.Request, err error) {
+	var p *Problem
+	if errors.Is(err, ErrNotFound) {
+		p = problem(http.StatusNotFound, "the log has no such tile")
+	} else if !errors.As(s.failure(r.Context(), err), &p) {
+		return
+	}
+	writeProblem(w, p)
 }
 
 func writeLog(w http.ResponseWriter, contentType, cache string, data []byte) {

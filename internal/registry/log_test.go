@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -1055,5 +1056,169 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 	}
 	if !strings.Contains(f.Log(), "unhealthy") {
 		t.Error("nothing in the log")
+	}
+}
+
+// An entry that is not signed yet and goes from the database is noticed: what comes after
+// it would wait for ever.
+func TestLogNoticesAGap(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	fill(t, db, 0, 5)
+	if _, err := l.Covering(context.Background(), 4); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	fill(t, db, 5, 8)
+	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 5"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.again(t, db); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Covering(context.Background(), 7); !errors.Is(err, ErrLogBroken) || !strings.Contains(err.Error(), "8 entries, and entry 5 is gone") {
+		t.Errorf("%v", err)
+	}
+	if l.Head().Size != 5 {
+		t.Errorf("signed %d", l.Head().Size)
+	}
+}
+
+// Hashes that were read before they were signed, and are others afterwards, as after a
+// database lost what it had committed, do not stay in memory.
+func TestTileCacheFollows(t *testing.T) {
+	var c tileCache
+	hashes := make([]tlog.Hash, 5)
+	for i := range hashes {
+		hashes[i][0] = byte(i + 1)
+	}
+	c.add(0, 2, hashes[2:]) // from the middle: nothing is known of what is before
+	if got := c.get(tilePlace{0, 0}, 0, 0, 1); got != nil {
+		t.Errorf("%v is taken for the first hashes", got)
+	}
+	c.add(0, 0, hashes[:4])
+	c.add(0, 2, hashes[2:])
+	if got := c.get(tilePlace{0, 0}, 0, 0, 9); !slices.Equal(got, hashes) {
+		t.Errorf("%v", got)
+	}
+	other := tlog.Hash{9}
+	c.add(0, 3, []tlog.Hash{other})
+	if got := c.get(tilePlace{0, 0}, 0, 0, 9); got != nil {
+		t.Errorf("%v stays", got)
+	}
+	c.add(0, 0, append(hashes[:3:3], other))
+	if got := c.get(tilePlace{0, 0}, 2, 0, 1); len(got) != 1 || got[0] != tlog.NodeHash(tlog.NodeHash(hashes[0], hashes[1]), tlog.NodeHash(hashes[2], other)) {
+		t.Errorf("%v", got)
+	}
+}
+
+// A replica that does not know yet what another one signed serves its tiles all the same,
+// and lets nobody keep them. What the database lacks is not there.
+func TestTilesBeyondTheHead(t *testing.T) {
+	ctx := context.Background()
+	f, l := serveLog(t, nil)
+	db := f.Config.Records.(*SQLite)
+	fill(t, db, 0, 3)
+	if _, err := l.Covering(ctx, 2); err != nil {
+		t.Fatal(err)
+	}
+	l.Log.Close() // it signs nothing any more
+	fill(t, db, 3, 5)
+	get := func(path string) (int, string) {
+		res, err := http.Get(f.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, _ := io.ReadAll(res.Body)
+		if res.StatusCode != http.StatusOK {
+			return res.StatusCode, ""
+		}
+		return len(body), res.Header.Get("Cache-Control")
+	}
+	if size, cache := get("/tile/0/000.p/5"); size != 5*tlog.HashSize || cache != cacheCheckpoint {
+		t.Errorf("%d, %q", size, cache)
+	}
+	if size, cache := get("/tile/0/000.p/3"); size != 3*tlog.HashSize || cache != cacheTile {
+		t.Errorf("%d, %q", size, cache)
+	}
+	if status, _ := get("/tile/0/000.p/6"); status != http.StatusNotFound {
+		t.Errorf("beyond the database: %d", status)
+	}
+	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := get("/tile/entries/000.p/3"); status != http.StatusNotFound {
+		t.Errorf("without one of its entries: %d", status)
+	}
+}
+
+// After a database was lost in part, the registry goes on with a new log, which has all
+// that is left. It is never one with the name of the old.
+func TestReplaceLog(t *testing.T) {
+	ctx := context.Background()
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	fill(t, db, 0, 5)
+	if _, err := l.Covering(ctx, 4); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 4"); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := sqliteHashes(ctx, db.read, 0, 0, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var edge ledger.Edge
+	for _, h := range rows {
+		edge.Add(h)
+	}
+	if _, err := db.write.Exec("UPDATE log_head SET edge = ?", edge.Marshal()); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.again(t, db); !errors.Is(err, ErrLogBroken) {
+		t.Fatal(err)
+	}
+	l.Close()
+	old, kept := l.key, l.Checkpoint()
+	secret, _, err := ledger.GenerateKey(rand.Reader, "log-2.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.key, err = ledger.ParseKey(secret); err != nil {
+		t.Fatal(err)
+	}
+	thief, err := ledger.NewKey(old.Name(), make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"the name of the old log":      ReplaceLog(ctx, l.heads, thief, old.Name()),
+		"a log that was not here":      ReplaceLog(ctx, l.heads, l.key, "other.example.com"),
+		"no head":                      ReplaceLog(ctx, FileHeads{filepath.Join(t.TempDir(), "head")}, l.key, old.Name()),
+		"nobody says what is replaced": l.again(t, db),
+	} {
+		if err == nil {
+			t.Errorf("%s: taken", what)
+		}
+	}
+	if now, err := os.ReadFile(l.heads.Path); err != nil || !bytes.Equal(now, kept) {
+		t.Fatalf("%s, %v", now, err)
+	}
+	for range 2 { // the flag may stay where it is
+		if err := ReplaceLog(ctx, l.heads, l.key, old.Name()); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.again(t, db); err != nil {
+			t.Fatal(err)
+		}
+		if head, err := l.Covering(ctx, 3); err != nil || head.Size < 4 || head.Origin != "log-2.example.com" {
+			t.Fatalf("%+v, %v", head, err)
+		}
+	}
+	rec := insert(t, db, record(t, "io.github.acme/z", "1.0.0", 0))
+	if _, err := l.Prove(ctx, rec.entry, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -15,7 +15,8 @@ import (
 const maxTiles = 512
 
 // tileCache keeps tiles of hashes, as far as they were read. Hashes of a log do not
-// change, so that what was read stays right.
+// change, so that what was read stays right: only what was read before it was signed can
+// be another one later, where a database lost what it had committed.
 type tileCache struct {
 	mu    sync.Mutex
 	tiles map[tilePlace]*subtree
@@ -70,8 +71,13 @@ func (c *tileCache) add(level int, first int64, hashes []tlog.Hash) {
 	defer c.mu.Unlock()
 	for i, h := range hashes {
 		index := first + int64(i)
-		s := c.at(tilePlace{level, index / ledger.TileWidth})
-		if int64(len(s.rows[0])) == index%ledger.TileWidth {
+		place, at := tilePlace{level, index / ledger.TileWidth}, int(index%ledger.TileWidth)
+		s := c.at(place)
+		if at < len(s.rows[0]) && s.rows[0][at] != h {
+			c.tiles = nil // it was not signed, and the database lost it: so may be more
+			s = c.at(place)
+		}
+		if len(s.rows[0]) == at {
 			s.add(h)
 		}
 	}
@@ -128,14 +134,14 @@ func (l *Log) hashes(ctx context.Context) tlog.HashReader {
 	})
 }
 
-// bundle returns the bytes of a bundle of entries.
+// bundle returns the bytes of a bundle of entries, or ErrNotFound if the log ends before.
 func (l *Log) bundle(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	leaves, err := l.entries.LogEntries(ctx, t.N*ledger.TileWidth, t.W)
 	if err != nil {
 		return nil, err
 	}
 	if len(leaves) != t.W {
-		return nil, fmt.Errorf("%s: the database has %d of %d entries", ledger.TilePath(t), len(leaves), t.W)
+		return nil, fmt.Errorf("%w: the database has %d of %d entries", ErrNotFound, len(leaves), t.W)
 	}
 	var b []byte
 	for _, leaf := range leaves {

@@ -31,6 +31,7 @@ const (
 	witnessPause   = time.Second      // between rounds, at least
 	witnessTimeout = 10 * time.Second // of one request
 	witnessRefresh = 10 * time.Minute // after which a checkpoint is cosigned anew, so that it is fresh
+	witnessAhead   = 5 * time.Minute  // that a witness's clock may be ahead
 	witnessKeep    = 5 * time.Minute  // that a checkpoint with more cosignatures is served instead of a newer one
 )
 
@@ -78,11 +79,17 @@ func (l *Log) Feed(ctx context.Context, witnesses []Witness) {
 	var (
 		asked ledger.Checkpoint
 		at    time.Time
+		again time.Duration // after which the same is asked again
 	)
 	for ctx.Err() == nil {
-		if head := l.Head(); head.Size > 0 && (head.Checkpoint != asked || time.Since(at) > witnessRefresh) {
+		if head := l.Head(); head.Size > 0 && (head.Checkpoint != asked || time.Since(at) > again) {
+			if head.Checkpoint != asked {
+				again = 0
+			}
 			asked, at = head.Checkpoint, time.Now()
-			if err := f.round(ctx, head); err != nil && ctx.Err() == nil {
+			if err := f.round(ctx, head); err == nil {
+				again = witnessRefresh
+			} else if again = min(max(2*again, witnessPause), witnessRefresh); ctx.Err() == nil {
 				l.logger.Error("log not cosigned", "error", err)
 			}
 		} else if err := f.serve(ctx, ledger.Signed{}); err != nil && ctx.Err() == nil { // of other replicas
@@ -113,6 +120,11 @@ func (f *feeder) round(ctx context.Context, head ledger.Signed) error {
 			faults[i] = err
 			continue
 		}
+		// One witness with a wrong clock must not decide what is the newest.
+		if s, err := f.trust.Open(signed); err == nil && s.Fresh(1).After(time.Now().Add(witnessAhead)) {
+			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(), s.Fresh(1).Format(time.RFC3339))
+			continue
+		}
 		cosigned.Note = signed
 	}
 	cosigned, err := f.trust.Open(cosigned.Note)
@@ -133,7 +145,7 @@ func (f *feeder) serve(ctx context.Context, cosigned ledger.Signed) error {
 	if state.Cosigned != nil {
 		kept, err := f.trust.Open(state.Cosigned)
 		// One of before a change of the key or the witnesses has no worth.
-		if err == nil && len(kept.Cosignatures) > 0 && better(kept, cosigned) {
+		if err == nil && len(kept.Cosignatures) > 0 && !kept.Fresh(1).After(time.Now().Add(witnessAhead)) && better(kept, cosigned) {
 			best = kept
 		}
 	}
@@ -162,11 +174,11 @@ func better(a, b ledger.Signed) bool {
 		if len(a.Cosignatures) < len(b.Cosignatures) {
 			more, fewer = b, a
 		}
-		return (fewer.Fresh().Sub(more.Fresh()) < witnessKeep) == (len(a.Cosignatures) > len(b.Cosignatures))
+		return (fewer.Fresh(1).Sub(more.Fresh(1)) < witnessKeep) == (len(a.Cosignatures) > len(b.Cosignatures))
 	case a.Size != b.Size:
 		return a.Size > b.Size
 	}
-	return a.Fresh().After(b.Fresh())
+	return a.Fresh(1).After(b.Fresh(1))
 }
 
 // ask sends a checkpoint to one witness and returns its answer. A witness that cosigned

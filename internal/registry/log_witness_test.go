@@ -1,8 +1,12 @@
 package registry
 
 import (
+	"bytes"
 	"context"
+	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +23,8 @@ import (
 // aWitness cosigns what continues what it cosigned last.
 type aWitness struct {
 	Witness
-	key ledger.Key
+	key    ledger.Key
+	secret string
 
 	mu       sync.Mutex
 	trust    ledger.Trust
@@ -27,7 +32,9 @@ type aWitness struct {
 	requests int
 	inFlight int
 	most     int
-	status   int // answered instead, if it is not 0
+	status   int           // answered instead, if it is not 0
+	failures int           // requests that are refused before the first is answered
+	ahead    time.Duration // of its clock
 }
 
 func startWitness(t *testing.T, name string, trust ledger.Trust) *aWitness {
@@ -39,7 +46,7 @@ func startWitness(t *testing.T, name string, trust ledger.Trust) *aWitness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &aWitness{key: key, trust: trust}
+	w := &aWitness{key: key, secret: secret, trust: trust}
 	srv := httptest.NewServer(w)
 	t.Cleanup(srv.Close)
 	if w.Witness, err = ParseWitness(key.VerifierKey + "=" + srv.URL + "/w/"); err != nil {
@@ -60,6 +67,10 @@ func (w *aWitness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	w.requests++
 	if w.status != 0 {
 		http.Error(out, "no", w.status)
+		return
+	}
+	if w.requests <= w.failures {
+		http.Error(out, "not yet", http.StatusServiceUnavailable)
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
@@ -91,7 +102,74 @@ func (w *aWitness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, err.Error(), http.StatusInternalServerError)
 		return
 	}
+	if w.ahead > 0 {
+		line = w.cosign(add.Checkpoint, time.Now().Add(w.ahead))
+	}
 	out.Write(line)
+}
+
+// cosign makes a cosignature with another time than now.
+func (w *aWitness) cosign(note []byte, at time.Time) []byte {
+	text, _, _ := strings.Cut(string(note), "\n\n")
+	secret := strings.SplitN(w.secret, "+", 5)
+	raw, _ := base64.StdEncoding.DecodeString(secret[4])
+	message := fmt.Appendf(nil, "cosignature/v1\ntime %d\n%s\n", at.Unix(), text)
+	sig := binary.BigEndian.AppendUint32(nil, w.Key.KeyHash())
+	sig = binary.BigEndian.AppendUint64(sig, uint64(at.Unix()))
+	sig = append(sig, ed25519.Sign(ed25519.NewKeyFromSeed(raw[1:]), message)...)
+	return fmt.Appendf(nil, "— %s %s\n", w.Key.Name(), base64.StdEncoding.EncodeToString(sig))
+}
+
+// A cosignature from the future is not taken: it would outlive all others.
+func TestWitnessAhead(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	a, b := startWitness(t, "a.example.com", l.trust), startWitness(t, "b.example.com", l.trust)
+	b.ahead = 2 * witnessAhead
+	fill(t, db, 0, 3)
+	if _, err := l.Covering(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	f := &feeder{log: l.Log, witnesses: []Witness{a.Witness, b.Witness}, trust: l.trust, client: http.DefaultClient, known: make([]int64, 2)}
+	f.trust.Witnesses = append(f.trust.Witnesses, a.Key, b.Key)
+	if err := f.round(t.Context(), l.Head()); err == nil || !strings.Contains(err.Error(), `"b.example.com": it cosigned in the future`) {
+		t.Errorf("round: %v", err)
+	}
+	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Cosignatures[0].Witness != "a.example.com" {
+		t.Errorf("%+v, %v", signed, err)
+	}
+	// nor from the database
+	note := append(bytes.Clone(l.Checkpoint()), b.cosign(l.Head().Note, time.Now().Add(b.ahead))...)
+	if signed, err := f.trust.Open(note); err != nil || len(signed.Cosignatures) != 2 {
+		t.Fatalf("%+v, %v", signed, err)
+	}
+	if err := db.SetLogState(t.Context(), LogState{Signed: true, Cosigned: note}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.serve(t.Context(), ledger.Signed{}); err != nil || bytes.Equal(l.Checkpoint(), note) {
+		t.Errorf("served, %v", err)
+	}
+	// one that is a little ahead is in time
+	b.mu.Lock()
+	b.ahead = witnessAhead / 2
+	b.mu.Unlock()
+	if err := f.round(t.Context(), l.Head()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A witness that fails is asked again soon, though nothing new is published.
+func TestWitnessFailsForAMoment(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	l := openTestLog(t, db)
+	w := startWitness(t, "a.example.com", l.trust)
+	w.failures = 2
+	fill(t, db, 0, 3)
+	if _, err := l.Covering(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	go l.Feed(t.Context(), []Witness{w.Witness})
+	eventually(t, "cosigned", func() bool { return bytes.Contains(l.Checkpoint(), []byte("a.example.com")) })
 }
 
 // eventually waits for what a goroutine does.
@@ -155,7 +233,7 @@ func TestWitnessesCosign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.Fresh()) > time.Minute {
+	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.Fresh(2)) > time.Minute {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, w := range servers {

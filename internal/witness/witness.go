@@ -159,11 +159,11 @@ func (w *Witness) add(body []byte) ([]byte, *refusal) {
 	}
 	if last.Note != nil {
 		if err := ledger.CheckConsistency(last.Checkpoint, s.Checkpoint, request.Proof); err != nil {
-			status := http.StatusUnprocessableEntity
-			if s.Size == last.Size && s.Root != last.Root {
+			status, forked := http.StatusUnprocessableEntity, s.Size == last.Size && s.Root != last.Root
+			if forked {
 				status = http.StatusConflict
 			}
-			return nil, &refusal{status: status, why: err.Error(), origin: origin, size: last.Size, alarm: s.Size == last.Size}
+			return nil, &refusal{status: status, why: err.Error(), origin: origin, size: last.Size, alarm: forked}
 		}
 	} else if len(request.Proof) > 0 {
 		return nil, &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes", origin: origin}

@@ -1,6 +1,7 @@
 package witness
 
 import (
+	"bytes"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -103,8 +104,9 @@ func post(w http.Handler, a ledger.AddCheckpoint) *httptest.ResponseRecorder {
 func TestAddCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
+	var alarms bytes.Buffer
 	open := func() *Witness {
-		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.NewTextHandler(&alarms, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +126,18 @@ func TestAddCheckpoint(t *testing.T) {
 			t.Fatalf("%d %s", out.Code, out.Body)
 		}
 		s, err := trust.Open(append(note, out.Body.Bytes()...))
-		if err != nil || len(s.Cosignatures) != 1 || s.Fresh().IsZero() {
+		if err != nil || len(s.Cosignatures) != 1 || s.Fresh(1).IsZero() {
 			t.Fatalf("%v %+v", err, s)
 		}
 	}
 	three, _ := log.checkpoint(t, 3, "")
+	if out := post(w, ledger.AddCheckpoint{Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a proof from nothing: %d", out.Code)
+	}
 	cosigned(three, post(w, ledger.AddCheckpoint{Checkpoint: three}))
+	if out := post(w, ledger.AddCheckpoint{Old: 3, Proof: make([]tlog.Hash, 1), Checkpoint: three}); out.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a proof between equals: %d", out.Code)
+	}
 	cosigned(three, post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}))
 	w.Close()
 	w = open() // what was cosigned is on disk
@@ -143,11 +151,22 @@ func TestAddCheckpoint(t *testing.T) {
 	}
 	cosigned(ten, post(w, ledger.AddCheckpoint{Old: 3, Proof: log.proof(t, 10, 3), Checkpoint: ten}))
 
+	// one that is one smaller than what was cosigned
+	nine, _ := log.checkpoint(t, 9, "")
+	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: nine}); out.Code != http.StatusBadRequest {
+		t.Errorf("one smaller: %d", out.Code)
+	}
+	if alarms.Len() > 0 {
+		t.Errorf("an alarm about an honest log: %s", &alarms)
+	}
 	// the same key signs another history
 	fork := &aLog{key: log.key}
 	forked, _ := fork.checkpoint(t, 10, "!")
 	if out := post(w, ledger.AddCheckpoint{Old: 10, Checkpoint: forked}); out.Code != http.StatusConflict {
 		t.Errorf("another tree of the same size: %d", out.Code)
+	}
+	if !strings.Contains(alarms.String(), "two roots of 10 entries") {
+		t.Errorf("no alarm: %s", &alarms)
 	}
 	longer, _ := fork.checkpoint(t, 12, "!")
 	if out := post(w, ledger.AddCheckpoint{Old: 10, Proof: fork.proof(t, 12, 10), Checkpoint: longer}); out.Code != http.StatusUnprocessableEntity {
@@ -223,7 +242,7 @@ func TestRequests(t *testing.T) {
 			t.Errorf("%s %s %.30q: %d, want %d", c.method, c.path, c.body, out.Code, c.want)
 		}
 	}
-	for _, bad := range [][]string{nil, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
+	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey}, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
 		if _, err := Open(t.Context(), t.TempDir(), key, bad, slog.Default()); err == nil {
 			t.Errorf("logs %q are taken", bad)
 		}

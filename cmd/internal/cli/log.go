@@ -152,6 +152,9 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			if len(names) > 0 {
 				o.URL = names[0]
 			}
+			if every < time.Second {
+				return usage(c, errors.New("--every is a second at least"))
+			}
 			if follow {
 				o.Follow = every
 			}
@@ -172,8 +175,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			}
 			m, err := hallmark.Monitor(c.Context(), h, o)
 			a.bars.stop()
-			if m == nil {
-				m = &hallmark.Monitored{}
+			if m == nil { // nothing was read, which is not the same as nothing found
+				return err
 			}
 			if asJSON {
 				return a.json(struct {
@@ -182,6 +185,9 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 				}{outcomeOf(policy.Verdict{}, err), m}, err)
 			}
 			showAnomalies(a.stdout, m.Found[min(shown, len(m.Found)):])
+			if err != nil && m.Size == 0 {
+				return err
+			}
 			fmt.Fprintf(a.stderr, "%s: log %s: %d entries, %d of them new; %d records compared; %d anomalies\n",
 				a.name, surface.Escape(m.Origin), m.Size, m.Read, m.Records, len(m.Found))
 			return err

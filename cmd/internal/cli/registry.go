@@ -112,6 +112,7 @@ SIGHUP reads the file of --policy again.`,
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
 	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
+	f.StringVar(&o.ReplaceLog, "replace-log", "", "`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name takes its place")
 	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `KEY=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
 	network.register(f)
