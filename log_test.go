@@ -1004,3 +1004,52 @@ func TestMonitorEndlessList(t *testing.T) {
 		refusedWith(t, err, evidence.Operation, "does not end")
 	}
 }
+
+// The log has the very same publish twice, and proves the second one while it names the
+// first: who has the first in a lock finds out.
+func TestSameDocumentTwice(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	locked, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := ledger.Leaf{
+		Kind: ledger.Server, Name: "io.github.acme/notes", Version: "1.0.0", Document: locked.lock.Document,
+		Publisher: "somebody", At: time.Now().UTC().Truncate(time.Second),
+	}.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := tlog.RecordHash(text)
+	p, err := ledger.ParseProof([]byte(locked.lock.Proof))
+	if err != nil {
+		t.Fatal(err)
+	}
+	edge := ledger.Edge{Size: 1, Hashes: []tlog.Hash{tlog.RecordHash(p.Leaf)}}
+	edge.Add(hash)
+	r.change(func(db *sql.DB) {
+		must(t, db, "UPDATE log_entries SET name = 'hidden' WHERE idx = 0")
+		must(t, db, "INSERT INTO log_entries VALUES (1, 'server', 'io.github.acme/notes', '1.0.0', ?, ?)", string(text), hash[:])
+		must(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
+	})
+	eventuallySized(t, r, 2)
+	r.onWire(func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/log") {
+			return []byte(`{"index":0,"later":[]}`)
+		}
+		return body
+	})
+	w := &workspace{host: h, config: &project.Config{Registry: rules}}
+	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := l.checkRecord(t.Context(), w.registry(), w, locked.lock)
+	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 1") {
+		t.Errorf("%v %+v", err, report)
+	}
+	m, err := monitored(t, r, "")
+	finds(t, m, err, AnomalyDuplicate, 1, "entry 0 alone")
+}
