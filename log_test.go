@@ -663,3 +663,125 @@ func eventuallySized(t *testing.T, r *loggedRegistry, size int64) {
 	}
 	t.Fatalf("the log does not come to %d entries", size)
 }
+
+// A publish whose proof does not hold is published all the same, and says so.
+func TestPublishUnproven(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	h := testHost(t)
+	publish := func(version string, o LogOptions) (*Publication, error) {
+		doc, err := ParseDocument("server.json", document(version, "Notes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Publish(t.Context(), h, doc, "server.json", PublishOptions{Registry: &registry.Client{Base: r.URL}, NoHash: true, Log: o})
+	}
+	r.onWire(func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/publish") {
+			body = bytes.Replace(body, []byte(`\nindex 1\n`), []byte(`\nindex 0\n`), 1)
+		}
+		return body
+	})
+	_, err := publish("1.1.0", LogOptions{Key: r.Key})
+	refusedWith(t, err, evidence.Integrity, "io.github.acme/notes@1.1.0: is published, but the registry did not prove", "SECURITY ERROR")
+	if _, err := (&registry.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.1.0"); err != nil {
+		t.Error(err)
+	}
+	// a registry with a log that gives no proof, and one that proves another publish
+	r.onWire(func(path string, body []byte) []byte {
+		if strings.HasSuffix(path, "/publish") {
+			body = bytes.Replace(body, []byte(`"proof":`), []byte(`"other":`), 1)
+		}
+		return body
+	})
+	_, err = publish("1.2.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "is published, but", "gave no proof")
+	r.onWire(nil)
+	p, err := publish("1.3.0", LogOptions{})
+	if err != nil || p.Entry == nil || *p.Entry != 3 {
+		t.Fatalf("%v %+v", err, p)
+	}
+	// a log that contradicts itself gets nothing
+	r.onWire(func(path string, body []byte) []byte {
+		if strings.HasPrefix(path, "/tile/") {
+			body = bytes.Clone(body)
+			body[3] ^= 1
+		}
+		return body
+	})
+	(&registry.Client{Base: r.URL}).Publish(t.Context(), document("1.4.0", "Notes"), "")
+	_, err = publish("1.5.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
+	if _, err := (&registry.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !notFound(err) {
+		t.Errorf("was sent to a log that contradicts itself: %v", err)
+	}
+}
+
+// What a lock holds is compared with what the registry and its log show now.
+func TestCheckRecord(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(locked project.RecordLock) (policy.Verdict, error) {
+		w := &workspace{host: h, config: &project.Config{Registry: rules}}
+		l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+		if err != nil {
+			return policy.Verdict{}, err
+		}
+		report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
+		offline, err2 := w.lockedProof(&locked)
+		return policy.Judge(policy.Check, policy.Settings{}, append(report, offline...)), errors.Join(err, err2)
+	}
+	if v, err := check(seen.lock); err != nil || !v.Allowed() || len(v.Warnings()) != 0 {
+		t.Fatalf("%v %v", err, v.Err())
+	}
+	// the proof of another record, of another document, and one that was changed
+	other, err := recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped, forged, broken := seen.lock, seen.lock, seen.lock
+	swapped.Proof = other.lock.Proof
+	forged.Document = digest.FromBytes([]byte("other"))
+	broken.Proof = strings.Replace(broken.Proof, "\nindex 0\n", "\nindex 1\n", 1)
+	for name, locked := range map[string]project.RecordLock{"swapped": swapped, "forged": forged, "broken": broken} {
+		if v, err := check(locked); err != nil || v.Class() != evidence.Integrity {
+			t.Errorf("%s: %v %v", name, err, v.Class())
+		}
+		w := &workspace{host: h, config: &project.Config{Registry: rules}}
+		if offline, err := w.lockedProof(&locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
+			policy.Judge(policy.Launch, policy.Settings{}, offline).Class() != evidence.Integrity {
+			t.Errorf("%s, offline: %v %+v", name, err, offline)
+		}
+	}
+	// without any key nothing is decided
+	unknown := &workspace{host: testHost(t), config: &project.Config{}}
+	if offline, err := unknown.lockedProof(&seen.lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
+		t.Errorf("%v %+v", err, offline)
+	}
+	// its publisher takes it back
+	r.close()
+	records, err := registry.OpenSQLite(t.Context(), r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := records.SetStatus(t.Context(), "io.github.acme/notes", "1.0.0", registry.Change{Status: registry.Deleted, Message: "leaks keys", At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	records.Close()
+	r.start()
+	eventuallySized(t, r, 3)
+	v, err := check(seen.lock)
+	if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), "status mismatch") || !strings.Contains(v.Err().Error(), "entry 2") || !strings.Contains(v.Err().Error(), "leaks keys") {
+		t.Errorf("%v %v", err, v.Err())
+	}
+	// and the record goes
+	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM servers WHERE version = '1.0.0'") })
+	if v, err = check(seen.lock); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "no such record") {
+		t.Errorf("%v %v", err, v.Err())
+	}
+}

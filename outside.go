@@ -93,7 +93,7 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 		var created bool
 		path = filepath.Join(o.Data, "log.key")
 		if key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin); created && err == nil {
-			o.Logger.Info("log key created", "file", path, "clients_pin", key.VerifierKey)
+			o.Logger.Info("log key created", "file", path)
 		}
 	}
 	if err != nil {
@@ -107,7 +107,7 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
 		return fault(err)
 	}
-	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size)
+	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size, "clients_pin", key.VerifierKey)
 	return log, nil
 }
 

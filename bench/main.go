@@ -1,7 +1,7 @@
 // Command bench measures Hallmark against references of the same run.
 //
 //	go run ./bench                  everything
-//	go run ./bench -only P7,P9      some of it
+//	go run ./bench -only P7,P9      some of it; LOG is the log's monitor and proofs
 //	go run ./bench -versions 20000  with fewer rows, to look
 //
 // Machines differ and are noisy, so that every figure is a ratio: ours and the
@@ -61,6 +61,9 @@ func run(ctx context.Context, o options) error {
 	t := new(table)
 	began := time.Now()
 	if err := benchRegistry(ctx, o, t); err != nil {
+		return err
+	}
+	if err := benchLog(ctx, o, t); err != nil {
 		return err
 	}
 	text := t.String()

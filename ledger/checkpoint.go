@@ -130,7 +130,10 @@ func NewTrust(logKey string, witnessKeys []string, quorum int) (Trust, error) {
 		return Trust{}, err
 	}
 	witnesses, err := ParseWitnesses(witnessKeys, quorum)
-	return Trust{Log: log, Witnesses: witnesses, Quorum: quorum}, err
+	if err != nil {
+		return Trust{}, err
+	}
+	return Trust{Log: log, Witnesses: witnesses, Quorum: quorum}, nil
 }
 
 // ParseWitnesses reads the keys of witnesses: Ed25519 or ML-DSA-44 cosignature keys; a
@@ -149,9 +152,8 @@ func ParseWitnesses(keys []string, quorum int) ([]note.Verifier, error) {
 				return nil, fmt.Errorf("witness %+q is listed twice", w.Name())
 			}
 		}
-		// One key under two names would count twice.
 		raw := string(keyMaterial(k))
-		if material[raw] {
+		if material[raw] { // under two names it would count twice
 			return nil, fmt.Errorf("the key of witness %+q is listed twice", w.Name())
 		}
 		material[raw] = true

@@ -26,6 +26,22 @@ type Key struct {
 	VerifierKey string // "NAME+ID+BASE64"
 }
 
+// NewKey is the key of the log origin with that seed, 32 bytes.
+func NewKey(origin string, seed []byte) (Key, error) {
+	if err := CheckOrigin(origin); err != nil {
+		return Key{}, err
+	}
+	if len(seed) != ed25519.SeedSize {
+		return Key{}, malformed("seed of %d bytes", len(seed))
+	}
+	v, err := note.NewEd25519VerifierKey(origin, ed25519.NewKeyFromSeed(seed).Public().(ed25519.PublicKey))
+	if err != nil {
+		return Key{}, fmt.Errorf("log key: %w", err)
+	}
+	id, _, _ := strings.Cut(v[len(origin)+1:], "+")
+	return ParseKey("PRIVATE+KEY+" + origin + "+" + id + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...))) // 1 is Ed25519
+}
+
 // ParseKey reads the signer key of a log ("PRIVATE+KEY+NAME+ID+BASE64").
 // Errors never show it.
 func ParseKey(signerKey string) (Key, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -322,6 +323,9 @@ func TestWitnesses(t *testing.T) {
 			}
 		}
 	}
+	if n := bytes.Count(s.Note, []byte("— ")); n != 3 {
+		t.Errorf("%d signature lines of a log and two witnesses", n)
+	}
 	if bytes.Contains(s.Note, []byte("stranger")) {
 		t.Error("a stranger's line was kept")
 	}
@@ -334,6 +338,21 @@ func TestWitnesses(t *testing.T) {
 	}
 	if _, err := NewTrust(l.key.VerifierKey, append(slices.Clone(keys), keys[0]), 1); err == nil {
 		t.Error("a witness listed twice passes")
+	}
+	// One key under two names does not count twice, and an id belongs to its key.
+	secret, plain, err := GenerateKey(rand.Reader, "w.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := NewKey("x.example.com", keyMaterial(secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewTrust(l.key.VerifierKey, []string{plain, again.VerifierKey}, 1); err == nil {
+		t.Error("one key under two names passes")
+	}
+	if _, err := ParseWitness(strings.Replace(plain, "w.example.com", "x.example.com", 1)); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a key with the id of another name: %v", err)
 	}
 	// A cosignature alone is not the log's signature.
 	text, _ := c.Marshal()
@@ -359,6 +378,31 @@ func TestAddCheckpoint(t *testing.T) {
 	}
 	if err := CheckConsistency(l.at(t, 5), r.At, got.Proof); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNewKey(t *testing.T) {
+	seed := bytes.Repeat([]byte{9}, 32)
+	key, err := NewKey("log.example.com", seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := Checkpoint{Origin: "log.example.com"}.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trust, err := NewTrust(key.VerifierKey, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trust.Open(signed); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewKey("log.example.com", seed[1:]); err == nil {
+		t.Error("a short seed passes")
+	}
+	if _, err := NewKey("a b", seed); err == nil {
+		t.Error("an origin with a space passes")
 	}
 }
 

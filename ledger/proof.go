@@ -39,7 +39,7 @@ func ParseProof(text []byte) (Proof, error) {
 	}
 	head, checkpoint, ok := strings.Cut(string(text), "\n\n")
 	lines := strings.Split(head, "\n")
-	if !ok || len(lines) < 3 || len(lines) > 3+MaxHashes || lines[0] != proofHeader {
+	if !ok || len(lines) < 3 || lines[0] != proofHeader {
 		return Proof{}, malformed("proof: no header, leaf, index and checkpoint")
 	}
 	extra, ok1 := strings.CutPrefix(lines[1], "extra ")

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -81,15 +82,14 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), quoted{err})
 	}
-	all, err := note.Open(s.Note, note.VerifierList())
-	if unverified, ok := err.(*note.UnverifiedNoteError); ok {
-		all = unverified.Note
-	} else {
+	_, err = note.Open(s.Note, note.VerifierList()) // of nobody: all lines are unverified
+	var all *note.UnverifiedNoteError
+	if !errors.As(err, &all) {
 		return nil, malformed("checkpoint")
 	}
 	merged := &note.Note{Text: text, Sigs: fresh.Sigs}
-	for i := len(all.UnverifiedSigs) - 1; i >= 0; i-- {
-		if old := all.UnverifiedSigs[i]; old.Name != witness.Name() || old.Hash != witness.KeyHash() {
+	for i := len(all.Note.UnverifiedSigs) - 1; i >= 0; i-- {
+		if old := all.Note.UnverifiedSigs[i]; old.Name != witness.Name() || old.Hash != witness.KeyHash() {
 			merged.Sigs = append([]note.Signature{old}, merged.Sigs...)
 		}
 	}

@@ -52,6 +52,7 @@ type demo struct {
 	env      []string
 	step     int
 	start    time.Time
+	logKey   string // of the registry's log
 }
 
 func run(bin string) (err error) {
@@ -169,10 +170,14 @@ func (d *demo) registry(ctx context.Context) (url string, stop func(), err error
 		cmd.Wait()
 	}
 	re := regexp.MustCompile(`http://127\.0\.0\.1:\d+`)
+	key := regexp.MustCompile(`clients_pin="?([^ "]+)`)
 	timeout := time.After(20 * time.Second)
 	for {
 		select {
 		case line := <-lines:
+			if m := key.FindStringSubmatch(line); m != nil {
+				d.logKey = m[1]
+			}
 			if url = re.FindString(line); url != "" {
 				fmt.Print(indent(strings.ReplaceAll(line, d.dir+"/", "")))
 				return url, stop, nil
@@ -285,11 +290,12 @@ func (d *demo) toml(url string) string {
 	return fmt.Sprintf(`manifest_version = 1
 [registry]
 url = %q
+log_key = %q
 [providers.mcp.airtable]
 server = "%s@%s"
 variables = [%q]
 surface_kinds = ["tools", "prompts"]    # its resources need a real key
-`, url, serverName, packageVersion, keyVariable)
+`, url, d.logKey, serverName, packageVersion, keyVariable)
 }
 
 func (d *demo) pin(ctx context.Context, url string) error {

@@ -46,7 +46,13 @@ func (s *SQLite) archivesAlone(ctx context.Context, f func(archiveSQL) error) er
 		_, err := tx.ExecContext(ctx, statement, args...)
 		return err
 	}
-	db.append = func(ctx context.Context, leaves ...ledger.Leaf) (int64, error) { return appendLog(ctx, tx, leaves...) }
+	db.append = func(ctx context.Context, leaves ...ledger.Leaf) (int64, error) {
+		a, err := appendLog(ctx, tx, leaves...)
+		if err != nil {
+			return 0, err
+		}
+		return a.first, nil
+	}
 	db.noted = func(ctx context.Context, kind, name string) error {
 		return db.exec(ctx, "INSERT INTO archive_names (name, kind) VALUES ($1, $2)", name, kind)
 	}

@@ -273,7 +273,10 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	if signed.Size < l.edge.Size {
 		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrLogBroken, signed.Size, l.edge.Size)
 	}
-	edge, last := l.edge, l.last
+	var (
+		edge ledger.Edge
+		last tlog.Hash
+	)
 	if signed.Size-l.edge.Size > 16*extendAtOnce {
 		edge, last, err = l.edgeAt(ctx, signed.Size)
 	} else {
@@ -423,7 +426,7 @@ func (l *Log) grow(ctx context.Context, size int64) (edge ledger.Edge, last tlog
 			}
 			hashes = hashes[1:]
 		}
-		l.tiles.add(edge.Size, hashes)
+		l.tiles.add(0, edge.Size, hashes)
 		for _, h := range hashes {
 			edge.Add(h)
 			last = h

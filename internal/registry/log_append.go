@@ -196,5 +196,31 @@ func toHash(b []byte) (tlog.Hash, error) {
 // beforeTheLog is the publisher of records of before the log: nobody kept who it was.
 const beforeTheLog = "before the log"
 
-// fillAtOnce is how many records of before the log get their entries at a time.
+// fillAtOnce is how many records of before the log get their entries in a transaction.
 const fillAtOnce = 1000
+
+// unlogged are the columns of a record of before the log that its entries need.
+const unlogged = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, s.imported_at`
+
+// unloggedLeaves are the entries of a row of unlogged, to which at is moved.
+func unloggedLeaves(row interface{ Scan(...any) error }, at *cursor) ([]ledger.Leaf, error) {
+	rec := Record{Publisher: beforeTheLog}
+	var (
+		sum       string
+		published int64
+		imported  *int64
+	)
+	err := row.Scan(&rec.Name, &rec.Version, &sum, &rec.Status, &rec.StatusMessage, &published, &rec.Origin, &imported)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Digest, err = digest.Parse(sum); err != nil {
+		return nil, fmt.Errorf("record %+q: %w", rec.Subject(), err)
+	}
+	rec.PublishedAt = time.UnixMicro(published)
+	if imported != nil {
+		rec.ImportedAt = time.UnixMicro(*imported)
+	}
+	at.name, at.version = rec.Name, rec.Version
+	return rec.leaves()
+}

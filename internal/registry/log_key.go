@@ -12,14 +12,16 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // maxKeyFile is more than a key needs, in bytes.
 const maxKeyFile = 4 << 10
 
-// ReadLogKey reads the key that signs a log: one line in the form of C2SP signed-note.
-// An origin that is not empty has to be the key's name.
+// ReadLogKey reads the key that signs a log: one line in the form of C2SP signed-note, of
+// which an origin that is not empty has to be the name, or a seed in the forms of a token
+// key, for the log with that origin.
 func ReadLogKey(path, origin string) (ledger.Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -30,12 +32,22 @@ func ReadLogKey(path, origin string) (ledger.Key, error) {
 	if err != nil {
 		return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)
 	}
-	line, ok := strings.CutSuffix(string(text), "\n")
-	if !ok || len(text) > maxKeyFile {
-		return ledger.Key{}, fmt.Errorf("log key %s: not one line", path)
+	var key ledger.Key
+	if !strings.HasPrefix(string(text), "PRIVATE+KEY+") {
+		seed, err := auth.ReadKey(path)
+		if err != nil {
+			return ledger.Key{}, fmt.Errorf("log key %s: neither a signer key of C2SP signed-note nor a seed of 32 bytes", path)
+		}
+		if origin == "" {
+			return ledger.Key{}, fmt.Errorf("log key %s: a seed has no name; say which log it is for", path)
+		}
+		key, err = ledger.NewKey(origin, seed)
+		if err != nil {
+			return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)
+		}
+		return key, nil
 	}
-	key, err := ledger.ParseKey(line)
-	if err != nil {
+	if key, err = ledger.ParseKey(strings.TrimSuffix(string(text), "\n")); err != nil {
 		return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)
 	}
 	if origin != "" && origin != key.Name() {

@@ -28,14 +28,13 @@ func queueEdge(b *pgx.Batch, edge *ledger.Edge) {
 	})
 }
 
-// queueLog adds the statements to a batch that append leaves to the log with that edge,
-// and returns the index of the first.
-func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (int64, error) {
+// queueLog adds the statements to a batch that append leaves to the log with that edge.
+func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (*addition, error) {
 	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return postgresHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var (
 		kinds, names, versions []string
@@ -53,7 +52,7 @@ func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, le
 		b.Queue("INSERT INTO log_nodes (level, idx, hash) VALUES ($1, $2, $3)", n.level, n.index, n.hash[:])
 	}
 	b.Queue("UPDATE log_head SET edge = $1", a.edge.Marshal())
-	return a.first, nil
+	return a, nil
 }
 
 // appendPostgres appends leaves within a transaction that has the lock, and returns the
@@ -65,11 +64,11 @@ func appendPostgres(ctx context.Context, tx pgx.Tx, leaves ...ledger.Leaf) (int6
 	if err := tx.SendBatch(ctx, &read).Close(); err != nil {
 		return 0, err
 	}
-	first, err := queueLog(ctx, tx, &written, edge, leaves)
+	a, err := queueLog(ctx, tx, &written, edge, leaves)
 	if err != nil {
 		return 0, err
 	}
-	return first, tx.SendBatch(ctx, &written).Close()
+	return a.first, tx.SendBatch(ctx, &written).Close()
 }
 
 // rowser is a pool or a transaction.
@@ -188,39 +187,31 @@ func (p *Postgres) SetLogState(ctx context.Context, state LogState) error {
 	})
 }
 
-// fillLog gives records of before the log their entries, in the order in which they
-// were published.
+// fillLog gives records of before the log their entries, by name and version.
 func (p *Postgres) fillLog(ctx context.Context) error {
+	var at cursor
 	for done := false; !done; {
 		err := p.alone(ctx, func(tx pgx.Tx) error {
 			if err := tx.QueryRow(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 				return err
 			}
-			rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+`
-				WHERE NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-				ORDER BY s.published_at, s.name, s.version LIMIT $1`, fillAtOnce)
+			rows, err := tx.Query(ctx, "SELECT "+unlogged+` FROM servers s
+				WHERE (s.name, s.version) > ($1, $2)
+					AND NOT EXISTS (SELECT FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+				ORDER BY s.name, s.version LIMIT $3`, at.name, at.version, fillAtOnce)
 			if err != nil {
 				return err
 			}
-			records, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Record, error) { return scanOriginal(row) })
+			of, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]ledger.Leaf, error) { return unloggedLeaves(row, &at) })
 			if err != nil {
 				return err
 			}
-			var leaves []ledger.Leaf
-			for _, rec := range records {
-				rec.Publisher = beforeTheLog
-				more, err := rec.leaves()
-				if err != nil {
-					return err
-				}
-				leaves = append(leaves, more...)
-			}
-			if len(leaves) == 0 {
+			if len(of) == 0 {
 				done = true
 				_, err := tx.Exec(ctx, "UPDATE log_head SET complete = true")
 				return err
 			}
-			_, err = appendPostgres(ctx, tx, leaves...)
+			_, err = appendPostgres(ctx, tx, slices.Concat(of...)...)
 			return err
 		})
 		if err != nil {

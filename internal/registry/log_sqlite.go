@@ -12,37 +12,36 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// appendLog appends leaves to the log within a transaction, and returns the index of
-// the first.
-func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (int64, error) {
+// appendLog appends leaves to the log within a transaction.
+func appendLog(ctx context.Context, tx *sql.Tx, leaves ...ledger.Leaf) (*addition, error) {
 	var raw []byte
 	if err := tx.QueryRowContext(ctx, "SELECT edge FROM log_head").Scan(&raw); err != nil {
-		return 0, err
+		return nil, err
 	}
 	edge, err := ledger.ParseEdge(raw)
 	if err != nil {
-		return 0, fmt.Errorf("log: %w", err)
+		return nil, fmt.Errorf("log: %w", err)
 	}
 	a, err := extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return sqliteHashes(ctx, tx, level, first, n)
 	})
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for i, l := range a.leaves {
 		_, err := tx.ExecContext(ctx, "INSERT INTO log_entries (idx, kind, name, version, leaf, hash) VALUES (?, ?, ?, ?, ?, ?)",
 			a.first+int64(i), string(l.Kind), l.Name, l.Version, string(a.texts[i]), a.hashes[i][:])
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	for _, n := range a.nodes {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO log_nodes (level, idx, hash) VALUES (?, ?, ?)", n.level, n.index, n.hash[:]); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 	_, err = tx.ExecContext(ctx, "UPDATE log_head SET edge = ?", a.edge.Marshal())
-	return a.first, err
+	return a, err
 }
 
 // querier is a pool or a transaction.
@@ -160,18 +159,19 @@ func (s *SQLite) SetLogState(ctx context.Context, state LogState) error {
 	return err
 }
 
-// fillLog gives records of before the log their entries, in the order in which they
-// were published.
+// fillLog gives records of before the log their entries, by name and version.
 func fillLog(ctx context.Context, db *sql.DB) error {
+	var at cursor
 	for {
-		done, err := fillSome(ctx, db)
+		done, err := fillSome(ctx, db, &at)
 		if err != nil || done {
 			return err
 		}
 	}
 }
 
-func fillSome(ctx context.Context, db *sql.DB) (done bool, err error) {
+// fillSome does the next of them after at, in one transaction.
+func fillSome(ctx context.Context, db *sql.DB, at *cursor) (done bool, err error) {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return false, err
@@ -180,21 +180,17 @@ func fillSome(ctx context.Context, db *sql.DB) (done bool, err error) {
 	if err := tx.QueryRowContext(ctx, "SELECT complete FROM log_head").Scan(&done); err != nil || done {
 		return done, err
 	}
-	rows, err := tx.QueryContext(ctx, "SELECT "+columns+` FROM servers s
-		WHERE NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
-		ORDER BY published_at, name, version LIMIT ?`, fillAtOnce)
+	rows, err := tx.QueryContext(ctx, "SELECT "+unlogged+` FROM servers s
+		WHERE (s.name, s.version) > (?, ?)
+			AND NOT EXISTS (SELECT 1 FROM log_entries l WHERE l.name = s.name AND l.version = s.version AND l.kind = 'server' AND l.kind NOT IN ('status', 'finding'))
+		ORDER BY s.name, s.version LIMIT ?`, at.name, at.version, fillAtOnce)
 	if err != nil {
 		return false, err
 	}
 	defer rows.Close()
 	var leaves []ledger.Leaf
 	for rows.Next() {
-		rec, err := scan(rows)
-		if err != nil {
-			return false, err
-		}
-		rec.Publisher = beforeTheLog
-		more, err := rec.leaves()
+		more, err := unloggedLeaves(rows, at)
 		if err != nil {
 			return false, err
 		}

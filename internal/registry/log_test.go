@@ -259,6 +259,63 @@ func testEntries(t *testing.T, open func(*testing.T) logged) {
 	})
 }
 
+// Records of before the log get their entries once, however many there are, and those
+// that have one no other.
+func testFill(t *testing.T, db logged, exec func(string) error, fill func() error) {
+	ctx := context.Background()
+	for n := range 5 {
+		for v := range 5 {
+			rec := record(t, fmt.Sprintf("io.github.acme/s%d", n), fmt.Sprintf("1.0.%d", v), v)
+			if v == 4 {
+				rec.Origin, rec.ImportedAt, rec.Status, rec.StatusChangedAt = "https://registry.example.com", epoch, Deleted, epoch
+			}
+			insert(t, db, rec)
+		}
+	}
+	before := entries(t, db)
+	if len(before) != 30 {
+		t.Fatalf("%d entries", len(before))
+	}
+	for _, statement := range []string{"DELETE FROM log_entries", "DELETE FROM log_nodes", "UPDATE log_head SET complete = COMPLETE, edge = EDGE"} {
+		if err := exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := fill(); err != nil {
+			t.Fatal(err)
+		}
+		got := entries(t, db)
+		if len(got) != 30 {
+			t.Fatalf("%d entries", len(got))
+		}
+		for _, l := range got {
+			if want := map[bool]string{true: "import:https://registry.example.com", false: beforeTheLog}[l.Version == "1.0.4"]; l.Publisher != want {
+				t.Errorf("%s is by %q", l.Subject(), l.Publisher)
+			}
+			if i, err := db.LogIndex(ctx, ledger.Server, l.Name, l.Version); err != nil || got[i].Document.String() != l.Document.String() && l.Kind == ledger.Server {
+				t.Errorf("%s: %d, %v", l.Subject(), i, err)
+			}
+		}
+	}
+}
+
+func TestSQLiteFill(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	testFill(t, db, func(s string) error {
+		_, err := db.write.Exec(strings.NewReplacer("COMPLETE", "0", "EDGE", "zeroblob(8)").Replace(s))
+		return err
+	}, func() error { return fillLog(context.Background(), db.write) })
+}
+
+func TestPostgresFill(t *testing.T) {
+	db := openPostgresTest(t)
+	testFill(t, db, func(s string) error {
+		_, err := db.pool.Exec(context.Background(), strings.NewReplacer("COMPLETE", "false", "EDGE", `'\x0000000000000000'`).Replace(s))
+		return err
+	}, func() error { return db.fillLog(context.Background()) })
+}
+
 // Extending in one step or in many gives the same subtrees, up to those of 65,536
 // entries.
 func TestExtend(t *testing.T) {
@@ -705,6 +762,60 @@ func testHeads(t *testing.T, h Heads) {
 	wg.Wait()
 	if won != 1 {
 		t.Errorf("%d swaps of one tag", won)
+	}
+}
+
+func TestLogKey(t *testing.T) {
+	ctx := context.Background()
+	path := filepath.Join(t.TempDir(), "log.key")
+	if _, err := ReadLogKey(path, ""); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+	var keys [8]string
+	var wg sync.WaitGroup
+	for i := range keys {
+		wg.Go(func() {
+			key, _, err := OpenLogKey(ctx, path, "")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			keys[i] = key.VerifierKey
+		})
+	}
+	wg.Wait()
+	if len(slices.Compact(keys[:])) != 1 || !strings.HasPrefix(keys[0], "hallmark-log-") {
+		t.Errorf("%q", keys)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, created, err := OpenLogKey(ctx, path, "other.example.com"); err == nil || created {
+		t.Errorf("another origin: %v", err)
+	}
+	seed := filepath.Join(t.TempDir(), "seed")
+	for _, content := range []string{strings.Repeat("7", 32), strings.Repeat("37", 32) + "\n"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := ReadLogKey(seed, "log.example.com")
+		if err != nil || key.Name() != "log.example.com" {
+			t.Fatal(err)
+		}
+		if keys[0], keys[1] = keys[1], key.VerifierKey; content[0] == '3' && keys[0] != keys[1] {
+			t.Error("one seed in two forms gives two keys")
+		}
+		if _, err := ReadLogKey(seed, ""); err == nil || !strings.Contains(err.Error(), "has no name") {
+			t.Errorf("a seed without a name: %v", err)
+		}
+	}
+	for _, content := range []string{"", "PRIVATE+KEY+x", "PRIVATE+KEY+a+00000000+AAAA\n", "7"} {
+		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadLogKey(seed, "log.example.com"); err == nil {
+			t.Errorf("%q is a key", content)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -10,83 +11,103 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// maxTiles bounds a tileCache: 4 MiB.
+// maxTiles bounds a tileCache: 8 MiB.
 const maxTiles = 512
 
 // tileCache keeps tiles of hashes, as far as they were read. Hashes of a log do not
 // change, so that what was read stays right.
 type tileCache struct {
 	mu    sync.Mutex
-	tiles map[tilePlace][]byte // the first hashes of each
+	tiles map[tilePlace]*subtree
 }
 
+// tilePlace is tile n of a level.
 type tilePlace struct {
 	level int
 	n     int64
 }
 
-// get returns the first width hashes of a tile, or nil.
-func (c *tileCache) get(at tilePlace, width int) []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if data := c.tiles[at]; len(data) >= width*tlog.HashSize {
-		return data[:width*tlog.HashSize]
-	}
-	return nil
-}
+// subtree is the first hashes of a tile and all that they make: row k has the roots of
+// runs of 2^k of them.
+type subtree struct{ rows [9][]tlog.Hash }
 
-// put keeps the first hashes of a tile.
-func (c *tileCache) put(at tilePlace, data []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.tiles == nil || len(c.tiles) >= maxTiles {
-		c.tiles = make(map[tilePlace][]byte)
-	}
-	if len(data) > len(c.tiles[at]) {
-		c.tiles[at] = data
+func (s *subtree) add(h tlog.Hash) {
+	s.rows[0] = append(s.rows[0], h)
+	for k := 0; len(s.rows[k])%2 == 0; k++ {
+		pair := s.rows[k][len(s.rows[k])-2:]
+		s.rows[k+1] = append(s.rows[k+1], tlog.NodeHash(pair[0], pair[1]))
 	}
 }
 
-// add keeps hashes of entries from the one with the index first on, where they
-// continue what is kept.
-func (c *tileCache) add(first int64, hashes []tlog.Hash) {
+// at returns the subtree at a place, an empty one if there is none.
+func (c *tileCache) at(p tilePlace) *subtree {
+	s := c.tiles[p]
+	if s == nil {
+		if c.tiles == nil || len(c.tiles) >= maxTiles {
+			c.tiles = make(map[tilePlace]*subtree)
+		}
+		s = new(subtree)
+		c.tiles[p] = s
+	}
+	return s
+}
+
+// get returns up to n roots of a row, from the one with the index first on.
+func (c *tileCache) get(p tilePlace, row, first, n int) []tlog.Hash {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.tiles[p]
+	if s == nil || first >= len(s.rows[row]) {
+		return nil
+	}
+	return slices.Clone(s.rows[row][first:min(first+n, len(s.rows[row]))])
+}
+
+// add keeps hashes of a level from the one with the index first on, where they continue
+// what is kept.
+func (c *tileCache) add(level int, first int64, hashes []tlog.Hash) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, h := range hashes {
 		index := first + int64(i)
-		at := tilePlace{0, index / ledger.TileWidth}
-		if have := len(c.tiles[at]) / tlog.HashSize; int64(have) != index%ledger.TileWidth {
-			continue
+		s := c.at(tilePlace{level, index / ledger.TileWidth})
+		if int64(len(s.rows[0])) == index%ledger.TileWidth {
+			s.add(h)
 		}
-		if c.tiles == nil || c.tiles[at] == nil && len(c.tiles) >= maxTiles {
-			c.tiles = make(map[tilePlace][]byte)
-		}
-		if c.tiles[at] == nil {
-			c.tiles[at] = make([]byte, 0, ledger.TileWidth*tlog.HashSize) // never moved, so that slices of it may be read
-		}
-		c.tiles[at] = append(c.tiles[at], h[:]...)
 	}
+}
+
+// row returns n roots of a row of a tile, or ErrNotFound if the log ends before.
+func (l *Log) row(ctx context.Context, p tilePlace, row, first, n int) ([]tlog.Hash, error) {
+	if roots := l.tiles.get(p, row, first, n); len(roots) == n {
+		return roots, nil
+	}
+	hashes, err := l.entries.LogHashes(ctx, p.level, p.n*ledger.TileWidth, ledger.TileWidth)
+	if err != nil {
+		return nil, err
+	}
+	var fresh subtree
+	for _, h := range hashes {
+		fresh.add(h)
+	}
+	l.tiles.add(p.level, p.n*ledger.TileWidth, hashes)
+	if len(fresh.rows[row]) < first+n {
+		return nil, ErrNotFound
+	}
+	return fresh.rows[row][first : first+n], nil
 }
 
 // tile returns the bytes of a tile of hashes, or ErrNotFound if the log ends before.
 func (l *Log) tile(ctx context.Context, t tlog.Tile) ([]byte, error) {
-	at := tilePlace{t.L, t.N}
-	if data := l.tiles.get(at, t.W); data != nil {
-		return data, nil
-	}
-	hashes, err := l.entries.LogHashes(ctx, t.L, t.N*ledger.TileWidth, ledger.TileWidth)
+	hashes, err := l.row(ctx, tilePlace{t.L, t.N}, 0, 0, t.W)
 	if err != nil {
 		return nil, err
 	}
-	if len(hashes) < t.W {
-		return nil, ErrNotFound
-	}
-	data := make([]byte, 0, ledger.TileWidth*tlog.HashSize)
+	data := make([]byte, 0, len(hashes)*tlog.HashSize)
 	for _, h := range hashes {
 		data = append(data, h[:]...)
 	}
-	l.tiles.put(at, data)
-	return data[:t.W*tlog.HashSize], nil
+	return data, nil
 }
 
 // hashes reads hashes of the tree as the library numbers them.
@@ -94,14 +115,14 @@ func (l *Log) hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		out := make([]tlog.Hash, len(indexes))
 		for i, index := range indexes {
-			t := tlog.TileForIndex(8, index)
-			data, err := l.tile(ctx, t)
+			level, n := tlog.SplitStoredHashIndex(index)
+			row := level % 8
+			width := int64(ledger.TileWidth >> row) // roots of that row in a tile
+			root, err := l.row(ctx, tilePlace{level / 8, n / width}, row, int(n%width), 1)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", ledger.TilePath(t), err)
+				return nil, fmt.Errorf("log: hash %d of level %d: %w", n, level, err)
 			}
-			if out[i], err = tlog.HashFromTile(t, data, index); err != nil {
-				return nil, err
-			}
+			out[i] = root[0]
 		}
 		return out, nil
 	})

@@ -346,8 +346,12 @@ func (c *change) store(ctx context.Context, tx pgx.Tx, edge ledger.Edge) error {
 			$8::text[], $9::text[], $10::bigint[], $11::bigint[], $12::bigint[], $13::boolean[], $14::bytea[], $15::text[], $16::bigint[])`,
 		names, versions, sizes, sums, found, verified, builds,
 		statuses, messages, changed, published, updated, latest, answers, origins, imported)
-	if _, err := queueLog(ctx, tx, &b, edge, leaves); err != nil {
+	a, err := queueLog(ctx, tx, &b, edge, leaves)
+	if err != nil {
 		return err
+	}
+	for _, rec := range c.added {
+		rec.text = a.texts[rec.entry-a.first]
 	}
 	return tx.SendBatch(ctx, &b).Close()
 }

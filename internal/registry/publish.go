@@ -107,11 +107,7 @@ func (s *server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		by, subject = grant.Method, grant.Subject
 	}
 	logger(ctx).Info("published", "name", rec.Name, "version", rec.Version, "document", rec.Digest.String(), "by", by, "subject", subject)
-	entry, err := inserted.leaf().Marshal()
-	if err != nil {
-		return nil, err
-	}
-	return s.proven(ctx, inserted, inserted.entry, entry)
+	return s.proven(ctx, inserted, inserted.entry, inserted.text)
 }
 
 // actor is who acts, as the log says it.

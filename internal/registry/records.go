@@ -72,6 +72,7 @@ type Record struct {
 
 	answer []byte // as appendEnvelope gives it; nil if nobody has rendered it
 	entry  int64  // index in the log, of a record that Insert has inserted
+	text   []byte // its entry there
 	summed []byte // the bytes that Digest was computed of; nil if nobody says so
 }
 

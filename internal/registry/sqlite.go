@@ -227,9 +227,11 @@ func (s *SQLite) Insert(ctx context.Context, a policy.Admitted, rec Record) (Rec
 	if err != nil {
 		return Record{}, err
 	}
-	if rec.entry, err = appendLog(ctx, tx, leaves...); err != nil {
+	added, err := appendLog(ctx, tx, leaves...)
+	if err != nil {
 		return Record{}, err
 	}
+	rec.entry, rec.text = added.first, added.texts[0]
 	if err := tx.Commit(); err != nil {
 		return Record{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -238,6 +239,11 @@ and what the registry is told with --witness.`,
 			}
 			if len(o.Logs) == 0 {
 				return usage(c, errors.New("--log names the key of a log to witness"))
+			}
+			for _, key := range o.Logs {
+				if _, err := ledger.ParseVerifier(key); err != nil {
+					return usage(c, err)
+				}
 			}
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
 			o.Listening = func(addr net.Addr, key string) {

@@ -118,7 +118,7 @@ SIGHUP reads the file of --policy again.`,
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
-	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log; the same for all replicas (default: log.key in --data, created)")
+	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
 	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `KEY=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/transparency-dev/merkle/compact"
+	"github.com/transparency-dev/merkle/rfc6962"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// logEntries is the size of the log that is measured.
+const logEntries = 1_000_000
+
+// benchLog measures a monitor that replays a log of logEntries from a directory, and the
+// verification of a proof in it. The reference of the monitor is the mere reading and
+// hashing of the same entries with the packages of transparency-dev.
+func benchLog(ctx context.Context, o options, t *table) error {
+	if !o.wants("LOG") {
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "log")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	key, proof, err := writeLog(dir)
+	if err != nil {
+		return err
+	}
+	h := &hallmark.Host{Places: hallmark.Places{State: filepath.Join(dir, "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	var ours, reference []float64
+	for range o.rounds {
+		began := time.Now()
+		m, err := hallmark.Monitor(ctx, h, hallmark.MonitorOptions{From: dir, Log: hallmark.LogOptions{Key: key}})
+		if err != nil {
+			return err
+		}
+		if m.Read != logEntries {
+			return fmt.Errorf("the monitor read %d entries", m.Read)
+		}
+		ours = append(ours, logEntries/time.Since(began).Seconds())
+		began = time.Now()
+		if err := rehash(dir); err != nil {
+			return err
+		}
+		reference = append(reference, logEntries/time.Since(began).Seconds())
+	}
+	a, b := median(ours), median(reference)
+	t.add("LOG monitor, 1,000,000 entries", fmt.Sprintf("%.0f/s", a), fmt.Sprintf("%.0f/s read and hashed only", b), fmt.Sprintf("%.2f×", a/b), "–")
+
+	trust, err := ledger.NewTrust(key, nil, 0)
+	if err != nil {
+		return err
+	}
+	text := proof.Marshal()
+	checked, opened := 0, 0
+	for end := time.Now().Add(time.Second); time.Now().Before(end); checked++ {
+		p, err := ledger.ParseProof(text)
+		if err == nil {
+			_, err = p.Verify(trust)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for end := time.Now().Add(time.Second); time.Now().Before(end); opened++ {
+		if _, err := trust.Open(proof.Checkpoint); err != nil {
+			return err
+		}
+	}
+	t.add("LOG proof verified, 1,000,000 entries", fmt.Sprintf("%d/s, %d bytes", checked, len(text)), fmt.Sprintf("%d/s its signature only", opened),
+		fmt.Sprintf("%.2f×", float64(checked)/float64(opened)), "–")
+	return nil
+}
+
+// writeLog writes a log's files, and returns its verifier key and a proof.
+func writeLog(dir string) (key string, proof ledger.Proof, err error) {
+	secret, _, err := ledger.GenerateKey(rand.Reader, "log.example.com")
+	if err != nil {
+		return "", proof, err
+	}
+	signer, err := ledger.ParseKey(secret)
+	if err != nil {
+		return "", proof, err
+	}
+	put := func(path string, data []byte) error {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		return os.WriteFile(path, data, 0o600)
+	}
+	hashes := memory{}
+	var bundle []byte
+	at := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	for i := range int64(logEntries) {
+		name := fmt.Sprintf("io.github.acme%d/notes", i/4)
+		leaf, err := ledger.Leaf{
+			Kind: ledger.Server, Name: name, Version: fmt.Sprintf("1.0.%d", i%4), Document: digest.FromBytes([]byte(name)), Publisher: "github:acme", At: at,
+		}.Marshal()
+		if err != nil {
+			return "", proof, err
+		}
+		if i == logEntries/3 {
+			proof.Leaf, proof.Index = leaf, i
+		}
+		more, err := tlog.StoredHashes(i, leaf, &hashes)
+		if err != nil {
+			return "", proof, err
+		}
+		hashes = append(hashes, more...)
+		if bundle, err = ledger.AppendEntry(bundle, leaf); err != nil {
+			return "", proof, err
+		}
+		if (i+1)%ledger.TileWidth == 0 || i+1 == logEntries {
+			t, _ := ledger.NewTile(ledger.Entries, i/ledger.TileWidth, logEntries)
+			if err := put(ledger.TilePath(t), bundle); err != nil {
+				return "", proof, err
+			}
+			bundle = bundle[:0]
+		}
+	}
+	for level := range 8 {
+		for n := int64(0); ; n++ {
+			t, ok := ledger.NewTile(level, n, logEntries)
+			if !ok {
+				break
+			}
+			data, err := tlog.ReadTileData(t, &hashes)
+			if err == nil {
+				err = put(ledger.TilePath(t), data)
+			}
+			if err != nil {
+				return "", proof, err
+			}
+		}
+	}
+	root, err := tlog.TreeHash(logEntries, &hashes)
+	if err != nil {
+		return "", proof, err
+	}
+	if proof.Hashes, err = tlog.ProveRecord(logEntries, proof.Index, &hashes); err != nil {
+		return "", proof, err
+	}
+	if proof.Checkpoint, err = (ledger.Checkpoint{Origin: signer.Name(), Size: logEntries, Root: root}).Sign(signer); err != nil {
+		return "", proof, err
+	}
+	return signer.VerifierKey, proof, put("checkpoint", proof.Checkpoint)
+}
+
+// memory is stored hashes.
+type memory []tlog.Hash
+
+func (m *memory) ReadHashes(indexes []int64) (out []tlog.Hash, err error) {
+	for _, i := range indexes {
+		out = append(out, (*m)[i])
+	}
+	return out, nil
+}
+
+// rehash reads every entry and computes the root.
+func rehash(dir string) error {
+	tree := (&compact.RangeFactory{Hash: rfc6962.DefaultHasher.HashChildren}).NewEmptyRange(0)
+	for n := int64(0); ; n++ {
+		t, ok := ledger.NewTile(ledger.Entries, n, logEntries)
+		if !ok {
+			_, err := tree.GetRootHash(nil)
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(ledger.TilePath(t))))
+		if err != nil {
+			return err
+		}
+		leaves, err := ledger.SplitBundle(data, t.W)
+		if err != nil {
+			return err
+		}
+		for _, leaf := range leaves {
+			if err := tree.Append(rfc6962.DefaultHasher.HashLeaf(leaf), nil); err != nil {
+				return err
+			}
+		}
+	}
+}
