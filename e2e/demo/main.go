@@ -74,7 +74,7 @@ func run(bin string) (err error) {
 	}
 	defer stop()
 	for _, step := range []func(context.Context, string) error{
-		d.hash, d.publish, d.forged, d.pin, d.use, d.flip, d.drift, d.clean,
+		d.hash, d.publish, d.forged, d.pin, d.use, d.flip, d.drift, d.clean, d.facet,
 	} {
 		if err := step(ctx, url); err != nil {
 			return err
