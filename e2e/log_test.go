@@ -240,3 +240,9 @@ func publishTo(ctx context.Context, client *http.Client, base, document string) 
 	}
 	return answer.Meta.Integrity.Proof, nil
 }
+
+// remoteServer is a server.json that needs no package to be fetched.
+func remoteServer(name, version string) string {
+	return fmt.Sprintf(`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+"name":%q,"version":%q,"description":"x","remotes":[{"type":"streamable-http","url":"https://notes.example.com/mcp"}]}`, name, version)
+}

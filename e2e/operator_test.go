@@ -17,12 +17,6 @@ import (
 	"time"
 )
 
-// remoteServer is a server.json that needs no package to be fetched.
-func remoteServer(name, version string) string {
-	return fmt.Sprintf(`{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-"name":%q,"version":%q,"description":"x","remotes":[{"type":"streamable-http","url":"https://notes.example.com/mcp"}]}`, name, version)
-}
-
 // SIGHUP has the policy's file read again; one that makes no sense changes nothing.
 func TestPolicyIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.toml")
