@@ -9,8 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -56,12 +60,13 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 	p := &placement{receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
 	ours := receipt.Files()
 	var foreign []string
+	present, err := a.w.allInstalled(slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range slices.Sorted(maps.Keys(outputs)) {
 		o := outputs[path]
-		now, exists, err := a.w.installed(path)
-		if err != nil {
-			return nil, err
-		}
+		now, exists := present[path]
 		before, known := sums.Files[path]
 		known = known && ours[path]
 		p.sums.Files[path] = o.sum
@@ -99,10 +104,7 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		if _, wanted := outputs[path]; wanted {
 			continue
 		}
-		now, exists, err := a.w.installed(path)
-		if err != nil {
-			return nil, err
-		}
+		now, exists := present[path]
 		before, known := sums.Files[path]
 		switch {
 		case !exists:
@@ -211,6 +213,29 @@ func (a *assembly) record(p *placement, parts []chosen) {
 		}
 		p.receipt.Facets[name] = f
 	}
+}
+
+// allInstalled are the digests of those of the files that are there, by path.
+func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, error) {
+	var (
+		mu    sync.Mutex
+		found = map[string]digest.Digest{}
+		group errgroup.Group
+	)
+	slices.Sort(paths)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, path := range slices.Compact(paths) {
+		group.Go(func() error {
+			d, exists, err := w.installed(path)
+			if exists && err == nil {
+				mu.Lock()
+				found[path] = d
+				mu.Unlock()
+			}
+			return err
+		})
+	}
+	return found, group.Wait()
 }
 
 // installed is the digest of a file of the project; zero for what is no regular file.

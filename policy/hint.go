@@ -16,6 +16,8 @@ func hint(flow Flow, f Finding) string {
 		return "the author moved it, which happens by accident or by attack; compare the commits, then run 'hallmark upgrade' for this facet"
 	case e.Scheme == evidence.FacetTar && e.Authority == evidence.Record && e.Outcome == evidence.Unverifiable:
 		return "no confirmation: a facet is locked only if its registry confirms it in the same operation; try again when it can be reached"
+	case e.Scheme == evidence.FacetTar && e.Outcome == evidence.Mismatch && flow == Check:
+		return "the store's copy was changed; 'hallmark install' moves it to quarantine and gets the locked contents again"
 	case e.Scheme == evidence.FacetTar && e.Outcome == evidence.Mismatch && e.Authority == evidence.Lock:
 		return "these are not the contents that were locked: a published version never changes, so find out who changed it; 'hallmark upgrade' takes another version"
 	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Sidecar && flow == Install:

@@ -178,11 +178,11 @@ func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) 
 	if len(out.Targets) == 0 && len(out.Facets) > 0 {
 		fmt.Fprintf(notes, "note: no client was found in the project, so that nothing was written into it; name targets under [adapters] in %s\n", project.ConfigFile)
 	}
-	verb := "written"
+	written, deleted := "written", "deleted"
 	if dry {
-		verb = "to write"
+		written, deleted = "to write", "to delete"
 	}
-	fmt.Fprintf(notes, "%s %s, %d to delete\n", evidence.Count(len(out.Files), "file"), verb, len(out.Deleted))
+	fmt.Fprintf(notes, "%s %s, %d %s\n", evidence.Count(len(out.Files), "file"), written, len(out.Deleted), deleted)
 	return nil
 }
 
