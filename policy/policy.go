@@ -59,12 +59,46 @@
 //	check     surface    lock       -       drift      drift      policy  drift
 //	check     approval   machine    -       warn       warn       -       warn
 //	check     file       machine    -       policy     -          policy  operation
+//	plugin    dist       manifest   -       integrity  integrity  policy  integrity
+//	plugin    tree       manifest   -       integrity  -          policy  integrity
+//	plugin    extent     manifest   -       integrity  -          policy  integrity
+//	plugin    file       manifest   -       integrity  integrity  policy  integrity
+//	plugin    coverage   manifest   -       integrity  -          policy  integrity
+//	plugin    unhashed   manifest   -       warn       warn       policy  warn
+//	plugin    import     manifest   -       policy     policy     policy  warn
+//	plugin    permission manifest   -       policy     policy     policy  policy
+//	plugin    permission caller     -       policy     policy     policy  policy
+//	plugin    allowlist  caller     -       policy     warn       policy  policy
+//	plugin    file       publisher  -       integrity  -          policy  warn
+//	plugin    signature  manifest   -       signature  -          policy  warn
+//	plugin    signature  machine    -       signature  -          policy  signature
+//	plugin    statement  manifest   -       signature  -          policy  warn
+//	plugin    statement  machine    -       signature  -          policy  signature
+//	plugin    capability caller     -       warn       warn       policy  warn
+//	plugin    tool       caller     -       warn       warn       policy  warn
+//	plugin    dist       lock       -       integrity  -          policy  integrity
+//	plugin    tree       lock       -       integrity  -          policy  integrity
+//	plugin    file       lock       -       integrity  -          policy  operation
+//	plugin    file       caller     -       integrity  -          policy  operation
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
 // makes an absent launch "policy". A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
+//
+// The settings of flow plugin make cells stricter, none laxer:
+//
+//	Strict              coverage absent, unhashed: integrity; import unverifiable: policy;
+//	                    statement by machine absent: signature
+//	StrictIntegrity     coverage and extent absent, file by publisher absent or
+//	                    unverifiable: integrity
+//	RequireSignatures   signature by machine absent: signature
+//	StrictCapabilities  capability: policy
+//	StrictTools         tool: validation
+//
+// Code that could not be parsed (an import that is unverifiable because it is
+// unreadable) is refused as "policy" without any setting.
 package policy
 
 import (
@@ -92,6 +126,7 @@ const (
 	Bare     Flow = "bare"     // run a server that is not locked
 	Session  Flow = "session"  // one item of a surface, while the server runs
 	Check    Flow = "check"    // verify the lock without launching
+	Plugin   Flow = "plugin"   // load a plugin, or put it where it is loaded from
 )
 
 // Action is an effect that needs an [Admitted].
@@ -104,6 +139,7 @@ const (
 	Add     Action = "add"     // write a lock entry
 	Execute Action = "execute" // start a process
 	Show    Action = "show"    // let a model see an item of a surface
+	Place   Action = "place"   // write a plugin's files to where they are loaded from
 )
 
 // actions lists what a verdict of each flow can admit.
@@ -113,6 +149,7 @@ var actions = map[Flow][]Action{
 	Launch:  {Keep, Execute},
 	Bare:    {Execute},
 	Session: {Show},
+	Plugin:  {Add, Place},
 }
 
 // Missing says what an absent claim does.
@@ -143,6 +180,9 @@ type Settings struct {
 	RequireHashes bool    // a package without a publisher's claim is refused
 	MissingHashes Missing // what a record without file_hashes does at pin
 	RequireLock   bool    // a server that is not locked is not launched
+
+	// Of flow plugin; the package comment says what each does.
+	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool
 }
 
 // Finding is one piece of evidence and what was decided about it.
