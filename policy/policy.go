@@ -60,7 +60,7 @@
 //	check     approval   machine    -       warn       warn       -       warn
 //	check     file       machine    -       policy     -          policy  operation
 //	plugin    dist       manifest   -       integrity  integrity  policy  integrity
-//	plugin    tree       manifest   -       integrity  -          policy  integrity
+//	plugin    tree       manifest   -       integrity  -          policy  warn
 //	plugin    extent     manifest   -       integrity  -          policy  integrity
 //	plugin    file       manifest   -       integrity  integrity  policy  integrity
 //	plugin    coverage   manifest   -       integrity  -          policy  integrity

@@ -102,7 +102,7 @@ var table = map[Flow][]rule{
 	},
 	Plugin: {
 		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity},
-		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, warn},
 		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity},
 		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
 		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity},

@@ -34,7 +34,11 @@
 // same reason not_before and not_after are compared with the present.
 package sign
 
-import "errors"
+import (
+	"errors"
+	"slices"
+	"strings"
+)
 
 // Algorithm names how a signature is made, as it stands beside it.
 type Algorithm string
@@ -48,13 +52,12 @@ const (
 	Minisign  Algorithm = "minisign"
 )
 
-// Known reports whether a can be verified.
+// Algorithms lists the algorithms.
+func Algorithms() []Algorithm { return []Algorithm{Ed25519, RSASHA256, ECDSAP256, ECDSAP384, Minisign} }
+
+// Known reports whether a, in any case of its letters, can be verified.
 func (a Algorithm) Known() bool {
-	switch a {
-	case Ed25519, RSASHA256, ECDSAP256, ECDSAP384, Minisign:
-		return true
-	}
-	return false
+	return slices.ContainsFunc(Algorithms(), func(b Algorithm) bool { return strings.EqualFold(string(a), string(b)) })
 }
 
 // Why a signature is no good. Each is wrapped by an error that names the key.

@@ -1,0 +1,55 @@
+package jsscan
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// kinds maps what esbuild tells of an import.
+var kinds = map[api.ResolveKind]plugin.Kind{
+	api.ResolveJSImportStatement: plugin.Static,
+	api.ResolveJSDynamicImport:   plugin.Dynamic,
+	api.ResolveJSRequireCall:     plugin.Require,
+	api.ResolveJSRequireResolve:  plugin.Resolve,
+}
+
+// literals lists the imports with literal targets as esbuild finds them. It resolves
+// and reads nothing: each import is answered as external.
+func literals(name string, content []byte) ([]plugin.Import, error) {
+	var (
+		mu    sync.Mutex
+		found []plugin.Import
+	)
+	r := api.Build(api.BuildOptions{
+		Stdin:             &api.StdinOptions{Contents: string(content), Sourcefile: "x", Loader: loader(name), ResolveDir: "/"},
+		Bundle:            true,
+		Write:             false,
+		LogLevel:          api.LogLevelSilent,
+		Format:            api.FormatESModule,
+		Platform:          api.PlatformNode,
+		Target:            api.ESNext,
+		TreeShaking:       api.TreeShakingFalse,
+		IgnoreAnnotations: true,
+		TsconfigRaw:       "{}",
+		Plugins: []api.Plugin{{Name: "list", Setup: func(b api.PluginBuild) {
+			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+				kind, ok := kinds[a.Kind]
+				if !ok {
+					return api.OnResolveResult{}, nil // the file itself
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, plugin.Import{Kind: kind, Specifier: a.Path})
+				return api.OnResolveResult{Path: a.Path, External: true}, nil
+			})
+		}}},
+	})
+	if len(r.Errors) > 0 {
+		return nil, errors.New(r.Errors[0].Text)
+	}
+	return found, nil
+}
