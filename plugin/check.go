@@ -55,7 +55,39 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 // a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host}
-	r := &Result{Manifest: m}
+	r, err := c.files(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	u, err := c.importEvidence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.hostEvidence(u)
+	r.SignedBy = c.signatureEvidence()
+	settings := host.Flags.settings(host.Strict)
+	if host.Registered != nil && policy.Judge(policy.Plugin, settings, c.report).Allowed() {
+		c.capabilityEvidence()
+	}
+	r.Verdict = policy.Judge(policy.Plugin, settings, c.report)
+	return r, nil
+}
+
+// CheckFiles gathers the evidence about a plugin's files alone and judges it in flow
+// validate, which admits nothing.
+func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
+	c := &check{b: b, m: m}
+	r, err := c.files(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, c.report)
+	return r, nil
+}
+
+// files gathers the evidence about dist/ and what lies beside it.
+func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, error) {
+	r := &Result{Manifest: c.m}
 	var err error
 	if r.Profile, err = c.distEvidence(ctx); err != nil {
 		return nil, err
@@ -72,17 +104,6 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 		return nil, err
 	}
 	c.entry()
-	u, err := c.importEvidence(ctx)
-	if err != nil {
-		return nil, err
-	}
-	c.hostEvidence(u)
-	r.SignedBy = c.signatureEvidence()
-	settings := host.Flags.settings(host.Strict)
-	if host.Registered != nil && policy.Judge(policy.Plugin, settings, c.report).Allowed() {
-		c.capabilityEvidence()
-	}
-	r.Verdict = policy.Judge(policy.Plugin, settings, c.report)
 	return r, nil
 }
 

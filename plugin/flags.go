@@ -57,3 +57,13 @@ func (f Flags) settings(strict bool) policy.Settings {
 		StrictCapabilities: f.StrictCapabilities, StrictTools: f.StrictTools,
 	}
 }
+
+// With is what f and g demand and permit together: the stricter demands, and the rights
+// that either gives.
+func (f Flags) With(g Flags) Flags {
+	return Flags{
+		f.AllowRuntimeDeps || g.AllowRuntimeDeps, f.AllowNative || g.AllowNative, f.RequireSignatures || g.RequireSignatures,
+		f.StrictCapabilities || g.StrictCapabilities, f.StrictTools || g.StrictTools, f.StrictIntegrity || g.StrictIntegrity,
+		f.SandboxAvailable || g.SandboxAvailable,
+	}
+}

@@ -59,6 +59,12 @@
 //	check     surface    lock       -       drift      drift      policy  drift
 //	check     approval   machine    -       warn       warn       -       warn
 //	check     file       machine    -       policy     -          policy  operation
+//	validate  dist       manifest   -       integrity  integrity  policy  integrity
+//	validate  tree       manifest   -       integrity  -          policy  warn
+//	validate  extent     manifest   -       integrity  -          policy  integrity
+//	validate  file       manifest   -       integrity  integrity  policy  integrity
+//	validate  coverage   manifest   -       integrity  -          policy  integrity
+//	validate  unhashed   manifest   -       warn       warn       policy  warn
 //	plugin    dist       manifest   -       integrity  integrity  policy  integrity
 //	plugin    tree       manifest   -       integrity  -          policy  warn
 //	plugin    extent     manifest   -       integrity  -          policy  integrity
@@ -126,6 +132,7 @@ const (
 	Bare     Flow = "bare"     // run a server that is not locked
 	Session  Flow = "session"  // one item of a surface, while the server runs
 	Check    Flow = "check"    // verify the lock without launching
+	Validate Flow = "validate" // a plugin's manifest and files, whatever its code does
 	Plugin   Flow = "plugin"   // load a plugin, or put it where it is loaded from
 )
 

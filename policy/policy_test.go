@@ -163,7 +163,7 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, r := range commentTable(t) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
-	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Check, Plugin, "other", ""}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Check, Validate, Plugin, "other", ""}
 	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status, evidence.Extent, evidence.Coverage,
 		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}

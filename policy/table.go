@@ -100,6 +100,14 @@ var table = map[Flow][]rule{
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
 	},
+	Validate: {
+		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, warn},
+		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.Unhashed, evidence.Manifest, allow, warn, warn, refused, warn},
+	},
 	Plugin: {
 		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity},
 		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, warn},

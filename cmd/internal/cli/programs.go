@@ -22,6 +22,7 @@ is what runs, and what runs shows the model what was approved.`,
 	root.AddGroup(
 		&cobra.Group{ID: "author", Title: "For authors of servers:"},
 		&cobra.Group{ID: "user", Title: "For users of servers:"},
+		&cobra.Group{ID: "host", Title: "For authors and hosts of plugins:"},
 		&cobra.Group{ID: "operator", Title: "For operators of registries:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -31,6 +32,7 @@ is what runs, and what runs shows the model what was approved.`,
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.publish(), a.status())
 	add("user", a.pin(), a.run(), a.review(), a.check())
+	add("host", a.plugin(), a.trust())
 	add("operator", a.registry())
 	return root
 }
