@@ -17,6 +17,8 @@ func fold(e js.INode) (string, bool) {
 		if len(e.List) > 0 {
 			return fold(e.List[len(e.List)-1])
 		}
+	case js.LiteralExpr:
+		return fold(&e)
 	case *js.LiteralExpr:
 		if e.TokenType == js.StringToken && len(e.Data) >= 2 {
 			return unescape(string(e.Data[1 : len(e.Data)-1]))

@@ -66,14 +66,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
-	literal, err := literals(name, content)
-	if err != nil {
-		if parsed {
-			return found, nil // the tree has read it
-		}
-		return nil, err
-	}
-	for _, imp := range literal {
+	for _, imp := range literals(name, content) {
 		if !slices.ContainsFunc(found, func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }) {
 			found = append(found, imp)
 		}

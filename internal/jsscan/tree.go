@@ -162,6 +162,8 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 
 func propertyName(e js.IExpr) string {
 	switch e := e.(type) {
+	case js.LiteralExpr:
+		return identifier(e.Data)
 	case *js.LiteralExpr:
 		return identifier(e.Data)
 	case *js.Var:
@@ -530,6 +532,8 @@ func (s *scanner) followed() bool {
 		case *js.BindingElement:
 			_, name := p.Binding.(*js.Var)
 			return name || p.Default == nil
+		case *js.Property:
+			return s.assigned(i)
 		case *js.BindingObjectItem, *js.BindingObject, *js.Params, *js.VarDecl, *js.FuncDecl, *js.ClassDecl, *js.ImportStmt, *js.Alias:
 			return true // declared
 		case *js.Arg:
@@ -546,6 +550,17 @@ func (s *scanner) followed() bool {
 		}
 	}
 	return true
+}
+
+// assigned reports whether the property at i of the stack is a target of an assignment
+// to an object's pattern, not part of a value.
+func (s *scanner) assigned(i int) bool {
+	if i < 2 {
+		return false
+	}
+	pattern, ok := s.stack[i-1].(*js.ObjectExpr)
+	to, isBinary := s.stack[i-2].(*js.BinaryExpr)
+	return ok && isBinary && to.Op == js.EqToken && strip(to.X) == js.INode(pattern)
 }
 
 // position is a piece of the code in an expression.
