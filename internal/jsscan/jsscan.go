@@ -66,6 +66,9 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
+	if parsed && accounted(content, found) {
+		return found, nil
+	}
 	for _, imp := range literals(name, content) {
 		if !slices.ContainsFunc(found, func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }) {
 			found = append(found, imp)
@@ -83,6 +86,22 @@ func suspect(content []byte) bool {
 		}
 	}
 	return false
+}
+
+// accounted reports whether every word that a literal import needs is part of one that
+// was found, so that another parser cannot find more.
+func accounted(content []byte, found []plugin.Import) bool {
+	count := func(word string) int { return bytes.Count(content, []byte(word)) }
+	requires, imports := 0, 0
+	for _, f := range found {
+		switch f.Kind {
+		case plugin.Require, plugin.Resolve:
+			requires++
+		case plugin.Static, plugin.Dynamic:
+			imports++
+		}
+	}
+	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports && (count("export") == 0 || count("from") == 0)
 }
 
 // htmlComment reports whether the lexer takes something for a comment that begins with
