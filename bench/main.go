@@ -61,6 +61,9 @@ func main() {
 func run(ctx context.Context, o options) error {
 	t := new(table)
 	began := time.Now()
+	if err := benchPlugin(ctx, o, t); err != nil {
+		return err
+	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}

@@ -43,6 +43,7 @@ type place struct {
 // written here first, or the test refuses it.
 var table = map[string]place{
 	"digest":   {layer: values, rank: 0},
+	"spec":     {layer: values, rank: 0},
 	"artifact": {layer: values, rank: 1},
 	"tree":     {layer: values, rank: 1},
 	"surface":  {layer: values, rank: 1},

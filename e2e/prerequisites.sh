@@ -9,6 +9,7 @@
 #	node        the same, should it be missing
 #	postgresql  its programs: tests start clusters of their own
 #	registry    docker-registry, for images: tests start their own
+#	openssl     signs what tests verify, and the other way round; minisign too
 #	versitygw   an S3 server, built into bin/ with go install
 #
 # Under CI=true whatever cannot be installed is an error; elsewhere the tests
@@ -78,6 +79,10 @@ fi
 if ! command -v docker-registry >/dev/null 2>&1; then
 	install "an image registry for tests of fetching" docker-registry "" docker-registry "" "" ||
 		lacking "docker-registry is not installed" "tests that need it are skipped"
+fi
+if ! command -v openssl >/dev/null 2>&1 || ! command -v minisign >/dev/null 2>&1; then
+	install "signatures of other programs" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" ||
+		lacking "openssl or minisign is not installed" "tests that need them are skipped"
 fi
 if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"

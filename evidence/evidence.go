@@ -25,8 +25,8 @@ import (
 // Scheme names what a fingerprint is a fingerprint of.
 type Scheme string
 
-// The schemes. Ownership, Pin, Approval, Status, those of a configuration and those of a
-// log have no digest: their evidence is made with [Fact].
+// The schemes. Those from Ownership on have no digest: their evidence is made with
+// [Fact], or stands for one rule of a format.
 const (
 	File       Scheme = "file"        // the bytes of one file, as served
 	Tree       Scheme = "tree"        // hallmark-tree-v1 over a directory
@@ -53,6 +53,16 @@ const (
 	Tag         Scheme = "tag"         // the commit that a tag or branch names
 	Installed   Scheme = "installed"   // a file of a facet, in a project
 	Finding     Scheme = "finding"     // a registry recomputed a published claim later
+	Extent      Scheme = "extent"      // how many files and bytes there are
+	Coverage    Scheme = "coverage"    // every file has an unambiguous claim
+	Unhashed    Scheme = "unhashed"    // a file that could be loaded is part of no fingerprint
+	Import      Scheme = "import"      // code imports what is not part of it
+	Permission  Scheme = "permission"  // a right that was declared, or given by a flag
+	Allowlist   Scheme = "allowlist"   // the host allows a package
+	Signed      Scheme = "signature"   // over a fingerprint
+	Statement   Scheme = "statement"   // a signature over a whole manifest
+	Capability  Scheme = "capability"  // a tool, resource or prompt that was declared
+	Tool        Scheme = "tool"        // a registered tool is well formed
 )
 
 // Authority is who makes a claim.
@@ -97,6 +107,8 @@ const (
 	Unsupported Cause = "unsupported" // a kind of artifact or an algorithm we cannot compute
 	Unreadable  Cause = "unreadable"  // bytes on this machine could not be read
 	Malformed   Cause = "malformed"   // the claim itself cannot be parsed
+	Computed    Cause = "computed"    // what is meant is known only when the code runs
+	Untrusted   Cause = "untrusted"   // nobody whom this machine trusts made the claim
 )
 
 // Claim is what an authority says of a subject.

@@ -5,6 +5,9 @@ import "github.com/hallmark-mcp/hallmark/evidence"
 // hint says what to do next about a refused finding, or nothing.
 func hint(flow Flow, f Finding) string {
 	e := f.Evidence
+	if flow == Plugin || flow == Validate {
+		return pluginHint(e)
+	}
 	switch {
 	case flow == Scan:
 		return "" // its evidence says what to write
@@ -74,6 +77,32 @@ func hint(flow Flow, f Finding) string {
 		return "run 'hallmark review' for this server"
 	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Lock:
 		return "the file is not the one that was approved; if the change is yours, run 'hallmark pin' again"
+	}
+	return ""
+}
+
+// pluginHint says what to do next about a finding of a plugin.
+func pluginHint(e evidence.Evidence) string {
+	switch e.Scheme {
+	case evidence.Dist:
+		if e.Outcome == evidence.Mismatch {
+			return "if you changed the files, run 'hallmark plugin hash --write'; else do not load them"
+		}
+		return "run 'hallmark plugin hash --write' after the build"
+	case evidence.Coverage:
+		return "run 'hallmark plugin hash --write', which adds hallmark-tree-v1 and checksums"
+	case evidence.Import:
+		if e.Outcome == evidence.Absent || e.Outcome == evidence.Mismatch {
+			return "bundle it into dist/, or declare it in externalDependencies under a policy that permits it"
+		}
+	case evidence.Statement:
+		if e.Outcome == evidence.Absent {
+			return "run 'hallmark plugin sign' with a key that 'hallmark trust list' names"
+		}
+	case evidence.Signed:
+		if e.Outcome == evidence.Absent {
+			return "'hallmark trust add' trusts the key of a publisher whom you know"
+		}
 	}
 	return ""
 }

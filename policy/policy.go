@@ -124,12 +124,52 @@
 //	scan      secret       caller     -       warn       warn       -       warn
 //	scan      access       machine    -       policy     policy     -       warn
 //	scan      document     caller     -       policy     policy     policy  operation
+//	validate  dist         manifest   -       integrity  integrity  policy  integrity
+//	validate  tree         manifest   -       integrity  -          policy  warn
+//	validate  extent       manifest   -       integrity  -          policy  integrity
+//	validate  file         manifest   -       integrity  integrity  policy  integrity
+//	validate  coverage     manifest   -       integrity  -          policy  integrity
+//	validate  unhashed     manifest   -       warn       warn       policy  warn
+//	plugin    dist         manifest   -       integrity  integrity  policy  integrity
+//	plugin    tree         manifest   -       integrity  -          policy  warn
+//	plugin    extent       manifest   -       integrity  -          policy  integrity
+//	plugin    file         manifest   -       integrity  integrity  policy  integrity
+//	plugin    coverage     manifest   -       integrity  -          policy  integrity
+//	plugin    unhashed     manifest   -       warn       warn       policy  warn
+//	plugin    import       manifest   -       policy     policy     policy  warn
+//	plugin    permission   manifest   -       policy     policy     policy  policy
+//	plugin    permission   caller     -       policy     policy     policy  policy
+//	plugin    allowlist    caller     -       policy     warn       policy  policy
+//	plugin    file         publisher  -       integrity  -          policy  warn
+//	plugin    signature    manifest   -       signature  -          policy  warn
+//	plugin    signature    machine    -       signature  -          policy  signature
+//	plugin    statement    manifest   -       signature  -          policy  warn
+//	plugin    statement    machine    -       signature  -          policy  signature
+//	plugin    capability   caller     -       warn       warn       policy  warn
+//	plugin    tool         caller     -       warn       warn       policy  warn
+//	plugin    dist         lock       -       integrity  -          policy  integrity
+//	plugin    tree         lock       -       integrity  -          policy  integrity
+//	plugin    file         lock       -       integrity  -          policy  operation
+//	plugin    file         caller     -       integrity  -          policy  operation
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
 // makes an absent launch or source "policy". A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
+//
+// The settings of flow plugin make cells stricter, none laxer:
+//
+//	Strict              coverage absent, unhashed: integrity; import unverifiable: policy;
+//	                    statement by machine absent: signature
+//	StrictIntegrity     coverage and extent absent, file by publisher absent or
+//	                    unverifiable: integrity
+//	RequireSignatures   signature by machine absent: signature
+//	StrictCapabilities  capability: policy
+//	StrictTools         tool: validation
+//
+// Code that could not be parsed (an import that is unverifiable because it is
+// unreadable) is refused as "policy" without any setting.
 package policy
 
 import (
@@ -159,6 +199,8 @@ const (
 	Install  Flow = "install"  // lock facets and write their files
 	Check    Flow = "check"    // verify the lock without launching
 	Scan     Flow = "scan"     // read how the clients of this machine start their servers
+	Validate Flow = "validate" // a plugin's manifest and files, whatever its code does
+	Plugin   Flow = "plugin"   // load a plugin, or put it where it is loaded from
 )
 
 // Action is an effect that needs an [Admitted].
@@ -173,6 +215,7 @@ const (
 	Show    Action = "show"    // let a model see an item of a surface
 
 	Materialize Action = "materialize" // write files of a facet into a project
+	Place       Action = "place"       // write a plugin's files to where they are loaded from
 )
 
 // actions lists what a verdict of each flow can admit.
@@ -183,6 +226,7 @@ var actions = map[Flow][]Action{
 	Bare:    {Execute},
 	Session: {Show},
 	Install: {Keep, Add, Materialize},
+	Plugin:  {Add, Place},
 }
 
 // Missing says what an absent claim does.
@@ -213,6 +257,9 @@ type Settings struct {
 	RequireHashes bool    // a package without a publisher's claim is refused
 	MissingHashes Missing // what a record without file_hashes does at pin
 	RequireLock   bool    // a server that is not locked is not launched, a facet not installed
+
+	// Of flow plugin; the package comment says what each does.
+	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool
 }
 
 // Finding is one piece of evidence and what was decided about it.

@@ -37,10 +37,11 @@ func commentTable(t *testing.T) []row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, ok := strings.Cut(f.Doc.Text(), "flow      scheme       authority  match   mismatch   absent     waived  unverifiable\n")
-	if !ok {
+	columns := regexp.MustCompile(`flow +scheme +authority +match +mismatch +absent +waived +unverifiable\n`).FindStringIndex(f.Doc.Text())
+	if columns == nil {
 		t.Fatal("the package comment has no table with these columns")
 	}
+	text := f.Doc.Text()[columns[1]:]
 	var rows []row
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
@@ -163,11 +164,13 @@ func TestUnknownIsRefused(t *testing.T) {
 	for _, r := range commentTable(t) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
-	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, "other", ""}
+	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin, "other", ""}
 	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
 		evidence.Transport, evidence.Secret, evidence.Access,
-		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed, "other", ""}
+		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed,
+		evidence.Extent, evidence.Coverage,
+		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
 	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
 		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
 	seen := 0
@@ -224,6 +227,66 @@ func TestSettings(t *testing.T) {
 		if got := (decision{f.Class, f.Warning}).String(); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
+	}
+}
+
+// The settings of flow plugin, each against every cell: it changes those that the package
+// comment says, and no cell becomes laxer.
+func TestPluginSettings(t *testing.T) {
+	type cell struct {
+		scheme    evidence.Scheme
+		authority evidence.Authority
+		outcome   evidence.Outcome
+	}
+	for name, c := range map[string]struct {
+		settings Settings
+		want     map[cell]string
+	}{
+		"Strict": {Settings{Strict: true}, map[cell]string{
+			{evidence.Coverage, evidence.Manifest, evidence.Absent}:       "integrity",
+			{evidence.Unhashed, evidence.Manifest, evidence.Absent}:       "integrity",
+			{evidence.Unhashed, evidence.Manifest, evidence.Mismatch}:     "integrity",
+			{evidence.Unhashed, evidence.Manifest, evidence.Unverifiable}: "integrity",
+			{evidence.Import, evidence.Manifest, evidence.Unverifiable}:   "policy",
+			{evidence.Statement, evidence.Machine, evidence.Absent}:       "signature",
+		}},
+		"StrictIntegrity": {Settings{StrictIntegrity: true}, map[cell]string{
+			{evidence.Coverage, evidence.Manifest, evidence.Absent}:    "integrity",
+			{evidence.Extent, evidence.Manifest, evidence.Absent}:      "integrity",
+			{evidence.File, evidence.Publisher, evidence.Absent}:       "integrity",
+			{evidence.File, evidence.Publisher, evidence.Unverifiable}: "integrity",
+		}},
+		"RequireSignatures": {Settings{RequireSignatures: true}, map[cell]string{
+			{evidence.Signed, evidence.Machine, evidence.Absent}: "signature",
+		}},
+		"StrictCapabilities": {Settings{StrictCapabilities: true}, map[cell]string{
+			{evidence.Capability, evidence.Caller, evidence.Absent}:       "policy",
+			{evidence.Capability, evidence.Caller, evidence.Mismatch}:     "policy",
+			{evidence.Capability, evidence.Caller, evidence.Unverifiable}: "policy",
+		}},
+		"StrictTools": {Settings{StrictTools: true}, map[cell]string{
+			{evidence.Tool, evidence.Caller, evidence.Absent}:       "validation",
+			{evidence.Tool, evidence.Caller, evidence.Mismatch}:     "validation",
+			{evidence.Tool, evidence.Caller, evidence.Unverifiable}: "validation",
+		}},
+	} {
+		for _, r := range commentTable(t) {
+			for i, o := range outcomes {
+				want := r.cells[i]
+				if s, ok := c.want[cell{r.scheme, r.authority, o}]; ok && r.flow == Plugin {
+					want = s
+				}
+				f := Judge(r.flow, c.settings, evidence.Report{made(r.scheme, r.authority, o)}).Findings[0]
+				if got := (decision{f.Class, f.Warning}).String(); got != want {
+					t.Errorf("%s: %s %s %s %s: %s, want %s", name, r.flow, r.scheme, r.authority, o, got, want)
+				}
+			}
+		}
+	}
+	unparsed := made(evidence.Import, evidence.Manifest, evidence.Unverifiable)
+	unparsed.Cause = evidence.Unreadable
+	if got := Judge(Plugin, Settings{}, evidence.Report{unparsed}).Class(); got != evidence.Refused {
+		t.Errorf("code that could not be parsed: %s", got)
 	}
 }
 

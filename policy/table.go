@@ -17,6 +17,7 @@ var (
 	signature = decision{refuse: evidence.Signature}
 	drift     = decision{refuse: evidence.Drift}
 	operation = decision{refuse: evidence.Operation}
+	invalid   = decision{refuse: evidence.Validation}
 )
 
 // rule says what each outcome of evidence under a scheme and by an authority means.
@@ -168,6 +169,37 @@ var table = map[Flow][]rule{
 		{evidence.Access, evidence.Machine, allow, refused, refused, allow, warn},
 		{evidence.Document, evidence.Caller, allow, refused, refused, refused, operation},
 	},
+	Validate: {
+		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, warn},
+		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.Unhashed, evidence.Manifest, allow, warn, warn, refused, warn},
+	},
+	Plugin: {
+		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Tree, evidence.Manifest, allow, integrity, allow, refused, warn},
+		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
+		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity},
+		{evidence.Unhashed, evidence.Manifest, allow, warn, warn, refused, warn},
+		{evidence.Import, evidence.Manifest, allow, refused, refused, refused, warn},
+		{evidence.Permission, evidence.Manifest, allow, refused, refused, refused, refused},
+		{evidence.Permission, evidence.Caller, allow, refused, refused, refused, refused},
+		{evidence.Allowlist, evidence.Caller, allow, refused, warn, refused, refused},
+		{evidence.File, evidence.Publisher, allow, integrity, allow, refused, warn},
+		{evidence.Signed, evidence.Manifest, allow, signature, allow, refused, warn},
+		{evidence.Signed, evidence.Machine, allow, signature, allow, refused, signature},
+		{evidence.Statement, evidence.Manifest, allow, signature, allow, refused, warn},
+		{evidence.Statement, evidence.Machine, allow, signature, allow, refused, signature},
+		{evidence.Capability, evidence.Caller, allow, warn, warn, refused, warn},
+		{evidence.Tool, evidence.Caller, allow, warn, warn, refused, warn},
+		{evidence.Dist, evidence.Lock, allow, integrity, allow, refused, integrity},
+		{evidence.Tree, evidence.Lock, allow, integrity, allow, refused, integrity},
+		{evidence.File, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.File, evidence.Caller, allow, integrity, allow, refused, operation},
+	},
 }
 
 // find returns the rule for e in flow, if there is one.
@@ -216,6 +248,53 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 		}
 	default:
 		d = refused
+	}
+	if flow == Plugin {
+		d = s.plugin(e, outcome, d)
+	}
+	return d
+}
+
+// plugin is what the settings of flow plugin make of d, which the table says of e.
+func (s Settings) plugin(e evidence.Evidence, outcome evidence.Outcome, d decision) decision {
+	absent, cannot := outcome == evidence.Absent, outcome == evidence.Unverifiable
+	switch e.Scheme {
+	case evidence.Coverage:
+		if absent && (s.Strict || s.StrictIntegrity) {
+			return integrity
+		}
+	case evidence.Extent:
+		if absent && s.StrictIntegrity {
+			return integrity
+		}
+	case evidence.File:
+		if e.Authority == evidence.Publisher && (absent || cannot) && s.StrictIntegrity {
+			return integrity
+		}
+	case evidence.Unhashed:
+		if d == warn && s.Strict {
+			return integrity
+		}
+	case evidence.Import:
+		if cannot && (s.Strict || e.Cause == evidence.Unreadable) {
+			return refused
+		}
+	case evidence.Signed:
+		if e.Authority == evidence.Machine && absent && s.RequireSignatures {
+			return signature
+		}
+	case evidence.Statement:
+		if e.Authority == evidence.Machine && absent && s.Strict {
+			return signature
+		}
+	case evidence.Capability:
+		if d == warn && s.StrictCapabilities {
+			return refused
+		}
+	case evidence.Tool:
+		if d == warn && s.StrictTools {
+			return invalid
+		}
 	}
 	return d
 }

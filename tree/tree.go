@@ -49,6 +49,22 @@
 // All other bytes are 00. The checksum is the sum of the header's bytes, its own field
 // counted as eight spaces. Execute permissions are not part of it. The vectors are in
 // spec/canonical-tar.json.
+//
+// # Dist hash
+//
+// The dist hash of a plugin is the SHA-256 of, for each file, its path, a separator
+// and its bytes. Published plugins do not agree on more, so that there are profiles:
+//
+//	profile     separator  order                  dotfiles
+//	guide       0a         bytes                  left out
+//	od          0a         ICU's root collation   hashed
+//	od-builder  0a         ICU's root collation   left out
+//	legacy-nul  00         UTF-16 code units      hashed
+//
+// Nothing frames the fields, so that different trees can give the same hash: {a.js:
+// "x\nb.js\ny"} and {a.js: "x\n", b.js: "y"} do. The hash alone never shows that a tree
+// is the one that was published; hallmark-tree-v1 or the digest of each file does. The
+// vectors are in spec/dist-hash.json.
 package tree
 
 import (

@@ -22,6 +22,7 @@ is what runs, and what runs shows the model what was approved.`,
 	root.AddGroup(
 		&cobra.Group{ID: "author", Title: "For authors of servers:"},
 		&cobra.Group{ID: "user", Title: "For users of servers:"},
+		&cobra.Group{ID: "host", Title: "For authors and hosts of plugins:"},
 		&cobra.Group{ID: "operator", Title: "For operators of registries:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
@@ -32,6 +33,7 @@ is what runs, and what runs shows the model what was approved.`,
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
 	add("user", a.scan(), a.pin(), a.run(), a.review(), a.check(), a.verifyServer(), a.config(), a.hashfile("hashfile"),
 		a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list(), a.store())
+	add("host", a.plugin(), a.trust())
 	add("operator", a.registry(), a.log())
 	return root
 }

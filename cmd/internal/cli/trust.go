@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) trust() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "trust",
+		Short: "The keys whose signatures this machine trusts",
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.trustAdd(), a.trustList(), a.trustRevoke())
+	return c
+}
+
+func (a *app) trustAdd() *cobra.Command {
+	var id, owner, from, until string
+	c := &cobra.Command{
+		Use:   "add FILE",
+		Short: "Trust a public key: PEM, or minisign's",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			text, err := readKey(names[0])
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			k := sign.Key{ID: id, Owner: owner, Added: h.Now().UTC().Truncate(time.Second)}
+			if k.Public, err = sign.ParsePublicKey(string(text)); err != nil {
+				return evidence.Errorf(evidence.Validation, names[0], "", err)
+			}
+			if k.ID == "" {
+				k.ID = k.Public.ID()
+			}
+			for _, t := range []struct {
+				text string
+				to   *time.Time
+			}{{from, &k.NotBefore}, {until, &k.NotAfter}} {
+				if t.text == "" {
+					continue
+				}
+				if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
+					return usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
+				}
+			}
+			if err := hallmark.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error { return keys.Add(k) }); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", k.ID, k.Public.Algorithm())
+			return err
+		},
+	}
+	c.Flags().StringVar(&id, "id", "", "id that signatures name the key by (default: from the key)")
+	c.Flags().StringVar(&owner, "owner", "", "whose it is, for people")
+	c.Flags().StringVar(&from, "not-before", "", "`time` (RFC 3339) from which it is valid")
+	c.Flags().StringVar(&until, "not-after", "", "`time` (RFC 3339) until which it is valid")
+	return c
+}
+
+func (a *app) trustList() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the trusted keys, revoked ones too",
+		Args:  args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			keys, err := hallmark.TrustedKeys(h)
+			if err != nil {
+				return err
+			}
+			type row struct {
+				ID        string         `json:"id"`
+				Algorithm sign.Algorithm `json:"algorithm"`
+				Owner     string         `json:"owner,omitempty"`
+				State     string         `json:"state"`
+				PublicKey string         `json:"public_key"`
+			}
+			rows := []row{}
+			for _, k := range keys.All() {
+				state := "trusted"
+				if err := k.Usable(h.Now()); err != nil {
+					state = err.Error()
+				}
+				rows = append(rows, row{k.ID, k.Public.Algorithm(), k.Owner, state, k.Public.String()})
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Keys []row `json:"keys"`
+				}{outcomeOf(policy.Verdict{}, nil), rows}, nil)
+			}
+			for _, r := range rows {
+				fmt.Fprintf(a.stdout, "%s  %s  %s  %s\n", r.ID, r.Algorithm, r.State, surface.Escape(r.Owner))
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the keys as one JSON document")
+	return c
+}
+
+func (a *app) trustRevoke() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "revoke ID",
+		Short: "End the trust in a key, for signatures that were made before too",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			return hallmark.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
+				return keys.Revoke(names[0], reason, h.Now().UTC().Truncate(time.Second))
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for people")
+	return c
+}

@@ -1,0 +1,176 @@
+// Package jsscan finds what a file of JavaScript imports, by parsing it.
+//
+// # What is found
+//
+// import and export … from, import(), require under any name that it is given in the
+// file, createRequire, module.require, Module._load, require.resolve,
+// import.meta.resolve, process.getBuiltinModule, process.binding and process.dlopen.
+// Strings are folded: escapes, templates without unknown parts, concatenation.
+//
+// An import whose target does not fold is reported as computed. So is a require that is
+// handed on to where it cannot be followed (as an argument, a property, a result), eval
+// and Function of a text that holds an import, and arguments at the top of a script,
+// which hold require.
+//
+// # Parsers
+//
+// One parser gives a syntax tree. What it does not read is first rewritten to older
+// syntax by esbuild. esbuild also lists the literal imports of each file that has
+// something to list, with a parser of its own, and what the tree lacks is added. A file
+// that neither reads is an error, and so is a comment in the form of HTML (<!--), which
+// scripts and modules read differently.
+//
+// # What cannot be found
+//
+// Code that is made while the program runs: eval of a text that is put together, wasm,
+// native addons. A host that must hold against that runs plugins in a sandbox.
+package jsscan
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// MaxFile is the largest file that is parsed, in bytes.
+const MaxFile = 32 << 20
+
+// File finds the imports of the file name with the given content, in the order in which
+// they stand. It has the form of [plugin.Scan].
+func File(name string, content []byte) ([]plugin.Import, error) {
+	if len(content) > MaxFile {
+		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
+	}
+	if !suspect(content) {
+		return nil, nil
+	}
+	if htmlComment(content) {
+		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
+	}
+	found, parsed := scanTree(content, content)
+	if !parsed {
+		code, err := older(name, content)
+		if err != nil {
+			return nil, err
+		}
+		if found, parsed = scanTree(code, nil); !parsed {
+			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
+		}
+	}
+	if parsed && accounted(content, found) {
+		return found, nil
+	}
+	for _, imp := range literals(name, content) {
+		if !slices.ContainsFunc(found, func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }) {
+			found = append(found, imp)
+		}
+	}
+	return found, nil
+}
+
+// suspect reports whether code holds a word without which nothing is imported. An escape
+// may stand for any of them. It only saves time.
+func suspect(content []byte) bool {
+	for _, word := range []string{"import", "require", "from", "process", "module", "arguments", `\u`, "eval", "Function"} {
+		if bytes.Contains(content, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// accounted reports whether every word that a literal import needs is part of one that
+// was found, so that another parser cannot find more.
+func accounted(content []byte, found []plugin.Import) bool {
+	count := func(word string) int { return bytes.Count(content, []byte(word)) }
+	requires, imports := 0, 0
+	for _, f := range found {
+		switch f.Kind {
+		case plugin.Require, plugin.Resolve:
+			requires++
+		case plugin.Static, plugin.Dynamic:
+			imports++
+		}
+	}
+	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports && (count("export") == 0 || count("from") == 0)
+}
+
+// htmlComment reports whether the lexer takes something for a comment that begins with
+// <!-- or -->.
+func htmlComment(content []byte) bool {
+	if !bytes.Contains(content, []byte("<!--")) && !bytes.Contains(content, []byte("-->")) {
+		return false
+	}
+	ast, err := js.Parse(parse.NewInputBytes(bytes.Clone(content)), js.Options{})
+	if err == nil && ast != nil {
+		// Where such a comment ends the line, the same file parses to another tree once the
+		// mark is broken up; inside strings and ordinary comments it does not.
+		broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
+		other, err := js.Parse(parse.NewInputBytes(broken), js.Options{})
+		return err != nil || shape(other) != shape(ast)
+	}
+	return true
+}
+
+// shape counts the nodes of a tree.
+func shape(ast *js.AST) int {
+	c := new(counter)
+	js.Walk(c, ast)
+	return c.n
+}
+
+type counter struct{ n int }
+
+func (c *counter) Enter(js.INode) js.IVisitor { c.n++; return c }
+func (c *counter) Exit(js.INode)              {}
+
+// scanTree finds imports in the syntax tree of code, unless that cannot be parsed. Lines
+// are those of source, if it is the same code.
+func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
+	defer func() {
+		if recover() != nil { // the parser is not ours
+			found, ok = nil, false
+		}
+	}()
+	for _, inline := range []bool{false, true} { // a script may return at its top
+		in := parse.NewInputBytes(bytes.Clone(code))
+		ast, err := js.Parse(in, js.Options{Inline: inline})
+		if err != nil {
+			continue
+		}
+		s := newScanner(ast, in.Bytes(), source != nil)
+		return s.run(ast), true
+	}
+	return nil, false
+}
+
+// older rewrites code to syntax that the tree's parser knows.
+func older(name string, content []byte) ([]byte, error) {
+	r := api.Transform(string(content), api.TransformOptions{Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",
+		Supported: map[string]bool{"top-level-await": true, "dynamic-import": true, "import-meta": true, "bigint": true, "import-attributes": false, "destructuring": true, "async-generator": true, "for-await": true, "arbitrary-module-namespace-names": true}})
+	if len(r.Errors) > 0 {
+		e := r.Errors[0]
+		if e.Location != nil {
+			return nil, fmt.Errorf("line %d: %s", e.Location.Line, e.Text)
+		}
+		return nil, errors.New(e.Text)
+	}
+	return r.Code, nil
+}
+
+func loader(name string) api.Loader {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".ts", ".mts", ".cts":
+		return api.LoaderTS
+	}
+	return api.LoaderJS
+}

@@ -1,0 +1,220 @@
+package jsscan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// corpus is code that evades scanners, or alarms them for nothing, with what it imports:
+// KIND:SPECIFIER, or KIND:~ if the target is computed; "!" if it must not be read.
+var corpus = []struct{ name, code, want string }{
+	// What a regular expression finds too.
+	{"require", `const a = require('axios')`, "require:axios"},
+	{"double quotes", `require("axios")`, "require:axios"},
+	{"white space", "require ( \n 'axios' )", "require:axios"},
+	{"import default", `import a from 'axios'`, "import:axios"},
+	{"import names", `import { a as b, c } from "axios"`, "import:axios"},
+	{"import namespace", `import * as a from 'axios'`, "import:axios"},
+	{"export from", `export { a } from 'axios'`, "export:axios"},
+	{"export all", `export * from 'axios'`, "export:axios"},
+	{"export all as", `export * as a from 'axios'`, "export:axios"},
+	{"import()", `const a = await import('axios')`, "import():axios"},
+	{"node:", `import fs from 'node:fs'`, "import:node:fs"},
+	{"a subpath", `require('fs/promises')`, "require:fs/promises"},
+	{"a scope", `require('@acme/notes/lib/x.js')`, "require:@acme/notes/lib/x.js"},
+	{"JSON", `require('./data.json')`, "require:./data.json"},
+	{"a native addon", `require('./build/Release/x.node')`, "require:./build/Release/x.node"},
+
+	// What a regular expression does not find.
+	{"import for its effects", `import 'axios'`, "import:axios"},
+	{"minified import", `import{a}from"axios";import*as b from"b"`, "import:axios import:b"},
+	{"minified export", `export*from"axios"`, "export:axios"},
+	{"a template", "require(`axios`)", "require:axios"},
+	{"a template in import()", "import(`axios`)", "import():axios"},
+	{"concatenation", `require('ax' + 'ios')`, "require:axios"},
+	{"concatenation in a template", "require(`a${'x' + `io`}s`)", "require:axios"},
+	{"escapes", `require('\x61\u0078i\u{6f}s')`, "require:axios"},
+	{"a line continued", "require('ax\\\nios')", "require:axios"},
+	{"octal escapes", `require('\141xios')`, "require:axios"},
+	{"an escape in the name", `requ\u0069re('axios')`, "require:axios"},
+	{"a comment inside", `require/**/(/* x */'axios'/* y */)`, "require:axios"},
+	{"an optional call", `require?.('axios')`, "require:axios"},
+	{"a trailing comma", `require('axios',)`, "require:axios"},
+	{"parentheses", `(require)('axios')`, "require:axios"},
+	{"the comma operator", `(0, require)('axios')`, "require:axios"},
+	{"call", `require.call(null, 'axios')`, "require:axios"},
+	{"apply", `require.apply(null, ['axios'])`, "require:axios"},
+	{"bind", `const r = require.bind(null); r('axios')`, "require:axios"},
+	{"another name", `const r = require; r('axios')`, "require:axios"},
+	{"a name of a name", `const r = require, q = r; let s; s = q; s('axios')`, "require:axios"},
+	{"a name before it is given", `function f() { return r('axios') } var r = require`, "require:axios"},
+	{"a name in destructuring", `const { require: r } = module; r('axios')`, "require:axios"},
+	{"assigned in destructuring", `let r; ({ require: r } = module); r('axios')`, "require:axios"},
+	{"a choice", `const r = typeof require === 'function' ? require : null; r('axios')`, "require:axios"},
+	{"a default", `const r = globalThis.x || require; r('axios')`, "require:axios"},
+	{"a parameter", `(function (r) { r('axios') })(require)`, "require:axios"},
+	{"an arrow's parameter", `(r => r('axios'))(require)`, "require:axios"},
+	{"var require", `var require; require('axios')`, "require:axios"},
+	{"module.require", `module.require('axios')`, "require:axios"},
+	{"module by index", `module['require']('axios')`, "require:axios"},
+	{"module by parts", `module['req' + 'uire']('axios')`, "require:axios"},
+	{"require.main", `require.main.require('axios')`, "require:axios"},
+	{"process.mainModule", `process.mainModule.require('axios')`, "require:axios"},
+	{"global.process", `globalThis.process.mainModule.require('axios')`, "require:axios"},
+	{"module.constructor", `module.constructor._load('axios')`, "require:axios"},
+	{"Module._load", `const M = require('module'); M._load('axios')`, "require:module require:axios"},
+	{"Module._load, imported", `import M from 'node:module'; M._load('axios')`, "import:node:module require:axios"},
+	{"createRequire", `import { createRequire } from 'module'; const require = createRequire(import.meta.url); require('axios')`, "import:module require:axios"},
+	{"createRequire by another name", `import { createRequire as c } from 'node:module'; c(import.meta.url)('axios')`, "import:node:module require:axios"},
+	{"createRequire of a namespace", `import * as m from 'node:module'; m.createRequire(import.meta.url)('axios')`, "import:node:module require:axios"},
+	{"createRequire, required", `const { createRequire: c } = require('module'); const r = c(__filename); r('axios')`, "require:module require:axios"},
+	{"createRequire, wrapped", `const m = __toESM(require("module")); const r = m.createRequire(__filename); r('axios')`, "require:module require:axios"},
+	{"createRequire, awaited", `const { createRequire: c } = await import('node:module'); c('/x')('axios')`, "import():node:module require:axios"},
+	{"require.resolve", `require.resolve('axios')`, "resolve:axios"},
+	{"import.meta.resolve", `import.meta.resolve('axios')`, "resolve:axios"},
+	{"getBuiltinModule", `process.getBuiltinModule('fs')`, "builtin module:fs"},
+	{"getBuiltinModule, taken", `const { getBuiltinModule: g } = process; g('child_process')`, "builtin module:child_process"},
+	{"process.binding", `process.binding('spawn_sync')`, "builtin module:spawn_sync"},
+	{"dlopen", `process.dlopen(module, './x.node')`, "dlopen:./x.node"},
+	{"inside a template", "`${require('axios')}`", "require:axios"},
+	{"inside a class", `class A { static { require('a') } #b = require('b'); [require('c')]() {} }`, "require:a require:b require:c"},
+	{"a parameter's default", `function f(a = require('axios')) {}`, "require:axios"},
+	{"code that nothing reaches", `if (false) { require('axios') }`, "require:axios"},
+	{"after a regular expression", `x = /['"]/; require('axios')`, "require:axios"},
+	{"after a division", `x = a / b; require('axios'); y = c / d`, "require:axios"},
+	{"a script that returns", `return require('axios')`, "require:axios"},
+	{"a hashbang", "#!/usr/bin/env node\nrequire('axios')", "require:axios"},
+
+	// What compilers write.
+	{"TypeScript, CommonJS", `"use strict"; Object.defineProperty(exports, "__esModule", { value: true }); const axios_1 = __importDefault(require("axios")); axios_1.default.get()`, "require:axios"},
+	{"TypeScript, import()", `Promise.resolve().then(() => __importStar(require('axios')))`, "require:axios"},
+	{"TypeScript, export", `__exportStar(require("axios"), exports)`, "require:axios"},
+	{"esbuild's shim", shimCode + `; __require("axios")`, "require:axios"},
+	{"esbuild's shim, minified", `var R=(e=>typeof require<"u"?require:typeof Proxy<"u"?new Proxy(e,{get:(t,r)=>(typeof require<"u"?require:t)[r]}):e)(function(e){if(typeof require<"u")return require.apply(this,arguments);throw Error('Dynamic require of "'+e+'" is not supported')});R("axios")`, "require:axios"},
+
+	// Newer than the syntax tree.
+	{"import attributes", `import a from './a.json' with { type: 'json' }`, "import:./a.json"},
+	{"using", `using a = require('axios')`, "require:axios"},
+	{"a decorator", `class A { @d m() { return require('axios') } }`, "require:axios"},
+
+	// Computed, or handed on.
+	{"a variable", `require(name)`, "require:~"},
+	{"a variable in import()", `import(name)`, "import():~"},
+	{"a template with a variable", "import(`./${name}.js`)", "import():~"},
+	{"joined", `require(['ax', 'ios'].join(''))`, "require:~"},
+	{"a spread", `require(...a)`, "require:~"},
+	{"handed on", `load(require)`, "require:~"},
+	{"handed on by object", `vm.run(code, { require })`, "require:~"},
+	{"handed on by property", `exports.load = require`, "require:~"},
+	{"returned", `function f() { return require }`, "require:~"},
+	{"createRequire handed on", `import { createRequire } from 'module'; f(createRequire)`, "import:module require:~"},
+	{"apply of arguments", `function f() { return require.apply(this, arguments) }`, "require:~"},
+	{"a property of module by a variable", `module[a]('axios')`, "require:~"},
+	{"arguments of the script", `arguments[1]('axios')`, "require:~"},
+	{"eval", `eval("require('axios')")`, "import():~"},
+	{"indirect eval", `(0, eval)("require")('axios')`, "import():~"},
+	{"Function", `new Function('s', 'return import(s)')('axios')`, "import():~"},
+	{"a tag", "require`axios`", "require:~"},
+	{"a shim that is none", strings.Replace(shimCode, "throw Error", "evil(require); throw Error", 1), "require:~ require:~ require:~"},
+
+	// Nothing at all.
+	{"a comment", "// require('axios')\n/* import 'axios' */", ""},
+	{"a string", `x = "require('axios')"`, ""},
+	{"a template's text", "x = `import 'axios'`", ""},
+	{"a regular expression", `x = /require('axios')/`, ""},
+	{"a property of the name", `a.require('axios'); a.import('axios')`, ""},
+	{"a method of the name", `class A { require(x) {} import(x) {} }`, ""},
+	{"a parameter of the name", `define(function (require) { require('axios') })`, ""},
+	{"a function of the name", `function f() { function require(x) {} require('axios') }`, ""},
+	{"browserify's modules", `({ 1: [function (require, module, exports) { require('./x') }, {}] })`, ""},
+	{"a test for it", `if (typeof require === 'undefined') { x() }`, ""},
+	{"its cache", `delete require.cache[x]; require.extensions`, ""},
+	{"arguments of a function", `function f() { return arguments[0]('axios') }`, ""},
+	{"words in prose", `throw new Error("cannot import from this module; require it")`, ""},
+	{"HTML in a string", `x = '<!-- --> require'`, ""},
+	{"no code that imports", `let x = 1 +`, ""},
+
+	// Not to be read.
+	{"HTML's comment", "a <!-- b\nrequire('axios')", "!"},
+	{"the end of HTML's comment", "/* x */\n--> import('axios')\nimport('b')", "!"},
+	{"no JavaScript", `import from from 'axios' {`, "!"},
+	{"another language", `use strict; my $x = require "axios";`, "!"},
+}
+
+const shimCode = `var __require = /* @__PURE__ */ ((x) => typeof require !== "undefined" ? require : typeof Proxy !== "undefined" ? new Proxy(x, {
+  get: (a, b) => (typeof require !== "undefined" ? require : a)[b]
+}) : x)(function(x) {
+  if (typeof require !== "undefined") return require.apply(this, arguments);
+  throw Error('Dynamic require of "' + x + '" is not supported');
+})`
+
+func TestCorpus(t *testing.T) {
+	if len(corpus) < 60 {
+		t.Fatalf("%d pieces of code", len(corpus))
+	}
+	for _, c := range corpus {
+		found, err := File("x.js", []byte(c.code))
+		if c.want == "!" {
+			if err == nil {
+				t.Errorf("%s: read as %v", c.name, found)
+			}
+			continue
+		}
+		var got []string
+		for _, imp := range found {
+			target := imp.Specifier
+			if imp.Computed {
+				target = "~"
+			}
+			got = append(got, fmt.Sprintf("%s:%s", imp.Kind, target))
+		}
+		slices.Sort(got)
+		want := []string{}
+		for _, kind := range []string{"import()", "import", "export", "require", "resolve", "builtin module", "dlopen"} {
+			for rest := c.want; ; {
+				// A kind has spaces, a specifier has none.
+				i := strings.Index(" "+rest, " "+kind+":")
+				if i < 0 {
+					break
+				}
+				word, after, _ := strings.Cut(rest[i+len(kind)+1:], " ")
+				want = append(want, kind+":"+word)
+				rest = after
+			}
+		}
+		slices.Sort(want)
+		if err != nil || !slices.Equal(got, want) && !(len(got) == 0 && len(want) == 0) {
+			t.Errorf("%s: got %q, %v; want %q", c.name, got, err, want)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	found, err := File("x.js", []byte("import a from 'a'\n\nrequire('b')\n/*\n*/ require(\n c)\n"))
+	if err != nil || len(found) != 3 {
+		t.Fatal(found, err)
+	}
+	for i, want := range []int{1, 3, 6} {
+		if found[i].Line != want {
+			t.Errorf("%v: line %d, want %d", found[i], found[i].Line, want)
+		}
+	}
+	if _, err := File("x.js", make([]byte, MaxFile+1)); err == nil {
+		t.Error("a file of any size is parsed")
+	}
+}
+
+// Whatever the code, the scanner ends without a panic.
+func FuzzFile(f *testing.F) {
+	for _, c := range corpus {
+		f.Add([]byte(c.code))
+	}
+	f.Fuzz(func(t *testing.T, code []byte) {
+		found, err := File("x.js", code)
+		if err != nil && len(found) > 0 {
+			t.Errorf("imports beside an error: %v", found)
+		}
+	})
+}

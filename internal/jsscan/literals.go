@@ -1,0 +1,56 @@
+package jsscan
+
+import (
+	"sync"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// kinds maps what esbuild tells of an import.
+var kinds = map[api.ResolveKind]plugin.Kind{
+	api.ResolveJSImportStatement: plugin.Static,
+	api.ResolveJSDynamicImport:   plugin.Dynamic,
+	api.ResolveJSRequireCall:     plugin.Require,
+	api.ResolveJSRequireResolve:  plugin.Resolve,
+}
+
+// nowhere is the directory that relative patterns are looked for in: esbuild would list
+// the files that import(`./${x}.js`) could mean.
+const nowhere = "/dev/null/nowhere"
+
+// literals lists the imports with literal targets as esbuild finds them. It resolves
+// and reads nothing: each import is answered as external. Code that it cannot read gives
+// none.
+func literals(name string, content []byte) []plugin.Import {
+	var (
+		mu    sync.Mutex
+		found []plugin.Import
+	)
+	api.Build(api.BuildOptions{
+		Stdin:             &api.StdinOptions{Contents: string(content), Sourcefile: "x", Loader: loader(name), ResolveDir: nowhere},
+		Bundle:            true,
+		Write:             false,
+		LogLevel:          api.LogLevelSilent,
+		Format:            api.FormatESModule,
+		Platform:          api.PlatformNode,
+		Target:            api.ESNext,
+		TreeShaking:       api.TreeShakingFalse,
+		IgnoreAnnotations: true,
+		TsconfigRaw:       "{}",
+		Plugins: []api.Plugin{{Name: "list", Setup: func(b api.PluginBuild) {
+			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, func(a api.OnResolveArgs) (api.OnResolveResult, error) {
+				kind, ok := kinds[a.Kind]
+				if !ok {
+					return api.OnResolveResult{}, nil // the file itself
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				found = append(found, plugin.Import{Kind: kind, Specifier: a.Path})
+				return api.OnResolveResult{Path: a.Path, External: true}, nil
+			})
+		}}},
+	})
+	return found
+}

@@ -1,0 +1,601 @@
+package jsscan
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/tdewolff/parse/v2/js"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// meaning is what a value is, as far as it matters to imports.
+type meaning int
+
+const (
+	nothing       meaning = iota
+	requires              // require, or a function that acts as it
+	creates               // createRequire
+	resolves              // require.resolve, import.meta.resolve
+	loads                 // Module._load
+	builtins              // process.getBuiltinModule, process.binding
+	opens                 // process.dlopen
+	imports               // import, as in import()
+	evaluates             // eval, Function
+	moduleItself          // module, require.main
+	moduleSpace           // the module "module"
+	processItself         // process
+	global                // globalThis
+	meta                  // import.meta
+)
+
+// globals are what free names mean.
+var globals = map[string]meaning{
+	"require": requires, "module": moduleItself, "process": processItself, "globalThis": global, "global": global,
+	"eval": evaluates, "Function": evaluates,
+}
+
+// members are what properties of known values mean.
+var members = map[meaning]map[string]meaning{
+	moduleItself:  {"require": requires, "constructor": moduleSpace, "parent": moduleItself},
+	requires:      {"resolve": resolves, "main": moduleItself, "bind": nothing},
+	processItself: {"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens},
+	moduleSpace:   {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "Module": moduleSpace, "default": moduleSpace, "prototype": moduleItself},
+	global:        {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
+	meta:          {"resolve": resolves},
+}
+
+// named are properties that mean the same whatever they belong to.
+var named = map[string]meaning{"createRequire": creates, "getBuiltinModule": builtins}
+
+// spaces are the modules that give a known value.
+var spaces = map[string]meaning{"module": moduleSpace, "process": processItself}
+
+// shim is what esbuild puts before bundles that require, printed without white space:
+// a function that is require where there is one.
+var shim = regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`).Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+	`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+
+type scanner struct {
+	code  []byte
+	lines bool // positions in code are those of the file
+	names map[*js.Var]meaning
+	top   map[string]*js.Var // what is declared at the top, by name
+	stack []js.INode
+	found []plugin.Import
+}
+
+func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
+	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{}}
+	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
+		s.top[identifier(v.Data)] = variable(v)
+	}
+	for _, v := range ast.Scope.Declared {
+		name := identifier(v.Data)
+		s.top[name] = v
+		// A script is the body of a function whose parameters these are: var declares them
+		// again without a new value.
+		if v.Decl == js.VariableDecl && (name == "require" || name == "module") {
+			s.names[v] = globals[name]
+		}
+	}
+	return s
+}
+
+func (s *scanner) run(ast *js.AST) []plugin.Import {
+	// What a name means may depend on a name that is declared after it.
+	for range 8 {
+		before := len(s.names)
+		js.Walk(naming{s}, ast)
+		if len(s.names) == before {
+			break
+		}
+	}
+	js.Walk(s, ast)
+	return s.found
+}
+
+// variable is the declaration that a use belongs to.
+func variable(v *js.Var) *js.Var {
+	for v.Link != nil {
+		v = v.Link
+	}
+	return v
+}
+
+// meaningOf is what an expression means.
+func (s *scanner) meaningOf(e js.INode) meaning {
+	switch e := e.(type) {
+	case *js.GroupExpr:
+		return s.meaningOf(e.X)
+	case *js.CommaExpr:
+		if len(e.List) > 0 {
+			return s.meaningOf(e.List[len(e.List)-1])
+		}
+	case *js.CondExpr:
+		if m := s.meaningOf(e.X); m != nothing {
+			return m
+		}
+		return s.meaningOf(e.Y)
+	case *js.BinaryExpr:
+		switch e.Op {
+		case js.OrToken, js.AndToken, js.NullishToken:
+			if m := s.meaningOf(e.X); m != nothing && e.Op != js.AndToken {
+				return m
+			}
+			return s.meaningOf(e.Y)
+		case js.EqToken:
+			return s.meaningOf(e.Y)
+		}
+	case *js.UnaryExpr:
+		if e.Op == js.AwaitToken {
+			return s.meaningOf(e.X)
+		}
+	case *js.Var:
+		v := variable(e)
+		if m, ok := s.names[v]; ok {
+			return m
+		}
+		if v.Decl == js.NoDecl {
+			return globals[identifier(v.Data)]
+		}
+	case *js.ImportMetaExpr:
+		return meta
+	case *js.LiteralExpr:
+		if e.TokenType == js.ImportToken {
+			return imports
+		}
+	case *js.DotExpr:
+		return s.member(e.X, propertyName(e.Y))
+	case *js.IndexExpr:
+		if name, ok := fold(e.Y); ok {
+			return s.member(e.X, name)
+		}
+	case *js.CallExpr:
+		return s.result(e)
+	}
+	return nothing
+}
+
+func propertyName(e js.IExpr) string {
+	switch e := e.(type) {
+	case js.LiteralExpr:
+		return identifier(e.Data)
+	case *js.LiteralExpr:
+		return identifier(e.Data)
+	case *js.Var:
+		return identifier(e.Data)
+	}
+	return ""
+}
+
+func (s *scanner) member(of js.INode, name string) meaning {
+	if m, ok := members[s.meaningOf(of)][name]; ok {
+		return m
+	}
+	return named[name]
+}
+
+// result is what a call gives.
+func (s *scanner) result(call *js.CallExpr) meaning {
+	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
+		return s.meaningOf(dot.X)
+	}
+	switch s.meaningOf(call.X) {
+	case creates:
+		return requires
+	case requires, imports, builtins, loads:
+		if len(call.Args.List) > 0 {
+			if target, ok := fold(call.Args.List[0].Value); ok {
+				return spaces[strings.TrimPrefix(target, "node:")]
+			}
+		}
+		return nothing
+	}
+	if s.isShim(call) {
+		return requires
+	}
+	// __toESM(require("module")) and the like hand a namespace through.
+	if len(call.Args.List) > 0 {
+		switch m := s.meaningOf(call.Args.List[0].Value); m {
+		case moduleSpace, processItself:
+			return m
+		}
+	}
+	return nothing
+}
+
+func (s *scanner) isShim(call *js.CallExpr) bool {
+	if len(call.Args.List) != 1 {
+		return false
+	}
+	if _, ok := strip(call.X).(*js.ArrowFunc); !ok {
+		return false
+	}
+	if _, ok := strip(call.Args.List[0].Value).(*js.FuncDecl); !ok {
+		return false
+	}
+	text := printed(call)
+	return len(text) < 1000 && shim.MatchString(strings.Join(strings.Fields(text), ""))
+}
+
+// printed is the code of an expression.
+func printed(e js.IExpr) string {
+	var b bytes.Buffer
+	e.JS(&b)
+	return b.String()
+}
+
+func strip(e js.INode) js.INode {
+	for {
+		g, ok := e.(*js.GroupExpr)
+		if !ok {
+			return e
+		}
+		e = g.X
+	}
+}
+
+// naming is the visitor that learns what names mean.
+type naming struct{ *scanner }
+
+func (s naming) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.ImportStmt:
+		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+		space := spaces[strings.TrimPrefix(module, "node:")]
+		learn := func(binding []byte, m meaning) {
+			if v := s.top[identifier(binding)]; v != nil && m != nothing {
+				s.names[v] = m
+			}
+		}
+		learn(n.Default, space)
+		for _, a := range n.List {
+			name := a.Name
+			if name == nil {
+				name = a.Binding
+			}
+			switch plain := strings.Trim(identifier(name), `"'`); {
+			case plain == "*", plain == "default":
+				learn(a.Binding, space)
+			case members[space][plain] != nothing:
+				learn(a.Binding, members[space][plain])
+			}
+		}
+	case *js.BindingElement:
+		s.bind(n.Binding, n.Default)
+	case *js.BinaryExpr:
+		if n.Op == js.EqToken || n.Op == js.OrEqToken || n.Op == js.NullishEqToken || n.Op == js.AndEqToken {
+			s.assign(n.X, n.Y)
+		}
+	case *js.CallExpr:
+		s.parameters(n)
+	}
+	return s
+}
+
+func (s naming) Exit(js.INode) {}
+
+func (s naming) learn(v *js.Var, m meaning) {
+	if m != nothing {
+		s.names[variable(v)] = m
+	}
+}
+
+// bind learns the names of a declaration.
+func (s naming) bind(to js.IBinding, value js.INode) {
+	if isNil(value) {
+		return
+	}
+	switch to := to.(type) {
+	case *js.Var:
+		s.learn(to, s.meaningOf(value))
+	case *js.BindingObject:
+		for _, item := range to.List {
+			v, ok := item.Value.Binding.(*js.Var)
+			if !ok {
+				continue
+			}
+			name := identifier(v.Data)
+			if item.Key != nil {
+				name = strings.Trim(identifier(item.Key.Literal.Data), `"'`)
+				if item.Key.IsComputed() {
+					name, _ = fold(item.Key.Computed)
+				}
+			}
+			s.learn(v, s.member(value, name))
+		}
+	}
+}
+
+// assign learns the names of an assignment, destructuring included.
+func (s naming) assign(to, value js.INode) {
+	switch to := strip(to).(type) {
+	case *js.Var:
+		s.learn(to, s.meaningOf(value))
+	case *js.ObjectExpr:
+		for _, p := range to.List {
+			v, ok := p.Value.(*js.Var)
+			if !ok {
+				continue
+			}
+			name := identifier(v.Data)
+			if p.Name != nil {
+				name = strings.Trim(identifier(p.Name.Literal.Data), `"'`)
+			}
+			s.learn(v, s.member(value, name))
+		}
+	}
+}
+
+// parameters learns what a function that is called where it stands is given.
+func (s naming) parameters(call *js.CallExpr) {
+	params, ok := called(call)
+	if !ok {
+		return
+	}
+	for i, arg := range call.Args.List {
+		if i < len(params.List) && !arg.Rest {
+			if v, ok := params.List[i].Binding.(*js.Var); ok {
+				s.learn(v, s.meaningOf(arg.Value))
+			}
+		}
+	}
+}
+
+// called are the parameters of a function that is called where it stands.
+func called(call *js.CallExpr) (*js.Params, bool) {
+	switch f := strip(call.X).(type) {
+	case *js.FuncDecl:
+		return &f.Params, true
+	case *js.ArrowFunc:
+		return &f.Params, true
+	}
+	return nil, false
+}
+
+func isNil(n js.INode) bool { return n == nil }
+
+// Enter records imports.
+func (s *scanner) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.ImportStmt:
+		s.statement(plugin.Static, n.Module)
+	case *js.ExportStmt:
+		if n.Module != nil {
+			s.statement(plugin.Export, n.Module)
+		}
+	case *js.CallExpr:
+		if s.isShim(n) {
+			return nil
+		}
+		s.call(n.X, n.Args.List)
+	case *js.NewExpr:
+		if s.meaningOf(n.X) == evaluates && n.Args != nil {
+			s.call(n.X, n.Args.List)
+		}
+	case *js.TemplateExpr:
+		if n.Tag != nil && s.meaningOf(n.Tag) == requires {
+			s.computed(plugin.Require, printed(n), nil)
+		}
+	case *js.Var:
+		s.use(n)
+	}
+	s.stack = append(s.stack, n)
+	return s
+}
+
+func (s *scanner) Exit(js.INode) { s.stack = s.stack[:len(s.stack)-1] }
+
+func (s *scanner) statement(kind plugin.Kind, module []byte) {
+	if target, ok := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
+		s.found = append(s.found, plugin.Import{Line: s.line(module), Kind: kind, Specifier: target})
+		return
+	}
+	s.computed(kind, string(module), module)
+}
+
+func (s *scanner) computed(kind plugin.Kind, text string, at []byte) {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > 80 {
+		text = strings.ToValidUTF8(text[:80], "") + "…"
+	}
+	s.found = append(s.found, plugin.Import{Line: s.line(at), Kind: kind, Specifier: text, Computed: true})
+}
+
+// call records what a call imports.
+func (s *scanner) call(callee js.IExpr, args []js.Arg) {
+	if dot, ok := strip(callee).(*js.DotExpr); ok {
+		if m := s.meaningOf(dot.X); kindOf[m] != "" {
+			switch propertyName(dot.Y) {
+			case "call":
+				s.target(m, args, 1)
+				return
+			case "apply":
+				if len(args) > 1 {
+					if list, ok := args[1].Value.(*js.ArrayExpr); ok && len(list.List) > 0 && !list.List[0].Spread {
+						s.target(m, []js.Arg{{Value: list.List[0].Value}}, 0)
+						return
+					}
+				}
+				s.target(m, nil, 0)
+				return
+			}
+		}
+	}
+	if index, ok := strip(callee).(*js.IndexExpr); ok {
+		if _, known := fold(index.Y); !known {
+			switch s.meaningOf(index.X) {
+			case moduleItself, moduleSpace, processItself, requires:
+				s.computed(plugin.Require, printed(index), position(index.X))
+				return
+			}
+		}
+	}
+	m := s.meaningOf(callee)
+	switch {
+	case m == evaluates:
+		for _, a := range args {
+			if text, ok := fold(a.Value); ok && holdsImport.MatchString(text) {
+				s.computed(plugin.Dynamic, text, position(a.Value))
+			}
+		}
+	case m == opens:
+		s.target(m, args, 1)
+	case kindOf[m] != "":
+		s.target(m, args, 0)
+	}
+}
+
+// holdsImport is looked for in texts that are evaluated.
+var holdsImport = regexp.MustCompile(`\b(require|import|process|module)\b`)
+
+// kindOf names the imports that calls of a meaning are.
+var kindOf = map[meaning]plugin.Kind{
+	requires: plugin.Require, loads: plugin.Require, resolves: plugin.Resolve,
+	builtins: plugin.Builtin, opens: plugin.Native, imports: plugin.Dynamic,
+}
+
+// target records an import of the i-th argument.
+func (s *scanner) target(m meaning, args []js.Arg, i int) {
+	kind := kindOf[m]
+	if i >= len(args) {
+		if len(args) > 0 || m != requires && m != resolves && m != builtins {
+			s.computed(kind, "an argument that is not there", nil)
+		} else if m == requires {
+			s.computed(kind, "nothing", nil)
+		}
+		return
+	}
+	for _, a := range args[:i+1] {
+		if a.Rest {
+			s.computed(kind, "a spread argument", position(a.Value))
+			return
+		}
+	}
+	at := position(args[i].Value)
+	if target, ok := fold(args[i].Value); ok {
+		s.found = append(s.found, plugin.Import{Line: s.line(at), Kind: kind, Specifier: target})
+		return
+	}
+	s.computed(kind, printed(args[i].Value), at)
+}
+
+// use records a require that is handed on to where it cannot be followed.
+func (s *scanner) use(v *js.Var) {
+	name := identifier(variable(v).Data)
+	if name == "arguments" && variable(v).Decl == js.NoDecl && !slices.ContainsFunc(s.stack, bindsArguments) {
+		s.computed(plugin.Require, "arguments at the top, which hold require", v.Data)
+		return
+	}
+	switch s.meaningOf(v) {
+	case requires, creates, loads, builtins, resolves:
+	default:
+		return
+	}
+	if !s.followed() {
+		s.computed(plugin.Require, name+", handed on", v.Data)
+	}
+}
+
+func bindsArguments(n js.INode) bool {
+	switch n.(type) {
+	case *js.FuncDecl, *js.MethodDecl:
+		return true
+	}
+	return false
+}
+
+// followed reports whether the use on top of the stack is one that is understood: a
+// call, a member, a test, or a name that was learned.
+func (s *scanner) followed() bool {
+	for i := len(s.stack) - 1; i >= 0; i-- {
+		switch p := s.stack[i].(type) {
+		case *js.GroupExpr, *js.CommaExpr, *js.CondExpr:
+			continue
+		case *js.BinaryExpr:
+			switch p.Op {
+			case js.OrToken, js.AndToken, js.NullishToken:
+				continue
+			case js.EqToken, js.OrEqToken, js.AndEqToken, js.NullishEqToken:
+				_, name := strip(p.X).(*js.Var)
+				return name
+			}
+			return true // compared
+		case *js.UnaryExpr:
+			return p.Op != js.AwaitToken
+		case *js.CallExpr, *js.DotExpr, *js.IndexExpr, *js.TemplateExpr, *js.ExprStmt, *js.IfStmt, *js.NewExpr:
+			return true
+		case *js.BindingElement:
+			_, name := p.Binding.(*js.Var)
+			return name || p.Default == nil
+		case *js.Property:
+			return s.assigned(i)
+		case *js.BindingObjectItem, *js.BindingObject, *js.Params, *js.VarDecl, *js.FuncDecl, *js.ClassDecl, *js.ImportStmt, *js.Alias:
+			return true // declared
+		case *js.Arg:
+			// Given to a function that is called where it stands, it has a name there.
+			if i >= 2 {
+				if call, ok := s.stack[i-2].(*js.CallExpr); ok {
+					_, known := called(call)
+					return known
+				}
+			}
+			return false
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// assigned reports whether the property at i of the stack is a target of an assignment
+// to an object's pattern, not part of a value.
+func (s *scanner) assigned(i int) bool {
+	if i < 2 {
+		return false
+	}
+	pattern, ok := s.stack[i-1].(*js.ObjectExpr)
+	to, isBinary := s.stack[i-2].(*js.BinaryExpr)
+	return ok && isBinary && to.Op == js.EqToken && strip(to.X) == js.INode(pattern)
+}
+
+// position is a piece of the code in an expression.
+func position(e js.INode) []byte {
+	switch e := e.(type) {
+	case *js.LiteralExpr:
+		return e.Data
+	case *js.Var:
+		return e.Data
+	case *js.GroupExpr:
+		return position(e.X)
+	case *js.BinaryExpr:
+		return position(e.X)
+	case *js.DotExpr:
+		return position(e.X)
+	case *js.CallExpr:
+		return position(e.X)
+	case *js.TemplateExpr:
+		if len(e.List) > 0 {
+			return e.List[0].Value
+		}
+		return e.Tail
+	}
+	return nil
+}
+
+// line is the line at which a piece of the code stands, or 0 if it is not known. The tree
+// has no positions, but its pieces are parts of the code.
+func (s *scanner) line(piece []byte) int {
+	if !s.lines || len(piece) == 0 || len(s.code) == 0 {
+		return 0
+	}
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(s.code)))
+	if at >= uintptr(len(s.code)) { // a word of the parser's own
+		return 0
+	}
+	return 1 + bytes.Count(s.code[:at], []byte("\n"))
+}

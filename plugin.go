@@ -1,0 +1,442 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/jsscan"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// PluginOptions say what a host permits and demands of plugins.
+type PluginOptions struct {
+	Flags      plugin.Flags
+	Strict     bool
+	Allowlist  string // file; "" is plugin.AllowlistFile, which may be missing
+	Registered string // file with what the plugin registered; "" for none
+	CopyTo     string // directory for a private copy of a plugin that is allowed; "" for none
+}
+
+// PluginSource is a plugin that was read.
+type PluginSource struct {
+	Bundle *plugin.Bundle
+	Zip    digest.Digest // of the zip; zero for a directory
+}
+
+// ReadPlugin reads a plugin from a directory or a zip, each of its bytes once.
+func ReadPlugin(ctx context.Context, path string) (*PluginSource, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", errors.Unwrap(err))
+	}
+	if !info.IsDir() {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, path, "", errors.Unwrap(err))
+		}
+		defer f.Close()
+		return readZip(ctx, path, f)
+	}
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	defer root.Close()
+	files, refused, err := tree.Scan(root.FS(), tree.Limits{})
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	b, err := plugin.ReadBundle(ctx, files, refused, tree.OpenFS(root.FS()))
+	if err != nil {
+		return nil, at(path, err)
+	}
+	return &PluginSource{Bundle: b}, nil
+}
+
+// readZip reads a plugin's zip into memory, so that what is hashed is what is unpacked.
+func readZip(ctx context.Context, name string, r io.Reader) (*PluginSource, error) {
+	data, err := io.ReadAll(io.LimitReader(r, archive.MaxPacked+1))
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, name, "", err)
+	}
+	files, open, err := archive.OpenZip(bytes.NewReader(data), int64(len(data)), archive.Limits{Unpacked: plugin.MaxBytes})
+	if err != nil {
+		return nil, at(name, err)
+	}
+	b, err := plugin.ReadBundle(ctx, files, nil, open)
+	if err != nil {
+		return nil, at(name, err)
+	}
+	return &PluginSource{Bundle: b, Zip: digest.FromBytes(data)}, nil
+}
+
+// at names the plugin that an error is about.
+func at(subject string, err error) error {
+	return &evidence.Error{Subject: subject, Err: err}
+}
+
+// Parse reads the manifest.
+func (s *PluginSource) Parse(name string) (*plugin.Manifest, error) {
+	m, err := plugin.Parse(s.Bundle.Manifest)
+	if err != nil {
+		return nil, at(name, err)
+	}
+	return m, nil
+}
+
+// pluginHost gathers what plugins are checked for.
+func pluginHost(h *Host, o PluginOptions) (plugin.Host, error) {
+	host := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scan: jsscan.File, Now: h.Now(), AllowlistName: o.Allowlist}
+	if host.AllowlistName == "" {
+		host.AllowlistName = plugin.AllowlistFile
+	}
+	data, err := readFile(host.AllowlistName, plugin.MaxAllowlist)
+	if err == nil && data == nil && o.Allowlist != "" {
+		err = evidence.Errorf(evidence.Validation, o.Allowlist, "", fs.ErrNotExist)
+	}
+	if err != nil {
+		return host, err
+	}
+	if data != nil {
+		if host.Allowlist, err = plugin.ParseAllowlist(data); err != nil {
+			return host, evidence.Errorf(evidence.Validation, host.AllowlistName, "", err)
+		}
+	}
+	if host.Keys, err = TrustedKeys(h); err != nil {
+		return host, err
+	}
+	if o.Registered != "" {
+		data, err := readFile(o.Registered, plugin.MaxRegistered)
+		if err == nil && data == nil {
+			err = evidence.Errorf(evidence.Validation, o.Registered, "", fs.ErrNotExist)
+		}
+		if err != nil {
+			return host, err
+		}
+		if host.Registered, err = plugin.ParseRegistered(data); err != nil {
+			return host, evidence.Errorf(evidence.Validation, o.Registered, "", err)
+		}
+	}
+	return host, nil
+}
+
+// VerifyPlugin reads the plugin at path once, gathers all evidence, and with CopyTo
+// writes the very bytes that were checked, if they are allowed. What speaks against the
+// plugin is in the result's verdict; an error is a plugin that cannot be read as one.
+func VerifyPlugin(ctx context.Context, h *Host, path string, o PluginOptions) (*plugin.Result, error) {
+	source, err := ReadPlugin(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	r, err := source.check(ctx, path, host)
+	if err != nil || o.CopyTo == "" || !r.Verdict.Allowed() {
+		return r, err
+	}
+	return r, source.place(r, o.CopyTo, nil)
+}
+
+// check checks a source for a host, with what a package-lock.json of the plugin says of
+// external packages.
+func (s *PluginSource) check(ctx context.Context, name string, host plugin.Host, claims ...evidence.Claim) (*plugin.Result, error) {
+	m, err := s.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if lock := s.Bundle.Documents[packageLock]; lock != nil && len(m.Externals) > 0 {
+		vouched, err := plugin.ParsePackageLock(lock)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, packageLock), "", err)
+		}
+		host.Vouched = append(slices.Clone(host.Vouched), vouched...)
+	}
+	return plugin.Check(ctx, s.Bundle, m, host, claims...)
+}
+
+const packageLock = "package-lock.json"
+
+// place writes the plugin's files, and further ones, to the directory dir, which must
+// not exist: beside it first, then by one rename.
+func (s *PluginSource) place(r *plugin.Result, dir string, further map[string][]byte) error {
+	if err := r.Verdict.Admitted().Permits(r.Manifest.Subject(), r.Tree, policy.Place); err != nil {
+		return err
+	}
+	fail := func(err error) error { return evidence.Errorf(evidence.Operation, dir, "", err) }
+	if _, err := os.Lstat(dir); err == nil {
+		return evidence.Errorf(evidence.Validation, dir, "name a directory that does not exist", fs.ErrExist)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return fail(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return fail(err)
+	}
+	staging, err := os.MkdirTemp(filepath.Dir(dir), ".hallmark-*.tmp")
+	if err != nil {
+		return fail(err)
+	}
+	defer os.RemoveAll(staging) // does nothing once it has its name
+	if err := s.write(staging, further); err != nil {
+		return fail(err)
+	}
+	if err := os.Chmod(staging, 0o755); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(staging, dir); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// write writes the plugin's files below an empty directory.
+func (s *PluginSource) write(dir string, further map[string][]byte) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	put := func(path string, data []byte) error {
+		if i := strings.LastIndexByte(path, '/'); i > 0 {
+			if err := root.MkdirAll(path[:i], 0o755); err != nil {
+				return err
+			}
+		}
+		f, err := root.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return errors.Join(err, f.Sync(), f.Close())
+	}
+	files := s.files()
+	for path, data := range further {
+		files[path] = data
+	}
+	group := new(errgroup.Group)
+	group.SetLimit(8)
+	for path, data := range files {
+		group.Go(func() error { return put(path, data) })
+	}
+	return group.Wait()
+}
+
+// files are what is part of the plugin: dist/, the manifest, its signature, documents.
+func (s *PluginSource) files() map[string][]byte {
+	files := map[string][]byte{plugin.ManifestFile: s.Bundle.Manifest}
+	if s.Bundle.Signature != nil {
+		files[plugin.SignatureFile] = s.Bundle.Signature
+	}
+	for path, data := range s.Bundle.Documents {
+		if path != plugin.LockFile {
+			files[path] = data
+		}
+	}
+	for path, data := range s.Bundle.Contents {
+		files[plugin.DistDir+"/"+path] = data
+	}
+	return files
+}
+
+// ValidatePlugin checks the manifest and the hashes of the plugin at path. Its code is not
+// looked at, so that nothing is admitted.
+func ValidatePlugin(ctx context.Context, path string) (*plugin.Result, error) {
+	s, err := ReadPlugin(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	return plugin.CheckFiles(ctx, s.Bundle, m)
+}
+
+// HashedPlugin is what was computed of a plugin's dist/.
+type HashedPlugin struct {
+	Hash    digest.Digest
+	Tree    digest.Digest
+	Profile tree.Profile
+	Files   int
+	Bytes   int64
+	Written bool // the manifest was rewritten
+}
+
+// HashPlugin computes dist.hash of the plugin in dir under a profile ("" is what the
+// manifest names, else guide). With write the manifest gets it, the framed hash, counts
+// and checksums; signatures that no longer fit are taken out.
+func HashPlugin(ctx context.Context, dir string, p tree.Profile, write bool) (*HashedPlugin, error) {
+	s, err := ReadPlugin(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, invalid := s.Parse(dir)
+	if p == "" {
+		if p = tree.Guide; m != nil && m.Profile != "" {
+			p = m.Profile
+		}
+	}
+	if !p.Known() {
+		return nil, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
+	}
+	r := &HashedPlugin{Profile: p, Files: len(p.Hashed(s.Bundle.Files))}
+	for _, f := range p.Hashed(s.Bundle.Files) {
+		r.Bytes += f.Size
+	}
+	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
+		return nil, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
+	}
+	if r.Tree, err = s.Bundle.Tree(ctx); err != nil || !write {
+		return r, err
+	}
+	if invalid != nil {
+		return r, invalid
+	}
+	if !s.Zip.IsZero() {
+		return r, evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
+	}
+	data, err := s.Bundle.WriteHash(ctx, m, p)
+	if err != nil {
+		return r, at(dir, err)
+	}
+	if !bytes.Equal(data, s.Bundle.Manifest) {
+		r.Written = true
+		return r, writeManifest(dir, data)
+	}
+	return r, nil
+}
+
+func writeManifest(dir string, data []byte) error {
+	path := filepath.Join(dir, plugin.ManifestFile)
+	if err := durable.WriteFile(path, data, 0o644); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}
+
+// SignPlugin signs dist.hash and the whole manifest of the plugin in dir, whose hash
+// must hold, and writes the signatures into it. It returns the id of the key.
+func SignPlugin(ctx context.Context, h *Host, dir string, key sign.PrivateKey, id string) (string, error) {
+	if id == "" {
+		id = key.Public().ID()
+	}
+	s, err := ReadPlugin(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if !s.Zip.IsZero() {
+		return "", evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
+	}
+	// A signature says that these files were meant: what does not match is not signed.
+	m, err := s.Parse(dir)
+	if err != nil {
+		return "", err
+	}
+	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
+	if err == nil {
+		err = r.Verdict.Err()
+	}
+	if err != nil {
+		return "", at(dir, err)
+	}
+	data, err := r.Manifest.Sign(key, id, h.Now())
+	if err != nil {
+		return "", at(dir, err)
+	}
+	return id, writeManifest(dir, data)
+}
+
+// OrderPlugins reads the manifests of plugins and returns the order to load them in.
+func OrderPlugins(ctx context.Context, dirs []string) ([]string, error) {
+	var all []*plugin.Manifest
+	for _, dir := range dirs {
+		s, err := ReadPlugin(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.Parse(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return plugin.Order(all)
+}
+
+// PackPlugin writes the plugin in dir as a zip, which its files determine, to out. What
+// does not belong to it is left out.
+func PackPlugin(ctx context.Context, dir, out string) (digest.Digest, error) {
+	s, err := ReadPlugin(ctx, dir)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	if _, err := s.Parse(dir); err != nil {
+		return digest.Digest{}, err
+	}
+	contents := s.files()
+	var files []tree.File
+	for path, data := range contents {
+		files = append(files, tree.File{Path: path, Size: int64(len(data))})
+	}
+	open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
+	var zip bytes.Buffer
+	if err := archive.WriteZip(&zip, files, open); err != nil {
+		return digest.Digest{}, at(dir, err)
+	}
+	if err := durable.WriteFile(out, zip.Bytes(), 0o644); err != nil {
+		return digest.Digest{}, evidence.Errorf(evidence.Operation, out, "", err)
+	}
+	return digest.FromBytes(zip.Bytes()), nil
+}
+
+// Gated is the result of the quality gate for one plugin.
+type Gated struct {
+	Path   string
+	Result *plugin.Result // nil with Err
+	Err    error
+}
+
+// GatePlugins checks plugins, several at once, and returns results in the order of
+// paths.
+func GatePlugins(ctx context.Context, h *Host, paths []string, o PluginOptions) ([]Gated, error) {
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Gated, len(paths))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, path := range paths {
+		group.Go(func() error {
+			all[i].Path = path
+			s, err := ReadPlugin(ctx, path)
+			if err == nil {
+				all[i].Result, err = s.check(ctx, path, host)
+			}
+			all[i].Err = err
+			return context.Cause(ctx)
+		})
+	}
+	return all, group.Wait()
+}

@@ -1,0 +1,120 @@
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// AllowlistFile is where a host keeps its allowlist if it names no other file.
+const AllowlistFile = "tools/plugins/allowlist-deps.json"
+
+// MaxAllowlist is the largest allowlist, in bytes.
+const MaxAllowlist = 1 << 20
+
+// Allowlist is the set of external packages that a host allows.
+type Allowlist struct {
+	packages map[string][]string // versions; none means any
+}
+
+// Allows reports whether the package name, or one of its subpaths, is allowed at version.
+func (a *Allowlist) Allows(name, version string) bool {
+	versions, ok := a.packages[packageOf(name)]
+	return ok && (len(versions) == 0 || slices.Contains(versions, version))
+}
+
+// Len is the number of packages.
+func (a *Allowlist) Len() int { return len(a.packages) }
+
+// ParseAllowlist reads an allowlist in one of its forms:
+//
+//	["name", …]
+//	{"allow": ["name", …]}
+//	{"dependencies": {"name": "1.2.3" or ["1.2.3", …] or "*"}}
+//
+// A list that cannot be read is an error, never an empty list.
+func ParseAllowlist(data []byte) (*Allowlist, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxAllowlist, Depth: 8}); err != nil {
+		return nil, fmt.Errorf("allowlist: %w", err)
+	}
+	a := &Allowlist{packages: map[string][]string{}}
+	var names []string
+	if json.Unmarshal(data, &names) == nil && names != nil {
+		return a, a.names(names)
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(data, &top); err != nil || len(top) == 0 {
+		return nil, fmt.Errorf(`allowlist: neither a list of names nor an object with "allow" or "dependencies"`)
+	}
+	for member, raw := range top {
+		switch {
+		case member == "allow":
+			if err := json.Unmarshal(raw, &names); err != nil || names == nil {
+				return nil, fmt.Errorf("allowlist: allow is not a list of names")
+			}
+			if err := a.names(names); err != nil {
+				return nil, err
+			}
+		case member == "dependencies":
+			if err := a.versions(raw); err != nil {
+				return nil, err
+			}
+		case member == "$schema", member == "description", strings.HasPrefix(member, "_"), strings.HasPrefix(member, "x-"):
+		default:
+			return nil, fmt.Errorf("allowlist: unknown member %+q", clip(member))
+		}
+	}
+	return a, nil
+}
+
+func (a *Allowlist) names(names []string) error {
+	for _, name := range names {
+		if name == "" || packageOf(name) != name {
+			return fmt.Errorf("allowlist: %+q is no name of a package", clip(name))
+		}
+		a.packages[name] = nil
+	}
+	return nil
+}
+
+func (a *Allowlist) versions(raw json.RawMessage) error {
+	var list []string
+	if json.Unmarshal(raw, &list) == nil && list != nil {
+		return a.names(list)
+	}
+	var by map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &by); err != nil {
+		return fmt.Errorf("allowlist: dependencies is neither an object nor a list")
+	}
+	for name, raw := range by {
+		if _, twice := a.packages[name]; twice {
+			return fmt.Errorf("allowlist: %+q is there twice", clip(name))
+		}
+		if err := a.names([]string{name}); err != nil {
+			return err
+		}
+		var one string
+		var many []string
+		switch {
+		case json.Unmarshal(raw, &one) == nil && one == "*":
+		case json.Unmarshal(raw, &one) == nil && exact(one):
+			a.packages[name] = []string{one}
+		case json.Unmarshal(raw, &many) == nil && len(many) > 0 && !slices.ContainsFunc(many, func(v string) bool { return !exact(v) }):
+			a.packages[name] = many
+		default:
+			return fmt.Errorf("allowlist: versions of %+q are exact versions, or \"*\"", clip(name))
+		}
+	}
+	return nil
+}
+
+// exact reports whether v is one version and not a range.
+func exact(v string) bool {
+	_, err := semver.StrictNewVersion(v)
+	return err == nil
+}

@@ -1,0 +1,213 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// MaxBytes is how large what a Bundle holds may be, in bytes.
+const MaxBytes = 256 << 20
+
+// Bundle is a plugin in memory. Its files are read once, so that what was hashed is what
+// is parsed, verified and written elsewhere, whatever happens to the directory.
+type Bundle struct {
+	Manifest  []byte             // of mcp-plugin.json
+	Signature []byte             // of mcp-plugin.sig; nil if there is none
+	Files     []tree.File        // below dist/, with paths relative to it, in byte order
+	Contents  map[string][]byte  // of Files, by path
+	Documents map[string][]byte  // beside dist/, by path
+	Beside    []string           // whatever else is there, by path relative to the plugin; a directory ends in "/"
+	Refused   []*tree.EntryError // below dist/: links and the like, with paths relative to the plugin
+}
+
+// OpenDist opens files of the bundle's dist.
+func (b *Bundle) OpenDist(path string) (io.ReadCloser, error) {
+	content, ok := b.Contents[path]
+	if !ok {
+		return nil, fmt.Errorf("%+q is not in %s", path, DistDir)
+	}
+	return io.NopCloser(bytes.NewReader(content)), nil
+}
+
+// Bytes is the sum of the sizes of Files.
+func (b *Bundle) Bytes() (n int64) {
+	for _, f := range b.Files {
+		n += f.Size
+	}
+	return n
+}
+
+// document reports whether a file beside dist/ is there for people or for tools that do
+// not load it.
+func document(name string) bool {
+	if strings.Contains(name, "/") {
+		return false
+	}
+	upper := strings.ToUpper(name)
+	switch path.Ext(upper) {
+	case ".MD", ".TXT":
+		return true
+	}
+	stem, _, _ := strings.Cut(upper, ".")
+	switch {
+	case slices.Contains([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG", "SECURITY"}, stem):
+		return !loadable(name)
+	case name == LockFile, name == "package-lock.json":
+		return true
+	}
+	return false
+}
+
+// loadable reports whether Node would load a file of this name as code.
+func loadable(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".js", ".mjs", ".cjs", ".node", ".json", ".wasm", ".ts", ".mts", ".cts":
+		return true
+	}
+	return false
+}
+
+// ReadBundle reads a plugin of files, which open opens, and of entries that no tree may
+// hold. Directories that are not dist/, such as node_modules, are listed and not read. A plugin
+// whose files all lie below one directory, as in some zips, is read as if it lay there.
+func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryError, open tree.Open) (*Bundle, error) {
+	root := rootOf(files)
+	b := &Bundle{Contents: map[string][]byte{}, Documents: map[string][]byte{}}
+	read := map[string]tree.File{} // by path below root
+	total := int64(0)
+	var names archive.Names
+	for _, f := range files {
+		name := strings.TrimPrefix(f.Path, root)
+		dist, isDist := strings.CutPrefix(name, DistDir+"/")
+		switch {
+		case name == ManifestFile && f.Size > MaxManifest:
+			return nil, &Invalid{Issues: []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", f.Size, MaxManifest)}}}
+		case isDist:
+			if err := names.Add(dist); err != nil {
+				return nil, err
+			}
+			b.Files = append(b.Files, tree.File{Path: dist, Size: f.Size})
+		case name == ManifestFile, name == SignatureFile && f.Size <= MaxManifest, document(name) && f.Size <= MaxManifest:
+		default:
+			if first, _, below := strings.Cut(name, "/"); below {
+				name = first + "/"
+			}
+			if !slices.Contains(b.Beside, name) {
+				b.Beside = append(b.Beside, name)
+			}
+			continue
+		}
+		if total += f.Size; total > MaxBytes {
+			return nil, evidence.Errorf(evidence.Validation, "plugin", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
+		}
+		read[name] = f
+	}
+	if _, ok := read[ManifestFile]; !ok {
+		return nil, evidence.Errorf(evidence.Validation, "plugin", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
+	}
+	for _, r := range refused {
+		name := strings.TrimPrefix(r.Path, root)
+		if name == DistDir || strings.HasPrefix(name, DistDir+"/") {
+			b.Refused = append(b.Refused, &tree.EntryError{Path: name, Kind: r.Kind})
+		} else if first, _, below := strings.Cut(name, "/"); below {
+			b.Beside = append(b.Beside, first+"/")
+		} else {
+			b.Beside = append(b.Beside, name)
+		}
+	}
+	slices.Sort(b.Beside)
+	b.Beside = slices.Compact(b.Beside)
+	return b, b.fill(ctx, read, open)
+}
+
+// rootOf is the directory, with its slash, that all files lie in, if that is not the
+// plugin's own.
+func rootOf(files []tree.File) string {
+	if slices.ContainsFunc(files, func(f tree.File) bool { return f.Path == ManifestFile }) || len(files) == 0 {
+		return ""
+	}
+	first, _, _ := strings.Cut(files[0].Path, "/")
+	first += "/"
+	if slices.ContainsFunc(files, func(f tree.File) bool { return !strings.HasPrefix(f.Path, first) }) {
+		return ""
+	}
+	return first
+}
+
+// readersAtOnce is how many files are read at a time: opening one costs more than
+// reading it.
+const readersAtOnce = 8
+
+func (b *Bundle) fill(ctx context.Context, read map[string]tree.File, open tree.Open) error {
+	type content struct {
+		name string
+		data []byte
+	}
+	contents := make([]content, 0, len(read))
+	for name := range read {
+		contents = append(contents, content{name: name})
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(readersAtOnce)
+	const batch = 16 // files a goroutine reads
+	for part := range slices.Chunk(contents, batch) {
+		group.Go(func() error {
+			for i := range part {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				var err error
+				if part[i].data, err = readWhole(read[part[i].name], open); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, c := range contents {
+		dist, isDist := strings.CutPrefix(c.name, DistDir+"/")
+		switch {
+		case isDist:
+			b.Contents[dist] = c.data
+		case c.name == ManifestFile:
+			b.Manifest = c.data
+		case c.name == SignatureFile:
+			b.Signature = c.data
+		default:
+			b.Documents[c.name] = c.data
+		}
+	}
+	return nil
+}
+
+// readWhole reads a file that has exactly the size that was listed.
+func readWhole(f tree.File, open tree.Open) ([]byte, error) {
+	r, err := open(f.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	data := make([]byte, f.Size+1)
+	n, err := io.ReadFull(r, data)
+	switch {
+	case err != nil && err != io.ErrUnexpectedEOF && err != io.EOF:
+		return nil, fmt.Errorf("%+q: %w", f.Path, err)
+	case int64(n) != f.Size:
+		return nil, fmt.Errorf("%w: %+q has not the %d bytes that it had", tree.ErrChanged, f.Path, f.Size)
+	}
+	return data[:n], nil
+}

@@ -1,0 +1,145 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// MaxRegistered is the largest list of registered capabilities, in bytes.
+const MaxRegistered = 16 << 20
+
+// Registered is what a plugin registered with its host.
+type Registered struct {
+	Tools              []RegisteredTool
+	Resources, Prompts []string
+}
+
+// RegisteredTool is one tool as it was registered.
+type RegisteredTool struct {
+	Name   string
+	Schema json.RawMessage // nil if only names were told
+	named  bool            // only the name was told
+}
+
+// toolName is what MCP clients take for the name of a tool.
+var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+
+// ParseRegistered reads what a host writes of a plugin: an object with tools, resources
+// and prompts, each a list of names or of objects with a name (a resource may have a uri
+// instead), as MCP lists them. Tools are objects with an inputSchema, or names.
+func ParseRegistered(data []byte) (*Registered, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxRegistered, Depth: 100}); err != nil {
+		return nil, fmt.Errorf("registered capabilities: %w", err)
+	}
+	var lists map[string]json.RawMessage
+	if err := json.Unmarshal(data, &lists); err != nil || lists == nil {
+		return nil, errors.New("registered capabilities: not an object with tools, resources and prompts")
+	}
+	r := new(Registered)
+	for kind, raw := range lists {
+		var list []json.RawMessage
+		if !slices.Contains([]string{"tools", "resources", "prompts"}, kind) {
+			return nil, fmt.Errorf("registered capabilities: unknown member %+q", clip(kind))
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, fmt.Errorf("registered capabilities: %s is not a list", kind)
+		}
+		for _, raw := range list {
+			var o struct {
+				Name, URI   string
+				InputSchema json.RawMessage
+			}
+			named := json.Unmarshal(raw, &o.Name) == nil
+			if !named && json.Unmarshal(raw, &o) != nil {
+				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object", kind)
+			}
+			if o.Name == "" && kind == "resources" {
+				o.Name = o.URI
+			}
+			switch kind {
+			case "tools":
+				r.Tools = append(r.Tools, RegisteredTool{o.Name, o.InputSchema, named})
+			case "resources":
+				r.Resources = append(r.Resources, o.Name)
+			default:
+				r.Prompts = append(r.Prompts, o.Name)
+			}
+		}
+	}
+	return r, nil
+}
+
+// capabilityEvidence sets what was declared beside what was registered.
+func (c *check) capabilityEvidence() {
+	r := c.host.Registered
+	var tools []string
+	for _, t := range r.Tools {
+		tools = append(tools, t.Name)
+	}
+	for _, k := range []struct {
+		kind                 string
+		declared, registered []string
+	}{
+		{"tool", c.m.Capabilities.Tools, tools},
+		{"resource", c.m.Capabilities.Resources, r.Resources},
+		{"prompt", c.m.Capabilities.Prompts, r.Prompts},
+	} {
+		claim := func(name string) evidence.Claim {
+			return evidence.Claim{Subject: k.kind + ":" + clip(name), Scheme: evidence.Capability, Authority: evidence.Caller, Where: ManifestFile + ", capabilities"}
+		}
+		for _, name := range k.declared {
+			e := evidence.Evidence{Claim: claim(name), Outcome: evidence.Match}
+			e.Text, e.Observed.Text = name, name
+			if !slices.Contains(k.registered, name) {
+				e.Outcome, e.Observed.Text, e.Reason = evidence.Mismatch, "", "it is declared, and was not registered"
+			}
+			c.add(e)
+		}
+		for i, name := range k.registered {
+			switch {
+			case slices.Contains(k.registered[:i], name):
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Mismatch, Reason: "it was registered twice"})
+			case !slices.Contains(k.declared, name):
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(name)}, Reason: "it was registered, and is not declared"})
+			}
+		}
+	}
+	for _, t := range r.Tools {
+		claim := evidence.Claim{Subject: "tool:" + clip(t.Name), Scheme: evidence.Tool, Authority: evidence.Caller}
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
+		if err := t.valid(); err != nil {
+			e.Outcome, e.Reason = evidence.Mismatch, err.Error()
+		}
+		c.add(e)
+	}
+}
+
+// valid reports why a host could not offer the tool to a client.
+func (t RegisteredTool) valid() error {
+	if !toolName.MatchString(t.Name) {
+		return errors.New("a name of a tool is 1 to 128 of [A-Za-z0-9_.-]")
+	}
+	if t.named {
+		return nil
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(t.Schema))
+	if err != nil {
+		return errors.New("it has no inputSchema")
+	}
+	object, ok := doc.(map[string]any)
+	if !ok || object["type"] != "object" {
+		return errors.New(`its inputSchema is no object with "type": "object"`)
+	}
+	var failed error
+	compile(doc, func(err error) { failed = fmt.Errorf("its inputSchema is no JSON Schema: %w", err) })
+	return failed
+}

@@ -1,0 +1,136 @@
+package plugin
+
+import (
+	"context"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Host is what a plugin is checked for: what its host permits, demands and knows.
+type Host struct {
+	Flags         Flags
+	Strict        bool        // see package policy
+	Scan          Scan        // finds imports
+	Allowlist     *Allowlist  // nil: there is none
+	AllowlistName string      // for messages
+	Keys          *sign.Keys  // nil: nobody is trusted
+	Vouched       []Vouched   // of external packages
+	Registered    *Registered // what the plugin registered; nil: not known
+	Now           time.Time   // for the validity of keys
+}
+
+// Result is a checked plugin.
+type Result struct {
+	Manifest *Manifest
+	Profile  tree.Profile  // that gave dist.hash; the expected one if none did
+	Tree     digest.Digest // hallmark-tree-v1 of dist/
+	SignedBy string        // the id of the first trusted key with a signature that holds; "" if there is none
+	Verdict  policy.Verdict
+}
+
+// check gathers evidence about one plugin.
+type check struct {
+	b      *Bundle
+	m      *Manifest
+	host   Host
+	tree   digest.Digest
+	report evidence.Report
+}
+
+func (c *check) add(e ...evidence.Evidence) { c.report = append(c.report, e...) }
+
+// claim is an empty claim of the manifest about the plugin as a whole.
+func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
+	return evidence.Claim{Subject: c.m.Subject(), Scheme: scheme, Authority: evidence.Manifest, Where: where}
+}
+
+// Check gathers all evidence about a plugin, in the order of the package comment, and
+// judges it in flow plugin. Claims are further ones about the plugin's dist hash or tree,
+// such as those of a lock. Its error is that of ctx, or of a bundle that cannot be read as
+// a plugin; what speaks against the plugin is in the verdict.
+func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
+	c := &check{b: b, m: m, host: host}
+	r, err := c.files(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	u, err := c.importEvidence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.hostEvidence(u)
+	r.SignedBy = c.signatureEvidence()
+	settings := host.Flags.settings(host.Strict)
+	if host.Registered != nil && policy.Judge(policy.Plugin, settings, c.report).Allowed() {
+		c.capabilityEvidence()
+	}
+	r.Verdict = policy.Judge(policy.Plugin, settings, c.report)
+	return r, nil
+}
+
+// CheckFiles gathers the evidence about a plugin's files alone and judges it in flow
+// validate, which admits nothing.
+func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
+	c := &check{b: b, m: m}
+	r, err := c.files(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, c.report)
+	return r, nil
+}
+
+// files gathers the evidence about dist/ and what lies beside it.
+func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, error) {
+	r := &Result{Manifest: c.m}
+	var err error
+	if r.Profile, err = c.distEvidence(ctx); err != nil {
+		return nil, err
+	}
+	framed, err := c.treeEvidence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.Tree = c.tree
+	if err := c.claimed(ctx, r.Profile, claims); err != nil {
+		return nil, err
+	}
+	if err := c.filesEvidence(ctx, r.Profile, framed); err != nil {
+		return nil, err
+	}
+	c.entry()
+	return r, nil
+}
+
+// claimed compares what others say of the plugin.
+func (c *check) claimed(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
+	for _, claim := range claims {
+		switch claim.Scheme {
+		case evidence.Tree:
+			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(), From: DistDir + "/"}))
+		case evidence.Dist:
+			d, err := c.b.Hash(ctx, p)
+			if err != nil {
+				c.add(evidence.CannotVerify(claim, evidence.Unsupported, err.Error()))
+				continue
+			}
+			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, From: DistDir + "/, profile " + string(p)}))
+		default:
+			c.add(evidence.CannotVerify(claim, evidence.Unsupported, "reading a plugin does not compute this"))
+		}
+	}
+	return nil
+}
+
+// entry states whether the file that is loaded first is there.
+func (c *check) entry() {
+	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest, Where: ManifestFile + ", entry", Text: c.m.Entry}
+	if _, ok := c.b.Contents[distPath(c.m.Entry)]; !ok {
+		c.add(evidence.CannotVerify(claim, evidence.NotFound, "the entry is not there"))
+	}
+}

@@ -1,0 +1,86 @@
+package plugin
+
+import "strings"
+
+// SDK is the package that hosts provide.
+const SDK = "@modelcontextprotocol/sdk"
+
+// coreModules are the modules of Node that are imported by name, with or without
+// "node:".
+var coreModules = set(`assert async_hooks buffer child_process cluster console constants crypto dgram
+	diagnostics_channel dns domain events fs http http2 https inspector module net os path perf_hooks
+	process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty
+	url util v8 vm wasi worker_threads zlib`)
+
+// coreSubpaths are the subpaths of core modules. Others are of packages of the same
+// name, such as process/browser.
+var coreSubpaths = set(`assert/strict dns/promises fs/promises inspector/promises path/posix path/win32
+	readline/promises stream/consumers stream/promises stream/web timers/promises util/types`)
+
+// nodeOnly are the modules of Node that exist with "node:" only.
+var nodeOnly = set("sea sqlite test ffi quic")
+
+// internal are modules of Node that are not documented, and reach the same as others.
+var internal = map[string]string{
+	"_http_agent": "http", "_http_client": "http", "_http_common": "http", "_http_incoming": "http",
+	"_http_outgoing": "http", "_http_server": "http", "_tls_common": "tls", "_tls_wrap": "tls",
+	"_stream_duplex": "stream", "_stream_passthrough": "stream", "_stream_readable": "stream",
+	"_stream_transform": "stream", "_stream_wrap": "stream", "_stream_writable": "stream",
+}
+
+// needs maps a core module to the permission that it needs.
+var needs = map[string]string{
+	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
+	"fs":            files,
+	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
+}
+
+// The permissions, as evidence names them.
+const (
+	network = "network"
+	files   = "fsRead or fsWrite"
+	execute = "exec"
+)
+
+func (p Permissions) has(need string) bool {
+	switch need {
+	case network:
+		return p.Network
+	case files:
+		return p.FSRead || p.FSWrite
+	case execute:
+		return p.Exec
+	}
+	return need == ""
+}
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+// core returns the module of Node that a specifier names.
+func core(specifier string) (module string, ok bool) {
+	name, prefixed := strings.CutPrefix(specifier, "node:")
+	module, _, _ = strings.Cut(name, "/")
+	if other, ok := internal[module]; ok {
+		return other, true
+	}
+	if coreModules[module] {
+		return module, prefixed || name == module || coreSubpaths[name]
+	}
+	return module, prefixed && nodeOnly[module]
+}
+
+// packageOf is the package that a bare specifier names: its first segment, or two of them
+// if it has a scope.
+func packageOf(specifier string) string {
+	parts := strings.SplitN(specifier, "/", 3)
+	if strings.HasPrefix(specifier, "@") && len(parts) > 1 {
+		return parts[0] + "/" + parts[1]
+	}
+	return parts[0]
+}

@@ -1,0 +1,244 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// whereDist is the place of a claim in the manifest.
+func whereDist(member string) string { return ManifestFile + ", dist." + member }
+
+// Hash is dist.hash of the bundle under a profile.
+func (b *Bundle) Hash(ctx context.Context, p tree.Profile) (digest.Digest, error) {
+	return tree.Dist(ctx, p, b.Files, b.OpenDist, 1)
+}
+
+// Tree is the fingerprint hallmark-tree-v1 of all files below dist/. No file of it counts
+// as executable: the permission is lost by zips and on Windows, and Node does not ask.
+func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
+	d, _, err := tree.V1(ctx, b.Files, b.OpenDist, 1)
+	return d, err
+}
+
+// distEvidence compares dist.hash and returns the profile that gave it, or the one that
+// is expected if none did.
+func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
+	claim := c.claim(evidence.Dist, whereDist("hash"))
+	profiles := tree.Profiles()
+	switch {
+	case c.m.Profile != "":
+		profiles = []tree.Profile{c.m.Profile}
+	case c.host.Strict:
+		profiles = []tree.Profile{tree.Guide}
+	}
+	if c.m.Dist.Hash != "" {
+		parsed, bad, ok := evidence.ParseClaim(claim, c.m.Dist.Hash)
+		if ok && parsed.Want[0].Algorithm() != digest.SHA256 {
+			bad, ok = evidence.CannotVerify(parsed, evidence.Malformed, "dist.hash is sha256: and 64 hex digits"), false
+		}
+		if !ok {
+			c.add(bad)
+			return profiles[0], nil
+		}
+		claim = parsed
+	}
+	var first *evidence.Evidence
+	for _, p := range profiles {
+		d, err := c.b.Hash(ctx, p)
+		var e evidence.Evidence
+		switch {
+		case errors.Is(err, tree.ErrEmpty):
+			e = evidence.CannotVerify(claim, evidence.NotFound, DistDir+"/ has no file to hash")
+		case errors.Is(err, tree.ErrPath):
+			e = evidence.CannotVerify(claim, evidence.Unsupported, err.Error())
+		case err != nil:
+			return "", err
+		default:
+			files := p.Hashed(c.b.Files)
+			e = evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: sum(files),
+				From: fmt.Sprintf("%s/, %s, profile %s", DistDir, evidence.Count(len(files), "file"), p)})
+		}
+		if e.Outcome == evidence.Match {
+			c.add(e)
+			return p, nil
+		}
+		if first == nil {
+			first = &e
+		}
+	}
+	if first.Outcome == evidence.Mismatch {
+		first.Reason = c.lineEnds(ctx, claim, profiles)
+	}
+	c.add(*first)
+	return profiles[0], nil
+}
+
+func sum(files []tree.File) (n int64) {
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}
+
+// lineEnds says whether other line ends explain a mismatch: version control and
+// archivers convert them, and a hash is of bytes.
+func (c *check) lineEnds(ctx context.Context, claim evidence.Claim, profiles []tree.Profile) string {
+	lf := func(p []byte) []byte { return bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")) }
+	crlf := func(p []byte) []byte { return bytes.ReplaceAll(lf(p), []byte("\n"), []byte("\r\n")) }
+	for _, with := range []struct {
+		name    string
+		convert func([]byte) []byte
+	}{{"CRLF", crlf}, {"LF", lf}} {
+		converted := map[string][]byte{}
+		var files []tree.File
+		for _, f := range c.b.Files {
+			converted[f.Path] = with.convert(c.b.Contents[f.Path])
+			files = append(files, tree.File{Path: f.Path, Size: int64(len(converted[f.Path]))})
+		}
+		open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(converted[path])), nil }
+		for _, p := range profiles {
+			d, err := tree.Dist(ctx, p, files, open, 1)
+			if err == nil && evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
+				return fmt.Sprintf("it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
+			}
+		}
+	}
+	return ""
+}
+
+// treeEvidence compares the framed hash. Hashes under other names are not computed.
+func (c *check) treeEvidence(ctx context.Context) (framed bool, err error) {
+	c.tree, err = c.b.Tree(ctx)
+	if err != nil {
+		return false, err
+	}
+	claim := c.claim(evidence.Tree, whereDist("hashes"))
+	o := evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(), From: fmt.Sprintf("%s/, %s", DistDir, evidence.Count(len(c.b.Files), "file"))}
+	found := false
+	for _, h := range c.m.Dist.Hashes {
+		if h.Alg != FramedAlg {
+			other := claim
+			other.Text = h.Value
+			c.add(evidence.CannotVerify(other, evidence.Unsupported, fmt.Sprintf("hashes of kind %+q are not computed", h.Alg)))
+			continue
+		}
+		found = true
+		parsed, _, ok := evidence.ParseClaim(claim, h.Value)
+		e := evidence.Evidence{Claim: parsed, Observed: o, Outcome: evidence.Mismatch, Reason: "the claim is no digest"}
+		if ok {
+			e = evidence.Compare(parsed, o)
+		}
+		c.add(e)
+		framed = e.Outcome == evidence.Match && !e.Weak
+	}
+	if !found {
+		c.add(evidence.Compare(claim, o))
+	}
+	return framed, nil
+}
+
+// filesEvidence compares counts and checksums, and says what nothing covers.
+func (c *check) filesEvidence(ctx context.Context, p tree.Profile, framed bool) error {
+	hashed := p.Hashed(c.b.Files)
+	c.extent("fileCount", c.m.Dist.FileCount, int64(len(hashed)))
+	c.extent("totalBytes", c.m.Dist.Bytes, sum(hashed))
+
+	sums, err := tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0)
+	if err != nil {
+		return err
+	}
+	sizes := map[string]int64{}
+	for _, f := range c.b.Files {
+		sizes[f.Path] = f.Size
+	}
+	complete := c.m.Dist.All && len(c.m.Dist.Checksums) > 0
+	claim := func(path string) evidence.Claim {
+		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest, Where: whereDist("checksums")}
+	}
+	for _, path := range slices.Sorted(maps.Keys(c.m.Dist.Checksums)) {
+		cl := claim(path)
+		want, err := digest.ParseHex(digest.SHA256, c.m.Dist.Checksums[path])
+		if err != nil {
+			c.add(evidence.CannotVerify(cl, evidence.Malformed, err.Error()))
+			continue
+		}
+		cl.Want = []digest.Digest{want}
+		if _, ok := sums[path]; !ok {
+			c.add(evidence.CannotVerify(cl, evidence.NotFound, "the file is not there"))
+			complete = false
+			continue
+		}
+		e := evidence.Compare(cl, evidence.Observed{Digests: []digest.Digest{sums[path]}, Size: sizes[path], From: DistDir + "/" + path})
+		complete = complete && e.Outcome == evidence.Match
+		c.add(e)
+	}
+	if c.m.Dist.All {
+		for _, f := range hashed {
+			if _, ok := c.m.Dist.Checksums[f.Path]; !ok {
+				e := evidence.Compare(claim(f.Path), evidence.Observed{Digests: []digest.Digest{sums[f.Path]}, Size: f.Size, From: DistDir + "/" + f.Path})
+				e.Reason = "coverage is all, and there is no checksum of this file"
+				c.add(e)
+				complete = false
+			}
+		}
+	}
+	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, whereDist("hashes, dist.checksums")), Outcome: evidence.Absent,
+		Reason: "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
+	switch {
+	case framed:
+		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, FramedAlg, ""
+	case complete:
+		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, "checksums of all files", ""
+	}
+	c.add(cover)
+
+	c.unhashed(hashed, framed)
+	return nil
+}
+
+// extent compares a number that the manifest may claim.
+func (c *check) extent(member string, claimed, found int64) {
+	claim := c.claim(evidence.Extent, whereDist(member))
+	if claimed < 0 {
+		c.add(evidence.Compare(claim, evidence.Observed{Text: evidence.Group(found)}))
+		return
+	}
+	claim.Text = evidence.Group(claimed)
+	c.add(evidence.Fact(claim, evidence.Group(found)))
+}
+
+// unhashed names what Node could load and no fingerprint covers.
+func (c *check) unhashed(hashed []tree.File, framed bool) {
+	name := func(subject, why string) {
+		c.add(evidence.Evidence{
+			Claim:   evidence.Claim{Subject: subject, Scheme: evidence.Unhashed, Authority: evidence.Manifest},
+			Outcome: evidence.Absent, Reason: why,
+		})
+	}
+	if !framed {
+		in := map[string]bool{}
+		for _, f := range hashed {
+			in[f.Path] = true
+		}
+		for _, f := range c.b.Files {
+			if _, listed := c.m.Dist.Checksums[f.Path]; !in[f.Path] && !listed {
+				name(DistDir+"/"+f.Path, "dist.hash leaves out dotfiles, and nothing else covers it")
+			}
+		}
+	}
+	for _, r := range c.b.Refused {
+		name(r.Path, "it is "+r.Kind+", and not part of the plugin")
+	}
+	for _, path := range c.b.Beside {
+		name(path, "it lies outside of "+DistDir+"/")
+	}
+}

@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// Flags are what a host permits and demands. Their JSON names are those of the
+// environment.
+type Flags struct {
+	AllowRuntimeDeps   bool `json:"PLUGIN_ALLOW_RUNTIME_DEPS"` // external packages, as the plugin's policy has it
+	AllowNative        bool `json:"PLUGIN_ALLOW_NATIVE"`       // .node files, in a sandbox
+	RequireSignatures  bool `json:"REQUIRE_SIGNATURES"`        //
+	StrictCapabilities bool `json:"STRICT_CAPABILITIES"`       // declared and registered names are the same
+	StrictTools        bool `json:"STRICT_TOOLS"`              // registered tools are well formed
+	StrictIntegrity    bool `json:"STRICT_INTEGRITY"`          // counts, coverage and integrity of externals must be there
+	SandboxAvailable   bool `json:"SANDBOX_AVAILABLE"`         // the host runs plugins in a sandbox
+}
+
+// names maps the environment to flags; two names may stand for one.
+func (f *Flags) names() map[string]*bool {
+	return map[string]*bool{
+		"PLUGIN_ALLOW_RUNTIME_DEPS": &f.AllowRuntimeDeps,
+		"PLUGIN_ALLOW_NATIVE":       &f.AllowNative,
+		"REQUIRE_SIGNATURES":        &f.RequireSignatures,
+		"PLUGIN_REQUIRE_SIGNED":     &f.RequireSignatures,
+		"STRICT_CAPABILITIES":       &f.StrictCapabilities,
+		"STRICT_TOOLS":              &f.StrictTools,
+		"STRICT_INTEGRITY":          &f.StrictIntegrity,
+		"SANDBOX_AVAILABLE":         &f.SandboxAvailable,
+	}
+}
+
+// ReadFlags reads the flags of an environment. A value is 1, true, yes or on, in any
+// case; 0, false, no, off or nothing. Anything else is an error: taken for false it would
+// end a check that somebody asked for.
+func ReadFlags(getenv func(string) string) (Flags, error) {
+	var f Flags
+	for name, flag := range f.names() {
+		switch value := strings.ToLower(strings.TrimSpace(getenv(name))); value {
+		case "1", "true", "yes", "on":
+			*flag = true
+		case "", "0", "false", "no", "off":
+		default:
+			return Flags{}, fmt.Errorf("%s is %+q, neither true (1, true, yes, on) nor false (0, false, no, off)", name, clip(value))
+		}
+	}
+	return f, nil
+}
+
+// settings are those of policy that the flags make.
+func (f Flags) settings(strict bool) policy.Settings {
+	return policy.Settings{
+		Strict: strict, StrictIntegrity: f.StrictIntegrity, RequireSignatures: f.RequireSignatures,
+		StrictCapabilities: f.StrictCapabilities, StrictTools: f.StrictTools,
+	}
+}
+
+// With is what f and g demand and permit together: the stricter demands, and the rights
+// that either gives.
+func (f Flags) With(g Flags) Flags {
+	return Flags{
+		f.AllowRuntimeDeps || g.AllowRuntimeDeps, f.AllowNative || g.AllowNative, f.RequireSignatures || g.RequireSignatures,
+		f.StrictCapabilities || g.StrictCapabilities, f.StrictTools || g.StrictTools, f.StrictIntegrity || g.StrictIntegrity,
+		f.SandboxAvailable || g.SandboxAvailable,
+	}
+}

@@ -1,0 +1,130 @@
+package plugin
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// flag states whether the host sets a flag that the plugin needs, and why it does.
+func (c *check) flag(name string, on bool, why string) {
+	claim := c.claim(evidence.Permission, name)
+	claim.Authority = evidence.Caller
+	e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Reason: why + "; the host does not set " + name}
+	if on {
+		e.Outcome, e.Observed.Text, e.Reason = evidence.Match, name, ""
+	}
+	c.add(e)
+}
+
+// hostEvidence states which rights the plugin needs of its host, and which of its
+// external packages the host allows.
+func (c *check) hostEvidence(u *usage) {
+	native := slices.Sorted(maps.Keys(u.native))
+	for _, f := range c.b.Files {
+		if strings.HasSuffix(strings.ToLower(f.Path), ".node") {
+			native = append(native, DistDir+"/"+f.Path)
+		}
+	}
+	if len(native) > 0 {
+		why := fmt.Sprintf("there are native addons (%s)", clip(native[len(native)-1]))
+		c.flag("PLUGIN_ALLOW_NATIVE", c.host.Flags.AllowNative, why)
+		c.flag("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, why)
+	}
+	if c.m.Policy == SandboxRequired {
+		c.flag("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+string(SandboxRequired))
+	}
+	if len(c.m.Externals)+len(u.external) > 0 && c.m.Policy != BundledOnly || len(u.external) > 0 {
+		c.flag("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
+	}
+	if c.m.Policy == BundledOnly {
+		return
+	}
+	for _, e := range c.m.Externals {
+		c.allowlist(e)
+		c.integrity(e)
+	}
+}
+
+// allowlist looks a declared package up. A policy that needs the list fails without one.
+func (c *check) allowlist(e External) {
+	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.Allowlist, Authority: evidence.Caller, Where: c.host.AllowlistName}
+	found := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: e.Name}}
+	switch list, needed := c.host.Allowlist, c.m.Policy != ExternalAllowed; {
+	case list == nil && needed:
+		found = evidence.CannotVerify(claim, evidence.NotFound, "policy "+string(c.m.Policy)+" needs an allowlist, and there is none")
+	case list == nil:
+		found.Outcome, found.Observed.Text, found.Reason = evidence.Absent, "", "there is no allowlist"
+	case list.Allows(e.Name, e.Version):
+	case needed:
+		found.Outcome, found.Text, found.Reason = evidence.Mismatch, "a package of the allowlist", "policy "+string(c.m.Policy)
+	default:
+		found.Outcome, found.Reason = evidence.Absent, "it is not on the allowlist"
+	}
+	c.add(found)
+}
+
+// Vouched is what somebody else says of an external package: a package-lock.json beside
+// the plugin, or the package's registry.
+type Vouched struct {
+	Name, Version string
+	Integrity     string // subresource integrity; may be empty
+	From          string // who says so
+}
+
+// integrity sets what the manifest claims of an external package beside what others say
+// of the one that is installed.
+func (c *check) integrity(e External) {
+	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher, Where: ManifestFile + ", externalDependencies"}
+	texts := []string{}
+	if e.Integrity != "" {
+		texts = append(texts, e.Integrity)
+	}
+	for _, h := range e.Integrities {
+		text := h.Value
+		if !strings.HasPrefix(text, h.Alg+"-") {
+			text = h.Alg + "-" + text
+		}
+		texts = append(texts, text)
+	}
+	claims := []evidence.Claim{}
+	for _, text := range texts {
+		cl := claim
+		cl.Text = text
+		want, err := digest.ParseSRI(text)
+		if err != nil {
+			c.add(evidence.CannotVerify(cl, evidence.Malformed, err.Error()))
+			continue
+		}
+		cl.Want = want
+		claims = append(claims, cl)
+	}
+	if len(texts) == 0 {
+		e := evidence.Compare(claim, evidence.Observed{})
+		e.Reason = "the manifest claims no integrity of the package"
+		c.add(e)
+	}
+	for _, v := range c.host.Vouched {
+		if v.Name != e.Name {
+			continue
+		}
+		if v.Version != e.Version {
+			other := claim
+			other.Text = e.Version
+			c.add(evidence.Evidence{Claim: other, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: v.Version, From: v.From}})
+			continue
+		}
+		said, err := digest.ParseSRI(v.Integrity)
+		for _, cl := range claims {
+			if err != nil {
+				c.add(evidence.CannotVerify(cl, evidence.Unsupported, v.From+" says no integrity of the package"))
+				continue
+			}
+			c.add(evidence.Compare(cl, evidence.Observed{Digests: said, From: v.From}))
+		}
+	}
+}

@@ -1,0 +1,405 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// Kind is how code imports.
+type Kind string
+
+// The kinds.
+const (
+	Static  Kind = "import"         // import … from "x"
+	Export  Kind = "export"         // export … from "x"
+	Dynamic Kind = "import()"       //
+	Require Kind = "require"        // also by createRequire, module.require and under another name
+	Resolve Kind = "resolve"        // require.resolve, import.meta.resolve
+	Builtin Kind = "builtin module" // process.getBuiltinModule, process.binding
+	Native  Kind = "dlopen"         // process.dlopen
+)
+
+// Import is one import of a file.
+type Import struct {
+	Line      int // from 1; 0 if it is not known
+	Kind      Kind
+	Specifier string // what is imported; with Computed the expression, for a person
+	Computed  bool   // what is imported is known only when the code runs
+}
+
+// Scan finds the imports of a file of JavaScript. Its error says that the file could not
+// be parsed. It is called from several goroutines at once.
+type Scan func(path string, content []byte) ([]Import, error)
+
+// isScript reports whether a file below dist/ is scanned whatever refers to it.
+func isScript(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".js", ".mjs", ".cjs":
+		return true
+	}
+	return false
+}
+
+// scanned is what one file imports.
+type scanned struct {
+	imports []Import
+	err     error
+}
+
+// site is an import and the file that it stands in, relative to dist/.
+type site struct {
+	Import
+	file string
+}
+
+func (s site) String() string {
+	if s.Line == 0 {
+		return DistDir + "/" + s.file
+	}
+	return fmt.Sprintf("%s/%s:%d", DistDir, s.file, s.Line)
+}
+
+// sites are the places of one finding; the first is named, the others are counted.
+type sites []site
+
+func (s sites) others() string {
+	if len(s) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", and at %s more", evidence.Count(len(s)-1, "place"))
+}
+
+// usage is what all code of a plugin imports, sorted into what it means.
+type usage struct {
+	files     int // that were scanned
+	imports   int
+	external  map[string]sites // packages that are not part of dist, by name
+	core      map[string]sites // modules of Node that need a permission
+	native    map[string]sites // .node files that are imported, by specifier
+	computed  map[string]sites // by file
+	outside   map[string]sites // files of the plugin, but not of dist, by path
+	forbidden map[string]sites // whatever else is not part of the plugin: URLs, absolute paths
+	unparsed  map[string]error // by file
+}
+
+// scanAll scans each script of the bundle, and each other file that one of them loads as
+// if it were a script.
+func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
+	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{}, computed: map[string]sites{},
+		outside: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
+	v := b.vendored()
+	var queue []string
+	seen := map[string]bool{}
+	enqueue := func(file string) {
+		if _, ok := b.Contents[file]; ok && !seen[file] {
+			seen[file] = true
+			queue = append(queue, file)
+		}
+	}
+	for _, f := range b.Files {
+		switch {
+		case isScript(f.Path):
+			enqueue(f.Path)
+		case path.Base(f.Path) == "package.json":
+			for _, target := range packageTargets(b.Contents[f.Path]) {
+				u.relative(b, site{Import{Kind: Require, Specifier: "./" + target}, f.Path}, enqueue)
+			}
+		}
+	}
+	for len(queue) > 0 {
+		now := queue
+		queue = nil
+		found := make([]scanned, len(now))
+		group, ctx := errgroup.WithContext(ctx)
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for i, file := range now {
+			group.Go(func() error {
+				if ctx.Err() != nil {
+					return context.Cause(ctx)
+				}
+				found[i].imports, found[i].err = scan(file, b.Contents[file])
+				return nil
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		for i, file := range now {
+			u.files++
+			if found[i].err != nil {
+				u.unparsed[file] = found[i].err
+			}
+			for _, imp := range found[i].imports {
+				u.imports++
+				u.classify(b, v, site{imp, file}, enqueue)
+			}
+		}
+	}
+	return u, nil
+}
+
+// classify sorts one import into what it means.
+func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue func(string)) {
+	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
+	specifier := s.Specifier
+	switch {
+	case s.Computed, strings.HasPrefix(specifier, "#"): // subpath imports depend on a package.json and on conditions
+		put(u.computed, s.file)
+		return
+	case s.Kind == Native:
+		put(u.native, specifier)
+		return
+	case strings.ContainsAny(specifier, "\\\x00"), specifier == "":
+		put(u.forbidden, specifier)
+		return
+	case s.Kind == Builtin:
+		specifier = "node:" + strings.TrimPrefix(specifier, "node:")
+	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
+		u.relative(b, s, enqueue)
+		return
+	case strings.HasPrefix(specifier, "/"):
+		put(u.forbidden, specifier)
+		return
+	}
+	if module, ok := core(specifier); ok {
+		if needs[module] != "" {
+			put(u.core, module)
+		}
+		return
+	}
+	if scheme, _, ok := strings.Cut(specifier, ":"); ok && !strings.Contains(scheme, "/") {
+		put(u.forbidden, specifier) // data:, file:, https:, a drive, or node: with an unknown name
+		return
+	}
+	if strings.HasSuffix(strings.ToLower(specifier), ".node") {
+		put(u.native, specifier)
+	}
+	name := packageOf(specifier)
+	for _, spelling := range spellings(specifier) {
+		if climbs(spelling) {
+			put(u.forbidden, specifier) // require follows a package's name with any path
+			return
+		}
+	}
+	if name == SDK {
+		return
+	}
+	dir, ok := vendorOf(vendored, s.file, name)
+	if !ok {
+		put(u.external, name)
+		return
+	}
+	if file := path.Join(dir, specifier); s.Kind != Resolve && !skippedByNode(file) {
+		enqueue(file)
+	}
+}
+
+// climbs reports whether a segment of a path is "." or "..".
+func climbs(p string) bool {
+	for segment := range strings.SplitSeq(p, "/") {
+		if segment == "." || segment == ".." {
+			return true
+		}
+	}
+	return false
+}
+
+// relative follows an import of a file. What it loads is scanned, whatever its name.
+func (u *usage) relative(b *Bundle, s site, enqueue func(string)) {
+	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
+	for _, specifier := range spellings(s.Specifier) {
+		if strings.HasSuffix(strings.ToLower(specifier), ".node") {
+			put(u.native, specifier)
+		}
+		target := path.Join(DistDir, path.Dir(s.file), specifier)
+		file, inside := strings.CutPrefix(target, DistDir+"/")
+		switch {
+		case target == DistDir:
+		case target == ".." || strings.HasPrefix(target, "../"):
+			put(u.forbidden, s.Specifier)
+		case !inside:
+			put(u.outside, target)
+		case s.Kind != Resolve && !skippedByNode(file):
+			enqueue(file)
+		}
+	}
+}
+
+// skippedByNode reports whether Node loads a file of this name otherwise than as
+// JavaScript: anything whose extension it does not know is taken for a script.
+func skippedByNode(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".json", ".node", ".wasm":
+		return true
+	}
+	return false
+}
+
+// spellings are the paths that a relative specifier can stand for: a module's is a URL,
+// with escapes, query and fragment, a script's is a path.
+func spellings(specifier string) []string {
+	out := []string{specifier}
+	plain := specifier
+	if i := strings.IndexAny(plain, "?#"); i >= 0 {
+		plain = plain[:i]
+	}
+	if decoded, err := url.PathUnescape(plain); err == nil {
+		plain = decoded
+	}
+	if plain != specifier && plain != "" {
+		out = append(out, plain)
+	}
+	return out
+}
+
+// vendored is the set of directories node_modules/NAME of the bundle, relative to dist/.
+func (b *Bundle) vendored() map[string]bool {
+	out := map[string]bool{}
+	for _, f := range b.Files {
+		const modules = "node_modules/"
+		for at := 0; ; {
+			i := strings.Index(f.Path[at:], modules)
+			if i < 0 {
+				break
+			}
+			at += i + len(modules)
+			if begin := at - len(modules); begin > 0 && f.Path[begin-1] != '/' {
+				continue
+			}
+			name := packageOf(f.Path[at:])
+			if end := at + len(name); end < len(f.Path) { // a file below it
+				out[f.Path[:end]] = true
+			}
+		}
+	}
+	return out
+}
+
+// vendorOf is the directory node_modules of dist/ in which Node finds the package name for
+// file.
+func vendorOf(vendored map[string]bool, file, name string) (modules string, ok bool) {
+	for dir := path.Dir(file); ; dir = path.Dir(dir) {
+		modules := path.Join(dir, "node_modules")
+		if path.Base(dir) != "node_modules" && vendored[path.Join(modules, name)] {
+			return modules, true
+		}
+		if dir == "." {
+			return "", false
+		}
+	}
+}
+
+// packageTargets are the files that a package.json may make Node load, relative to it.
+func packageTargets(data []byte) []string {
+	var p map[string]any
+	if len(data) > MaxManifest || json.Unmarshal(data, &p) != nil {
+		return nil
+	}
+	var out []string
+	var walk func(v any, depth int)
+	walk = func(v any, depth int) {
+		switch v := v.(type) {
+		case string:
+			if !strings.Contains(v, "*") {
+				out = append(out, strings.TrimPrefix(v, "./"))
+			}
+		case []any:
+			for _, e := range v {
+				walk(e, depth+1)
+			}
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				walk(v[key], depth+1)
+			}
+		}
+	}
+	walk(p["main"], 0)
+	walk(p["exports"], 0)
+	return out
+}
+
+// importEvidence states what the code imports and what the manifest says of it.
+func (c *check) importEvidence(ctx context.Context) (*usage, error) {
+	u, err := c.b.scanAll(ctx, c.host.Scan)
+	if err != nil {
+		return nil, err
+	}
+	claim := c.claim(evidence.Import, ManifestFile+", dependenciesPolicy")
+	claim.Text = string(c.m.Policy)
+	c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Match,
+		Observed: evidence.Observed{Text: fmt.Sprintf("%s in %s", evidence.Count(u.imports, "import"), evidence.Count(u.files, "script"))}})
+	at := func(s site, where string) evidence.Claim {
+		return evidence.Claim{Subject: s.String(), Scheme: evidence.Import, Authority: evidence.Manifest, Where: where}
+	}
+	for _, file := range slices.Sorted(maps.Keys(u.unparsed)) {
+		c.add(evidence.CannotVerify(at(site{file: file}, ""), evidence.Unreadable, u.unparsed[file].Error()))
+	}
+	for _, file := range slices.Sorted(maps.Keys(u.computed)) {
+		all := u.computed[file]
+		e := evidence.CannotVerify(at(all[0], ""), evidence.Computed, "what it imports is known only when it runs"+sites(all).others())
+		e.Observed.Text = string(all[0].Kind) + " of " + clip(all[0].Specifier)
+		c.add(e)
+	}
+	for _, specifier := range slices.Sorted(maps.Keys(u.forbidden)) {
+		all := u.forbidden[specifier]
+		c.add(evidence.Evidence{Claim: at(all[0], ""), Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(specifier)},
+			Reason: "it imports what is neither part of the plugin nor a package" + all.others()})
+	}
+	for _, target := range slices.Sorted(maps.Keys(u.outside)) {
+		all := u.outside[target]
+		unhashed := at(all[0], "")
+		unhashed.Scheme = evidence.Unhashed
+		c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(target)},
+			Reason: "it imports a file outside of " + DistDir + "/" + all.others()})
+	}
+	c.externals(u, at)
+	return u, nil
+}
+
+// externals sets the packages that the code imports beside those that are declared.
+func (c *check) externals(u *usage, at func(site, string) evidence.Claim) {
+	const where = ManifestFile + ", externalDependencies"
+	declared := map[string]External{}
+	for _, e := range c.m.Externals {
+		declared[e.Name] = e
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.external)) {
+		all := u.external[name]
+		claim := at(all[0], where)
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: name}, Reason: "the package is not declared" + all.others()}
+		if d, ok := declared[name]; ok {
+			e.Text, e.Outcome, e.Reason = d.Name, evidence.Match, ""
+			if c.m.Policy == BundledOnly {
+				e.Text, e.Outcome, e.Reason = "no external package, by policy "+string(BundledOnly), evidence.Mismatch, strings.TrimPrefix(all.others(), ", ")
+			}
+		}
+		c.add(e)
+	}
+	if c.m.Policy == BundledOnly && len(c.m.Externals) > 0 {
+		claim := c.claim(evidence.Import, where)
+		claim.Text = "no external package, by policy " + string(BundledOnly)
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: evidence.Count(len(c.m.Externals), "declared package")}})
+	}
+	for _, module := range slices.Sorted(maps.Keys(u.core)) {
+		all := u.core[module]
+		claim := evidence.Claim{Subject: all[0].String(), Scheme: evidence.Permission, Authority: evidence.Manifest, Where: ManifestFile + ", permissions"}
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: "node:" + module}}
+		need := needs[module]
+		if e.Text = need; !c.m.Permissions.has(need) {
+			e.Text, e.Outcome = "", evidence.Absent
+			e.Reason = "the permission " + need + " is not declared" + all.others()
+		}
+		c.add(e)
+	}
+}

@@ -1,0 +1,182 @@
+// Package plugin reads the manifest of a Node plugin, checks what it says against the
+// plugin's files, and states all that it finds as evidence.
+//
+// # A plugin
+//
+// A directory, or a zip of one, with mcp-plugin.json and dist/. Nothing else of it is
+// hashed: documents (*.md, *.txt, LICENSE and the like, mcp-plugin.sig, lock files) may
+// stand beside dist/, whatever else does is reported.
+//
+// # Manifest
+//
+// Version 2, strict JSON of at most [MaxManifest] bytes. Its members, their forms and
+// limits are those of spec/plugin.schema.json, which [Parse] applies; other members than
+// those and x-* are errors. Beyond the schema: checksum paths that are one after
+// normalisation, a plugin that depends on itself, an external dependency that is there
+// twice, paths that some platform cannot hold. A dist.hash that is missing or malformed
+// is no error of the manifest but evidence, so that it is judged as one.
+//
+// Paths of checksums may be written dist/x or x.
+//
+// # Evidence, in this order
+//
+//	dist        manifest   dist.hash, under the profile that the manifest names, or the
+//	                       first of tree.Profiles that gives it; strict: guide only
+//	tree        manifest   the value of hallmark-tree-v1 in dist.hashes
+//	extent      manifest   dist.fileCount and dist.totalBytes
+//	file        manifest   each of dist.checksums, and with coverage all each other file
+//	coverage    manifest   absent unless the tree's hash, or all checksums, are there
+//	unhashed    manifest   each file that could be loaded and that dist.hash does not cover
+//	import      manifest   what the code imports, as package plugin classifies it
+//	permission  manifest   core modules that need a permission
+//	permission  caller     flags of the host that the plugin needs
+//	allowlist   caller     external packages that the host allows
+//	file        publisher  integrity of external packages, beside package-lock.json
+//	signature, statement   each signature; by machine: whether one by a trusted key holds
+//	capability  caller     what was declared beside what was registered
+//	tool        caller     registered tools with a bad name or schema
+//
+// Capabilities are looked at only if nothing before them is refused.
+//
+// # Signatures
+//
+// An element of signatures is over the text of dist.hash exactly as it stands in the
+// manifest. That leaves name, version, entry, permissions and policy unsigned. An
+// element of x-hallmark-signatures is over
+//
+//	"hallmark-plugin-manifest-v1" 0a  RFC 8785 form of the manifest
+//
+// without the members signatures and x-hallmark-signatures. Beside the manifest,
+// mcp-plugin.sig may hold a signature over dist.hash: a .minisig file, JSON {"alg",
+// "signature", "keyId"}, or base64 alone, which every trusted key is tried with. A
+// signature that does not hold is refused whether or not signatures are required; one
+// by a key that is not trusted counts as none.
+package plugin
+
+import (
+	"encoding/json"
+
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Names of files and directories of a plugin.
+const (
+	ManifestFile  = "mcp-plugin.json"
+	SignatureFile = "mcp-plugin.sig"
+	DistDir       = "dist"
+	LockFile      = "install.lock.json" // written by Hallmark beside an installed plugin
+)
+
+// Limits of a manifest.
+const (
+	MaxManifest = 1 << 20 // bytes
+	MaxDepth    = 32      // nested objects and arrays
+)
+
+// FramedAlg is the alg of the tree's fingerprint in dist.hashes.
+const FramedAlg = "hallmark-tree-v1"
+
+// Policy says which external packages a plugin may import.
+type Policy string
+
+// The policies.
+const (
+	BundledOnly       Policy = "bundled-only" // the default
+	ExternalAllowed   Policy = "external-allowed"
+	ExternalAllowlist Policy = "external-allowlist"
+	SandboxRequired   Policy = "sandbox-required"
+)
+
+// Manifest is an mcp-plugin.json of version 2.
+type Manifest struct {
+	Name         string       `json:"name"`
+	Version      string       `json:"version"`
+	Entry        string       `json:"entry"` // below dist/
+	Description  string       `json:"description"`
+	Capabilities Capabilities `json:"capabilities"`
+	Dependencies []string     `json:"dependencies"` // plugins to load before this one
+	Dist         Dist         `json:"-"`
+	Permissions  Permissions  `json:"permissions"`
+	Externals    []External   `json:"externalDependencies"`
+	Policy       Policy       `json:"dependenciesPolicy"`
+	Signatures   []Signature  `json:"signatures"`            // over dist.hash
+	Statements   []Signature  `json:"x-hallmark-signatures"` // over the manifest
+	Profile      tree.Profile `json:"x-hash-profile"`        // "" if it names none
+	Raw          []byte       `json:"-"`                     // what was parsed
+}
+
+// Subject names the plugin in evidence.
+func (m *Manifest) Subject() string { return m.Name + "@" + m.Version }
+
+// Capabilities are the names that a plugin registers.
+type Capabilities struct {
+	Tools     []string `json:"tools"`
+	Resources []string `json:"resources"`
+	Prompts   []string `json:"prompts"`
+}
+
+// Permissions are what the code may use core modules for.
+type Permissions struct {
+	Network bool `json:"network"`
+	FSRead  bool `json:"fsRead"`
+	FSWrite bool `json:"fsWrite"`
+	Exec    bool `json:"exec"`
+}
+
+// Dist is what the manifest claims of the files below dist/.
+type Dist struct {
+	Hash      string            // as written; "" if it is missing or no string
+	Hashes    []Hash            //
+	FileCount int64             // -1: not claimed
+	Bytes     int64             // -1: not claimed
+	All       bool              // coverage is all
+	Checksums map[string]string // hex SHA-256 by path below dist/
+}
+
+// Hash is a further hash of dist/.
+type Hash struct {
+	Alg   string `json:"alg"`
+	Value string `json:"value"`
+}
+
+// External is a package that is not part of dist/.
+type External struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"` // exact
+	Integrity   string `json:"integrity"`
+	Integrities []Hash `json:"integrities"`
+	Optional    bool   `json:"optional"`
+	Source      string `json:"source"` // "" or npm, git, url
+	Registry    string `json:"registry"`
+}
+
+// Subject names the package at its version, as a Ref does.
+func (e External) Subject() string { return "npm:" + e.Name + "@" + e.Version }
+
+// Signature is one signature. TS is the signer's word and proves nothing.
+type Signature struct {
+	Alg       string `json:"alg"`
+	Signature string `json:"signature"` // base64
+	KeyID     string `json:"keyId,omitempty"`
+	TS        string `json:"ts,omitempty"`
+}
+
+// wire is the part of a manifest that is not read as it stands. Numbers are read as the
+// schema counts: 2.0 and 2 are one integer.
+type wire struct {
+	Dist json.RawMessage `json:"dist"`
+}
+
+type distWire struct {
+	Hash      json.RawMessage `json:"hash"`
+	Hashes    []Hash          `json:"hashes"`
+	FileCount *float64        `json:"fileCount"`
+	Bytes     *float64        `json:"totalBytes"`
+	Coverage  string          `json:"coverage"`
+	Checksums struct {
+		Files []struct {
+			Path   string `json:"path"`
+			SHA256 string `json:"sha256"`
+		} `json:"files"`
+	} `json:"checksums"`
+}

@@ -1,0 +1,174 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/gowebpki/jcs"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// statementDomain begins what a statement signs. dist.hash begins otherwise, so that a
+// signature over one is never one over the other.
+const statementDomain = "hallmark-plugin-manifest-v1\n"
+
+// statementMembers are the members of a manifest that a statement does not cover: the
+// signatures themselves.
+var statementMembers = []string{"signatures", "x-hallmark-signatures"}
+
+// Statement is what a signature over the whole manifest signs.
+func (m *Manifest) Statement() ([]byte, error) {
+	var members []member
+	for _, name := range statementMembers {
+		members = append(members, member{name, nil})
+	}
+	plain, err := setMembers(m.Raw, members, nil)
+	if err != nil {
+		return nil, err
+	}
+	// jcs rounds integers beyond ±2^53 without a word; the statement of another manifest
+	// would be the same.
+	if err := surface.CheckNumbers(plain); err != nil {
+		return nil, err
+	}
+	canonical, err := jcs.Transform(plain)
+	if err != nil {
+		return nil, err
+	}
+	return append([]byte(statementDomain), canonical...), nil
+}
+
+// signatureEvidence verifies every signature and returns the id of the first trusted key
+// that made one of dist.hash.
+func (c *check) signatureEvidence() (signedBy string) {
+	keys := c.host.Keys
+	if keys == nil {
+		keys = new(sign.Keys)
+	}
+	hash := []byte(c.m.Dist.Hash)
+	verified := func(scheme evidence.Scheme, where string, s Signature, message []byte) string {
+		claim := c.claim(scheme, where)
+		claim.Text = s.Alg
+		if s.KeyID != "" {
+			claim.Text += " by " + s.KeyID
+		}
+		k, err := s.verify(keys, message, c)
+		switch {
+		case errors.Is(err, sign.ErrUnknown), errors.Is(err, errUnknownAlg):
+			c.add(evidence.CannotVerify(claim, evidence.Untrusted, err.Error()))
+		case err != nil:
+			c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: err.Error()})
+		default:
+			e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
+			e.Observed.Text = string(k.Public.Algorithm()) + " by " + k.ID
+			c.add(e)
+			return k.ID
+		}
+		return ""
+	}
+	first := func(ids *string, id string) {
+		if *ids == "" {
+			*ids = id
+		}
+	}
+	for i, s := range c.m.Signatures {
+		first(&signedBy, verified(evidence.Signed, fmt.Sprintf("%s, signatures[%d]", ManifestFile, i), s, hash))
+	}
+	if c.b.Signature != nil {
+		s, err := parseSignatureFile(c.b.Signature)
+		if err != nil {
+			c.add(evidence.CannotVerify(c.claim(evidence.Signed, SignatureFile), evidence.Malformed, err.Error()))
+		} else {
+			first(&signedBy, verified(evidence.Signed, SignatureFile, s, hash))
+		}
+	}
+	statedBy := ""
+	statement, err := c.m.Statement()
+	for i, s := range c.m.Statements {
+		where := fmt.Sprintf("%s, x-hallmark-signatures[%d]", ManifestFile, i)
+		if err != nil {
+			c.add(evidence.Evidence{Claim: c.claim(evidence.Statement, where), Outcome: evidence.Mismatch, Reason: err.Error()})
+			continue
+		}
+		first(&statedBy, verified(evidence.Statement, where, s, statement))
+	}
+	c.trusted(evidence.Signed, signedBy, "no trusted key signed dist.hash")
+	c.trusted(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
+	return signedBy
+}
+
+// trusted states whether a key that this machine trusts made a signature.
+func (c *check) trusted(scheme evidence.Scheme, by, why string) {
+	claim := c.claim(scheme, "the trusted keys of this machine")
+	claim.Authority, claim.Text = evidence.Machine, by
+	e := evidence.Fact(claim, by)
+	if by == "" {
+		e.Reason = why
+	}
+	c.add(e)
+}
+
+// errUnknownAlg is for algorithms that nobody here can verify.
+var errUnknownAlg = errors.New("unknown algorithm")
+
+// verify returns the trusted key that made the signature over message.
+func (s Signature) verify(keys *sign.Keys, message []byte, c *check) (sign.Key, error) {
+	raw, err := base64.StdEncoding.DecodeString(s.Signature)
+	if err != nil {
+		return sign.Key{}, errors.New("the signature is not base64")
+	}
+	if len(message) == 0 {
+		return sign.Key{}, errors.New("there is no dist.hash to verify it with")
+	}
+	if s.Alg != "" {
+		if !sign.Algorithm(s.Alg).Known() && s.KeyID == "" {
+			return sign.Key{}, fmt.Errorf("%w %+q", errUnknownAlg, clip(s.Alg))
+		}
+		return keys.Verify(sign.Algorithm(s.Alg), s.KeyID, message, raw, c.host.Now)
+	}
+	// A file of base64 alone states nothing: each key is tried under its own algorithm.
+	for _, alg := range sign.Algorithms() {
+		k, failed := keys.Verify(alg, s.KeyID, message, raw, c.host.Now)
+		if failed == nil || errors.Is(failed, sign.ErrRevoked) || errors.Is(failed, sign.ErrValidity) {
+			return k, failed
+		}
+		err = failed
+	}
+	return sign.Key{}, err
+}
+
+// parseSignatureFile reads an mcp-plugin.sig in any of its forms.
+func parseSignatureFile(data []byte) (Signature, error) {
+	text := bytes.TrimSpace(data)
+	switch {
+	case len(text) > 16<<10:
+		return Signature{}, errors.New("more than 16 KiB")
+	case bytes.HasPrefix(text, []byte("untrusted comment:")):
+		return Signature{Alg: string(sign.Minisign), Signature: base64.StdEncoding.EncodeToString(data)}, nil
+	case bytes.HasPrefix(text, []byte("{")):
+		if err := surface.CheckJSON(text, surface.Limits{Size: 16 << 10, Depth: 4}); err != nil {
+			return Signature{}, err
+		}
+		var s struct {
+			Signature
+			Sig string `json:"sig"`
+		}
+		if err := json.Unmarshal(text, &s); err != nil {
+			return Signature{}, err
+		}
+		if s.Signature.Signature == "" {
+			s.Signature.Signature = s.Sig
+		}
+		return s.Signature, nil
+	}
+	if _, err := base64.StdEncoding.DecodeString(string(text)); err != nil || len(text) < 16 {
+		return Signature{}, errors.New("neither a minisign signature, nor JSON, nor base64")
+	}
+	return Signature{Signature: string(text)}, nil
+}

@@ -1,0 +1,309 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// InstallOptions say where a plugin is installed.
+type InstallOptions struct {
+	PluginOptions
+	Dir    string        // that holds plugins
+	SHA256 digest.Digest // that the zip must have; zero if nobody says
+}
+
+// Installed is an installed plugin.
+type Installed struct {
+	Path    string
+	Lock    *project.InstallLock
+	Result  *plugin.Result
+	Already bool // it was there, and is the same
+}
+
+// InstallPlugin checks a plugin from a URL, a zip or a directory, and places it below
+// o.Dir as NAME@VERSION, by one rename, with its install.lock.json. One that is there with the
+// same files stays; with others it is an error. A result without a path was refused.
+func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) (*Installed, error) {
+	host, err := pluginHost(h, o.PluginOptions)
+	if err != nil {
+		return nil, err
+	}
+	s, err := fetchPlugin(ctx, h, from)
+	if err != nil {
+		return nil, err
+	}
+	if !o.SHA256.IsZero() {
+		claim := evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}}
+		observed := evidence.Observed{From: from}
+		if !s.Zip.IsZero() {
+			observed.Digests = []digest.Digest{s.Zip}
+		}
+		if e := evidence.Compare(claim, observed); e.Outcome != evidence.Match {
+			return nil, &evidence.Error{Kind: evidence.Integrity, Err: errors.New(e.Title()), Detail: e.Detail()}
+		}
+	}
+	r, err := s.check(ctx, from, host)
+	if err != nil {
+		return nil, err
+	}
+	in := &Installed{Result: r}
+	if !r.Verdict.Allowed() {
+		return in, nil
+	}
+	source := from
+	if !strings.HasPrefix(from, "https://") {
+		if source, err = filepath.Abs(from); err != nil {
+			return nil, err
+		}
+	}
+	hashed := r.Profile.Hashed(s.Bundle.Files)
+	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, project.InstallLock{
+		SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
+		FileCount: len(hashed), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	lock, err := in.Lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, o.Dir, "", err)
+	}
+	unlock, err := durable.Lock(ctx, filepath.Join(o.Dir, ".hallmark.lock"), "the plugins")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	path := filepath.Join(o.Dir, r.Manifest.Subject())
+	if _, err := os.Lstat(path); err == nil {
+		there, err := readInstallLock(path)
+		if err != nil || there.Tree != in.Lock.Tree {
+			return nil, evidence.Errorf(evidence.Refused, path, "a version never changes; remove the directory if you mean it", errors.New("another plugin is installed under this name and version"))
+		}
+		// What the lock says is no proof that the files are still those.
+		now, err := revalidate(ctx, path, there, host)
+		if err == nil {
+			err = now.Verdict.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		in.Path, in.Lock, in.Already = path, there, true
+		return in, nil
+	}
+	if len(r.Manifest.Externals) > 0 {
+		if err := externals(ctx, h, r.Manifest); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.place(r, path, map[string][]byte{plugin.LockFile: lock}); err != nil {
+		return nil, err
+	}
+	in.Path = path
+	return in, nil
+}
+
+func sumSizes(files []tree.File) (n int64) {
+	for _, f := range files {
+		n += f.Size
+	}
+	return n
+}
+
+// externals compares what the manifest claims of external packages with their bytes, as
+// their registry gives them.
+func externals(ctx context.Context, h *Host, m *plugin.Manifest) error {
+	for _, e := range m.Externals {
+		if e.Source != "" && e.Source != "npm" {
+			return evidence.Errorf(evidence.Refused, e.Subject(), "", fmt.Errorf("external packages of source %q are not installed", e.Source))
+		}
+		ref, err := artifact.Parse(e.Subject())
+		if err != nil {
+			return evidence.Errorf(evidence.Validation, e.Subject(), "", err)
+		}
+		var want []digest.Digest
+		algorithms := []digest.Algorithm{digest.SHA512}
+		if e.Integrity != "" {
+			if want, err = digest.ParseSRI(e.Integrity); err != nil {
+				return evidence.Errorf(evidence.Validation, e.Subject(), "", err)
+			}
+			algorithms = append(algorithms, want[0].Algorithm())
+		}
+		d, err := h.Fetch.Fetch(ctx, ref, algorithms...)
+		if err != nil {
+			return fetchError(e.Subject(), err)
+		}
+		d.Close()
+		report := registryEvidence(d)
+		if want != nil {
+			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
+				Want: want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
+		}
+		for _, piece := range report {
+			if piece.Outcome == evidence.Mismatch {
+				return &evidence.Error{Kind: evidence.Integrity, Err: errors.New(piece.Title()), Detail: piece.Detail()}
+			}
+		}
+	}
+	return nil
+}
+
+// fetchError gives a failed fetch its subject; nothing was decided.
+func fetchError(subject string, err error) error {
+	var outside *fetch.Error
+	if errors.As(err, &outside) {
+		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
+	}
+	return evidence.Errorf(evidence.Operation, subject, "", err)
+}
+
+// fetchPlugin reads a plugin from where it is.
+func fetchPlugin(ctx context.Context, h *Host, from string) (*PluginSource, error) {
+	if !strings.Contains(from, "://") {
+		return ReadPlugin(ctx, from)
+	}
+	ref, err := artifact.Parse(from)
+	if err != nil || ref.Kind() != artifact.HTTPS {
+		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip or a directory", cmp.Or(err, errors.New("not the URL of a zip")))
+	}
+	d, err := h.Fetch.Fetch(ctx, ref)
+	if err != nil {
+		return nil, fetchError(from, err)
+	}
+	defer d.Close()
+	f, err := d.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readZip(ctx, from, f)
+}
+
+func readInstallLock(dir string) (*project.InstallLock, error) {
+	path := filepath.Join(dir, plugin.LockFile)
+	data, err := readFile(path, project.MaxInstallLock)
+	if err == nil && data == nil {
+		err = evidence.Errorf(evidence.Integrity, path, "install the plugin again", fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := project.ParseInstallLock(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, dir, "", err)
+	}
+	return l, nil
+}
+
+// Revalidated is an installed plugin that was checked again.
+type Revalidated struct {
+	Path   string
+	Result *plugin.Result // nil with Err
+	Err    error
+}
+
+// RevalidatePlugins checks every plugin below dir against its install.lock.json and for
+// the host, under the flags that the lock records, without the network.
+func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions) ([]Revalidated, error) {
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, dir, "", errors.Unwrap(err))
+	}
+	var all []Revalidated
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		v := Revalidated{Path: filepath.Join(dir, e.Name())}
+		l, err := readInstallLock(v.Path)
+		if err == nil && l.Name+"@"+l.Version != e.Name() {
+			err = evidence.Errorf(evidence.Integrity, v.Path, "", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Name+"@"+l.Version))
+		}
+		if err == nil {
+			v.Result, err = revalidate(ctx, v.Path, l, host)
+		}
+		v.Err = err
+		all = append(all, v)
+	}
+	return all, context.Cause(ctx)
+}
+
+// revalidate checks an installed plugin against its lock. The flags that it was installed
+// under stay in force, and those of the host are added.
+func revalidate(ctx context.Context, path string, l *project.InstallLock, host plugin.Host) (*plugin.Result, error) {
+	s, err := ReadPlugin(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	host.Flags = host.Flags.With(l.Policy)
+	r, err := s.check(ctx, path, host, claims...)
+	if err != nil {
+		return nil, err
+	}
+	if r.Manifest.Subject() != l.Name+"@"+l.Version {
+		return nil, evidence.Errorf(evidence.Integrity, path, "", fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Name+"@"+l.Version))
+	}
+	return r, nil
+}
+
+// LockPlugin writes the install.lock.json of the plugin in dir, or refreshes it, without
+// installing anything. A plugin that is refused gets none.
+func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Installed, error) {
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ReadPlugin(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.check(ctx, dir, host)
+	if err != nil {
+		return nil, err
+	}
+	in := &Installed{Result: r}
+	if !r.Verdict.Allowed() {
+		return in, nil
+	}
+	hashed := r.Profile.Hashed(s.Bundle.Files)
+	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, project.InstallLock{
+		InstalledAt: h.Now().UTC(), FileCount: len(hashed), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := in.Lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	in.Path = dir
+	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	return in, nil
+}

@@ -1,0 +1,206 @@
+package sign
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Limits of a keys file.
+const (
+	MaxKeysFile = 4 << 20 // bytes
+	MaxKeys     = 1000
+)
+
+var keyID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
+
+// Key is one trusted key.
+type Key struct {
+	ID        string
+	Public    PublicKey
+	Owner     string
+	Added     time.Time
+	NotBefore time.Time // zero: always was
+	NotAfter  time.Time // zero: for ever
+	Revoked   time.Time // zero: not revoked
+	Reason    string    // of the revocation
+}
+
+// Usable is nil if k may verify at the time now.
+func (k Key) Usable(now time.Time) error {
+	switch {
+	case !k.Revoked.IsZero():
+		return ErrRevoked
+	case !k.NotBefore.IsZero() && now.Before(k.NotBefore), !k.NotAfter.IsZero() && now.After(k.NotAfter):
+		return ErrValidity
+	}
+	return nil
+}
+
+// Keys are the trusted keys, in the order in which they were added. The zero value
+// trusts nobody.
+type Keys struct{ keys []Key }
+
+// All returns the keys.
+func (s *Keys) All() []Key { return slices.Clone(s.keys) }
+
+// Add trusts k.
+func (s *Keys) Add(k Key) error {
+	if !keyID.MatchString(k.ID) {
+		return fmt.Errorf("key id %+q: an id is 1 to 200 of [A-Za-z0-9._-]", clip(k.ID))
+	}
+	if k.Public.alg == "" {
+		return fmt.Errorf("key %s: no public key", k.ID)
+	}
+	if !k.NotBefore.IsZero() && !k.NotAfter.IsZero() && k.NotAfter.Before(k.NotBefore) {
+		return fmt.Errorf("key %s: ends before it begins", k.ID)
+	}
+	for _, other := range s.keys {
+		if other.ID == k.ID {
+			return fmt.Errorf("key id %s is there already", k.ID)
+		}
+		if other.Public.text == k.Public.text {
+			return fmt.Errorf("key %s is there already, as %s", k.ID, other.ID)
+		}
+	}
+	if len(s.keys) == MaxKeys {
+		return fmt.Errorf("more than %d keys", MaxKeys)
+	}
+	s.keys = append(s.keys, k)
+	return nil
+}
+
+// Revoke ends the trust in the key id. A key that is revoked already stays as it is.
+func (s *Keys) Revoke(id, reason string, now time.Time) error {
+	for i, k := range s.keys {
+		if k.ID != id {
+			continue
+		}
+		if k.Revoked.IsZero() {
+			s.keys[i].Revoked, s.keys[i].Reason = now, reason
+		}
+		return nil
+	}
+	return fmt.Errorf("%w has the id %+q", ErrUnknown, clip(id))
+}
+
+// Verify returns the trusted key that made signature over message. With an id only the
+// key of that id is tried, without one each usable key of the algorithm. The error
+// wraps one of those of this package.
+func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now time.Time) (Key, error) {
+	if id != "" {
+		i := slices.IndexFunc(s.keys, func(k Key) bool { return k.ID == id })
+		if i < 0 {
+			return Key{}, fmt.Errorf("%w has the id %+q", ErrUnknown, clip(id))
+		}
+		k := s.keys[i]
+		if err := k.Public.Verify(alg, message, signature); err != nil {
+			return Key{}, fmt.Errorf("key %s (%s): %w", k.ID, k.Public.alg, err)
+		}
+		if err := k.Usable(now); err != nil {
+			return Key{}, fmt.Errorf("key %s: %w", k.ID, err)
+		}
+		return k, nil
+	}
+	unusable := error(nil)
+	for _, k := range s.keys {
+		if k.Public.Verify(alg, message, signature) != nil {
+			continue
+		}
+		if err := k.Usable(now); err != nil {
+			unusable = fmt.Errorf("key %s: %w", k.ID, err)
+			continue
+		}
+		return k, nil
+	}
+	if unusable != nil {
+		return Key{}, unusable
+	}
+	return Key{}, fmt.Errorf("%w made this signature", ErrUnknown)
+}
+
+func clip(s string) string {
+	if len(s) > 100 {
+		return s[:100]
+	}
+	return s
+}
+
+const keysVersion = 1
+
+// keysWire is the JSON form of Keys.
+type keysWire struct {
+	Version int       `json:"version"`
+	Keys    []keyWire `json:"keys"`
+}
+
+type keyWire struct {
+	ID        string     `json:"id"`
+	Algorithm Algorithm  `json:"algorithm,omitempty"` // for people; the key decides
+	PublicKey string     `json:"public_key"`
+	Owner     string     `json:"owner,omitempty"`
+	Added     time.Time  `json:"added"`
+	NotBefore *time.Time `json:"not_before,omitempty"`
+	NotAfter  *time.Time `json:"not_after,omitempty"`
+	Revoked   *time.Time `json:"revoked,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+}
+
+// Encode is the text of a keys file.
+func (s *Keys) Encode() ([]byte, error) {
+	w := keysWire{Version: keysVersion, Keys: []keyWire{}}
+	at := func(t time.Time) *time.Time {
+		if t.IsZero() {
+			return nil
+		}
+		t = t.UTC()
+		return &t
+	}
+	for _, k := range s.keys {
+		w.Keys = append(w.Keys, keyWire{k.ID, k.Public.alg, k.Public.text, k.Owner, k.Added.UTC(), at(k.NotBefore), at(k.NotAfter), at(k.Revoked), k.Reason})
+	}
+	data, err := json.MarshalIndent(w, "", "  ")
+	return append(data, '\n'), err
+}
+
+// ParseKeys reads a keys file strictly: what it does not understand could be a
+// revocation.
+func ParseKeys(data []byte) (*Keys, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxKeysFile, Depth: 8}); err != nil {
+		return nil, fmt.Errorf("keys file: %w", err)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	var w keysWire
+	if err := dec.Decode(&w); err != nil {
+		return nil, fmt.Errorf("keys file: %w", err)
+	}
+	if w.Version != keysVersion {
+		return nil, fmt.Errorf("keys file: version %d; this program reads %d", w.Version, keysVersion)
+	}
+	at := func(t *time.Time) time.Time {
+		if t == nil {
+			return time.Time{}
+		}
+		return *t
+	}
+	s := new(Keys)
+	for _, k := range w.Keys {
+		public, err := ParsePublicKey(k.PublicKey)
+		if err != nil {
+			return nil, fmt.Errorf("keys file: key %+q: %w", clip(k.ID), err)
+		}
+		if k.Algorithm != "" && k.Algorithm != public.alg {
+			return nil, fmt.Errorf("keys file: key %+q: %w", clip(k.ID), ErrAlgorithm)
+		}
+		if err := s.Add(Key{k.ID, public, k.Owner, k.Added, at(k.NotBefore), at(k.NotAfter), at(k.Revoked), k.Reason}); err != nil {
+			return nil, fmt.Errorf("keys file: %w", err)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,134 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// Profile names one way to compute a dist hash.
+type Profile string
+
+// The profiles. Guide is what Hallmark writes; the others are read because plugins were
+// published with them.
+const (
+	Guide     Profile = "guide"
+	OD        Profile = "od"
+	ODBuilder Profile = "od-builder"
+	LegacyNUL Profile = "legacy-nul"
+)
+
+// Profiles lists the profiles in the order in which they are tried.
+func Profiles() []Profile { return []Profile{Guide, OD, ODBuilder, LegacyNUL} }
+
+// ErrEmpty is wrapped by the error for a dist without a file that its profile hashes.
+var ErrEmpty = errors.New("no file to hash")
+
+// rules are what a profile consists of.
+type rules struct {
+	separator byte
+	compare   func(a, b string) int
+	dotfiles  bool // paths with a segment that begins with a dot are hashed
+	icu       bool // the order is known for printable ASCII only
+}
+
+func (p Profile) rules() (rules, error) {
+	switch p {
+	case Guide:
+		return rules{separator: '\n', compare: strings.Compare}, nil
+	case OD:
+		return rules{separator: '\n', compare: CompareICU, dotfiles: true, icu: true}, nil
+	case ODBuilder:
+		return rules{separator: '\n', compare: CompareICU, icu: true}, nil
+	case LegacyNUL:
+		return rules{separator: 0, compare: CompareUTF16, dotfiles: true}, nil
+	}
+	return rules{}, fmt.Errorf("unknown hash profile %+q", string(p))
+}
+
+// Known reports whether p is a profile.
+func (p Profile) Known() bool { return slices.Contains(Profiles(), p) }
+
+// Hashed returns those of files that p hashes: all, or all without dotfiles.
+func (p Profile) Hashed(files []File) []File {
+	if r, err := p.rules(); err != nil || r.dotfiles {
+		return files
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return dotted(f.Path) })
+}
+
+// dotted reports whether a segment of path begins with a dot.
+func dotted(path string) bool {
+	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.")
+}
+
+// Dist is the dist hash of files under a profile. Paths are relative to the dist
+// directory; files may come in any order. Those that the profile leaves out are not
+// opened. Up to width files are read at once (0: one for each processor).
+func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (digest.Digest, error) {
+	r, err := p.rules()
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	files, err = sorted(p.Hashed(files), r.compare)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	if len(files) == 0 {
+		return digest.Digest{}, ErrEmpty
+	}
+	if r.icu {
+		for _, f := range files {
+			if !simple(f.Path) {
+				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else", ErrPath, f.Path, p)
+			}
+		}
+	}
+	h := digest.NewHasher()
+	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), r.separator) }
+	if _, err := stream(ctx, files, open, width, framing{head: head}, h); err != nil {
+		return digest.Digest{}, err
+	}
+	return h.Digest(digest.SHA256), nil
+}
+
+// icuOrder is the order of printable ASCII in the root collation; each letter stands
+// for both of its cases.
+const icuOrder = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
+
+// icuRank is the place of a character in icuOrder, from 1, in either case.
+var icuRank = func() (rank [128]byte) {
+	for i := range len(icuOrder) {
+		c := icuOrder[i]
+		rank[c] = byte(i + 1)
+		if 'a' <= c && c <= 'z' {
+			rank[c-'a'+'A'] = byte(i + 1)
+		}
+	}
+	return rank
+}()
+
+// CompareICU orders printable ASCII as the root collation of ICU does: by the ranks of
+// the characters without regard to case, a shorter one first, and at last by case,
+// lower before upper at the first difference. Other characters have no rank.
+func CompareICU(a, b string) int {
+	tie := 0
+	for i := range min(len(a), len(b)) {
+		x, y := a[i], b[i]
+		if x == y {
+			continue
+		}
+		if c := cmp.Compare(icuRank[x&0x7f], icuRank[y&0x7f]); c != 0 {
+			return c
+		}
+		if tie == 0 {
+			tie = cmp.Compare(y, x) // lower-case letters have the greater codes
+		}
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), tie)
+}
