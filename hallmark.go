@@ -10,6 +10,7 @@
 //	serve.go     the registry's side; outside.go is what it asks others
 //	tokens.go    API tokens of a registry
 //	pin.go       lock a server of hallmark.toml
+//	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
 //	closure.go   resolve and install a package with its dependencies
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed

@@ -38,6 +38,11 @@ type PinOptions struct {
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
 	Log     LogOptions
+	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
+	// zero: those that it declares already.
+	From ClientFiles
+	// WriteConfig makes the entries in those files start "hallmark run".
+	WriteConfig bool
 }
 
 // Pinned is what [Pin] found out about one server.
@@ -55,6 +60,7 @@ type Pinned struct {
 	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
 	Same     bool             // the same bytes as Before show another surface
 	Written  bool
+	Clients  []string // the files of clients that start it by hallmark run now
 }
 
 // Consent is the digest that consent is bound to.
@@ -63,14 +69,25 @@ func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Run
 // Pin locks the named servers of the project in dir, or all that it declares. For each
 // it resolves the exact artifacts, fetches and hashes them, compares them with all that
 // is claimed of them, starts the server to see its surface, and asks for consent. Then
-// lock, surfaces, closures and this machine's approval are written together, or nothing.
+// lock, surfaces, closures, this machine's approval and, where servers are taken over from
+// files of clients, hallmark.toml and those files are written together, or nothing.
 func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions) ([]*Pinned, error) {
-	w, done, err := openWorkspace(ctx, h, dir, true)
+	open := openWorkspace
+	if !o.From.isZero() {
+		open = openProject
+	}
+	w, done, err := open(ctx, h, dir, true)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	w.logOptions = o.Log
+	var from *adoption
+	if !o.From.isZero() {
+		if from, names, err = w.adopt(o.From, names, o.WriteConfig); err != nil {
+			return nil, err
+		}
+	}
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(w.config.Servers))
 	}
@@ -97,17 +114,18 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 	if len(files) == 0 {
 		return all, nil
 	}
-	lock, err := w.lock.Encode()
+	accepted, err := w.accepted()
 	if err != nil {
 		return all, err
 	}
-	approvals, err := w.approvals.Encode()
-	if err != nil {
-		return all, err
+	files = append(files, accepted...)
+	if from != nil {
+		more, err := w.adopted(from, all, o.WriteConfig)
+		if err != nil {
+			return all, err
+		}
+		files = append(files, more...)
 	}
-	files = append(files,
-		durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644},
-		durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600})
 	if err := w.replace(ctx, files); err != nil {
 		return all, err
 	}

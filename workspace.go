@@ -24,6 +24,7 @@ type workspace struct {
 	host      *Host
 	dir       string // absolute, all links resolved
 	state     string // this project's directory in the state directory
+	written   []byte // hallmark.toml; nil if there is none
 	config    *project.Config
 	lock      *project.Lock
 	approvals *project.Approvals
@@ -43,6 +44,23 @@ type workspace struct {
 // milliseconds: "writer" is held by whoever is going to change the project, "files" by
 // whoever reads its files or replaces them.
 func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *workspace, done func(), err error) {
+	name := filepath.Join(dir, project.ConfigFile)
+	if _, err := os.Stat(dir); err == nil {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			if abs, err := filepath.Abs(name); err == nil {
+				name = abs
+			}
+			return nil, nil, &evidence.Error{
+				Subject: name, Kind: evidence.Validation, Err: errors.New("there is no such file"),
+				Hint: "declare servers in " + project.ConfigFile + ", or name the project's directory with --project",
+			}
+		}
+	}
+	return openProject(ctx, h, dir, write)
+}
+
+// openProject is openWorkspace for a directory whose hallmark.toml may be still to be written.
+func openProject(ctx context.Context, h *Host, dir string, write bool) (w *workspace, done func(), err error) {
 	w = &workspace{host: h, release: func() {}}
 	if w.dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, err
@@ -54,12 +72,6 @@ func openWorkspace(ctx context.Context, h *Host, dir string, write bool) (w *wor
 	}
 	sum := sha256.Sum256([]byte(w.dir))
 	w.state = filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
-	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, &evidence.Error{
-			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
-			Hint: "declare servers in " + project.ConfigFile + ", or name the project's directory with --project",
-		}
-	}
 	done = func() { w.release() }
 	if err := os.MkdirAll(w.state, 0o700); err != nil {
 		if write || !unwritable(err) {
@@ -179,7 +191,9 @@ func (w *workspace) read() error {
 	if err != nil {
 		return err
 	}
-	if w.config, err = project.ParseConfig(data); err != nil {
+	if w.written = data; data == nil {
+		w.config = &project.Config{Servers: map[string]project.Server{}}
+	} else if w.config, err = project.ParseConfig(data); err != nil {
 		return err
 	}
 	for _, warning := range w.config.Warnings {

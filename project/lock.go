@@ -147,6 +147,9 @@ func (l *Lock) Server(name string) (ServerLock, bool) {
 // Servers are the names of all entries, sorted.
 func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
 
+// Remove takes the entry of a server out of the lock.
+func (l *Lock) Remove(name string) { delete(l.servers, name) }
+
 // Add sets the entry of a server, whose digests of the surface are those of shown. Each
 // artifact, package lock, tree, record, proof and surface that its entry did not have before
 // must have been admitted under its subject for [policy.Add].
