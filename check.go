@@ -78,7 +78,7 @@ func (w *workspace) check(ctx context.Context, name string) (evidence.Report, er
 	report = append(report, proof...)
 	approval := w.approvals.Servers[name]
 	var more evidence.Report
-	if entry.Source == "npm" {
+	if entry.Closure != nil {
 		more, err = w.checkPackage(ctx, name, entry, approval)
 	} else {
 		more, err = w.checkCommand(declared, entry, approval)

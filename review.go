@@ -136,8 +136,8 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 		p   *program
 		err error
 	)
-	if entry.Source == "npm" {
-		p, err = w.nodeProgram(ctx, s.Name, a.Path, nil)
+	if entry.Closure != nil {
+		p, err = w.packageProgram(ctx, s.Name, entry.Closure.Engine, a.Path, nil)
 	} else {
 		p, err = w.commandProgram(s, entry, a.Path, nil)
 	}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -36,12 +37,12 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot
+	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"
 	Arguments    []string                 `json:"arguments"`       // that the server gets
 	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
@@ -80,9 +81,9 @@ type VerifyLock struct {
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
-	Engine string                   `json:"engine"` // what resolved it: "npm"
+	Engine string                   `json:"engine"` // what resolved it: "npm", "uv" or "pip"
 	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
-	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20"
+	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64"
 }
 
 // lockWire is the file.
@@ -258,16 +259,29 @@ func (s ServerLock) check() error {
 		if err != nil || ref.Kind() != artifact.NPM {
 			return fmt.Errorf("ref %+q is no npm package", s.Ref)
 		}
-		if s.Closure == nil {
+		if s.Closure == nil || s.Closure.Engine != EngineNPM {
 			return errors.New("an npm package needs its closure")
 		}
 		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
 		if !ok || inside != path.Clean(inside) || !fs.ValidPath(inside) || strings.ContainsAny(inside, `\:`) {
 			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
 		}
-		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
+	case "pypi":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.PyPI || ref.Filename() == "" {
+			return fmt.Errorf("ref %+q is no file of PyPI", s.Ref)
+		}
+		if s.Closure == nil || s.Closure.Engine != EngineUV && s.Closure.Engine != EnginePip {
+			return errors.New("a package of PyPI needs its closure")
+		}
+		if !entryRE.MatchString(s.Entry) {
+			return fmt.Errorf("entry %+q is not module:function", s.Entry)
+		}
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
+	}
+	if s.Closure != nil {
+		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
 	}
 	if s.Record != nil {
 		digests = append(digests, s.Record.Document)
@@ -284,6 +298,9 @@ func (s ServerLock) check() error {
 	}
 	return nil
 }
+
+// entryRE is an entry point of a Python package: a module, and an object in it.
+var entryRE = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 
 func same(a, b digest.Digest) bool {
 	return evidence.Compare(

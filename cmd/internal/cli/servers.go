@@ -155,8 +155,11 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	if len(p.Wanted) > 0 {
 		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
 	}
-	if len(p.Packages) > 0 {
-		fmt.Fprintf(w, "  packages    %d, each verified\n", len(p.Packages))
+	switch n := len(p.Packages); {
+	case n > p.Verified:
+		fmt.Fprintf(w, "  packages    %d, of which this platform needs %d, each verified\n", n, p.Verified)
+	case n > 0:
+		fmt.Fprintf(w, "  packages    %d, each verified\n", n)
 	}
 	const most = 20
 	for i, ref := range p.Moved {
