@@ -125,9 +125,15 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if !approved {
 		approval = project.Approval{Path: l.w.host.Getenv("PATH")}
 	}
-	if l.entry.Closure != nil {
+	switch {
+	case l.entry.Source == "image":
+		l.report = append(l.report, engineEvidence(*l.entry))
+		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
+			l.report = append(l.report, prog.report...)
+		}
+	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)
-	} else {
+	default:
 		prog, err = l.w.commandProgram(l.declared, l.entry, approval.Path, approval.Runtime)
 		if err == nil {
 			l.report = append(l.report, prog.report...)

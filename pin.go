@@ -282,6 +282,9 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		})
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
+	if runsImage(t) {
+		return p.prepareImage(ctx, t)
+	}
 	if !downloads(t) {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables

@@ -96,6 +96,9 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	case downloads(target):
 		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
+	case runsImage(target):
+		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+			fmt.Errorf("%s would run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case target.Wrapper != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
 			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))

@@ -32,6 +32,7 @@
 //	pin       file         lock       -       integrity  -          policy  operation
 //	pin       file         verify     -       integrity  -          -       operation
 //	pin       tree         lock       -       integrity  -          policy  operation
+//	pin       oci          lock       -       warn       -          policy  operation
 //	pin       surface      lock       -       warn       -          policy  operation
 //	pin       surface      machine    -       drift      -          warn    operation
 //	pin       status       record     -       policy     -          warn    operation
@@ -44,6 +45,7 @@
 //	pin       finding      log        -       warn       -          policy  integrity
 //	pin       cosignature  log        -       signature  signature  policy  operation
 //	pin       checkpoint   log        -       policy     policy     policy  operation
+//	launch    pin          lock       -       policy     policy     policy  policy
 //	launch    launch       lock       -       policy     policy     policy  operation
 //	launch    file         lock       -       integrity  policy     policy  operation
 //	launch    file         registry   -       integrity  -          policy  operation
@@ -63,6 +65,8 @@
 //	bare      file         machine    policy  policy     -          policy  policy
 //	bare      file         verify     -       integrity  warn       -       operation
 //	session   surface      lock       -       drift      drift      policy  drift
+//	check     pin          lock       -       policy     policy     policy  policy
+//	check     oci          lock       -       drift      -          policy  warn
 //	check     launch       lock       -       policy     warn       policy  operation
 //	check     file         lock       -       integrity  policy     policy  operation
 //	check     file         verify     -       integrity  -          -       operation

@@ -37,7 +37,7 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm", "pypi" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "image" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact
@@ -46,6 +46,9 @@ type ServerLock struct {
 	Arguments    []string                 `json:"arguments"`       // that the server gets
 	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
+	Image        string                   `json:"image,omitempty"`     // "host/repository:tag", as it was resolved; "" if a digest is declared
+	Digest       digest.Digest            `json:"digest,omitzero"`     // of the image's manifest or index
+	Platforms    map[string]digest.Digest `json:"platforms,omitempty"` // the manifests of an index: "linux/amd64"
 	APISurface   digest.Digest            `json:"api_surface"`
 	Surface      digest.Digest            `json:"surface"`
 	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
@@ -277,8 +280,20 @@ func (s ServerLock) check() error {
 		if !entryRE.MatchString(s.Entry) {
 			return fmt.Errorf("entry %+q is not module:function", s.Entry)
 		}
+	case "image":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.OCI || !same(ref.Digest(), s.Digest) || !same(s.Artifacts[s.Ref], s.Digest) {
+			return fmt.Errorf("ref %+q is not the image with its digest", s.Ref)
+		}
+		if s.Entry != "" || s.Closure != nil {
+			return errors.New("an image has neither entry nor closure")
+		}
+		digests = slices.AppendSeq(digests, maps.Values(s.Platforms))
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
+	}
+	if s.Source != "image" && (s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil) {
+		return errors.New("is no image, and has one")
 	}
 	if s.Closure != nil {
 		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)

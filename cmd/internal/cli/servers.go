@@ -200,6 +200,12 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
 	}
+	if e.Image != "" {
+		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
+	}
+	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
+		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
+	}
 	if e.Entry != "" {
 		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
 	}
