@@ -38,7 +38,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		more, err := w.check(ctx, name)
+		more, err := w.check(ctx, name, o.Offline)
 		if err != nil {
 			return policy.Verdict{}, err
 		}
@@ -60,7 +60,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	return policy.Judge(policy.Check, policy.Settings{}, report), nil
 }
 
-func (w *workspace) check(ctx context.Context, name string) (evidence.Report, error) {
+func (w *workspace) check(ctx context.Context, name string, offline bool) (evidence.Report, error) {
 	declared, ok := w.config.Servers[name]
 	entry, locked := w.lock.Server(name)
 	if !ok {
@@ -84,9 +84,12 @@ func (w *workspace) check(ctx context.Context, name string) (evidence.Report, er
 	report = append(report, proof...)
 	approval := w.approvals.Servers[name]
 	var more evidence.Report
-	if entry.Source == "npm" {
+	switch {
+	case entry.Source == "image":
+		more, err = w.checkImage(ctx, declared, entry, approval, offline)
+	case entry.Closure != nil:
 		more, err = w.checkPackage(ctx, name, entry, approval)
-	} else {
+	default:
 		more, err = w.checkCommand(declared, entry, approval)
 	}
 	if err != nil {

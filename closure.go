@@ -68,12 +68,18 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 	return closure, nil
 }
 
-// npm runs the user's npm in dir. Its messages become the error.
+// npm runs the user's npm in dir.
 func npm(ctx context.Context, h *Host, env []string, dir, subject string, args ...string) error {
 	bin, err := findIn(h.Getenv("PATH"), "npm")
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, subject, "install Node.js, which brings npm", err)
 	}
+	return resolver(ctx, bin, "npm", env, dir, subject, args...)
+}
+
+// resolver runs the program bin in dir, which messages call name. What it says becomes the
+// error.
+func resolver(ctx context.Context, bin, name string, env []string, dir, subject string, args ...string) error {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir, cmd.Env = dir, env
 	var out tail
@@ -84,9 +90,10 @@ func npm(ctx context.Context, h *Host, env []string, dir, subject string, args .
 		}
 		var detail strings.Builder
 		for line := range strings.Lines(string(out.kept)) {
-			fmt.Fprintf(&detail, "  npm: %s\n", surface.Escape(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintf(&detail, "  %s: %s\n", name, surface.Escape(strings.TrimRight(line, "\r\n")))
 		}
-		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("npm %s: %w", args[0], err), Detail: detail.String()}
+		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" })]
+		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: detail.String()}
 	}
 	return nil
 }
@@ -103,10 +110,13 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// platform is the key of an installed tree: the system, and the runtime's major version,
-// as both decide what is installed.
-func platform(rt *project.Runtime) string {
-	return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
+// platform is the key of an installed tree: the system, and node's major version or the
+// tag of the wheels that fit python best, as both decide what is installed.
+func platform(engine string, rt *project.Runtime) string {
+	if engine == project.EngineNPM {
+		return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
+	}
+	return runtime.GOOS + "/" + runtime.GOARCH + "+" + rt.Version
 }
 
 // nodePlatform are node's names for this system.
@@ -124,21 +134,42 @@ func nodePlatform() (os, cpu string) {
 	return os, cpu
 }
 
-// tarballs are the packages of a closure, fetched and hashed.
-type tarballs struct {
+// packages are those of a closure that this platform needs, fetched and hashed.
+type packages struct {
 	dir    string
 	files  map[artifact.Ref]string // relative to dir
 	report evidence.Report
-	root   *fetch.NPMVersion
-	rootOb evidence.Observed
+
+	ref      artifact.Ref      // of the root's own file
+	observed evidence.Observed // of that file
+	npm      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
+	wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
+	wheels   []artifact.Ref    // PyPI: the files, in the closure's order
 }
 
-// fetchClosure fetches every package that this platform needs into dir and compares
+// fetchClosure fetches the packages of a closure that this platform needs into dir. where
+// says who gives their integrities.
+func fetchClosure(ctx context.Context, h *Host, c *project.Closure, rt *project.Runtime, where, dir string) (*packages, error) {
+	if c.Engine == project.EngineNPM {
+		return fetchTarballs(ctx, h, c, where, dir)
+	}
+	return fetchWheels(ctx, h, c, rt, where, dir)
+}
+
+// installClosure lets the ecosystem's own installer unpack them into st.
+func installClosure(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
+	if c.Engine == project.EngineNPM {
+		return installTarballs(ctx, h, c, t, st)
+	}
+	return installWheels(ctx, h, c, t, rt, st)
+}
+
+// fetchTarballs fetches every package that this platform needs into dir and compares
 // each with the closure's integrity and with what its registry says. A package whose
 // integrity npm did not give gets that of the bytes. where says who gives the integrities.
-func fetchClosure(ctx context.Context, h *Host, c *project.Closure, where, dir string) (*tarballs, error) {
+func fetchTarballs(ctx context.Context, h *Host, c *project.Closure, where, dir string) (*packages, error) {
 	osName, cpu := nodePlatform()
-	t := &tarballs{dir: dir, files: map[artifact.Ref]string{}}
+	t := &packages{dir: dir, files: map[artifact.Ref]string{}, ref: c.Root}
 	if err := os.Mkdir(filepath.Join(dir, "tarballs"), 0o700); err != nil {
 		return nil, err
 	}
@@ -168,7 +199,7 @@ func fetchClosure(ctx context.Context, h *Host, c *project.Closure, where, dir s
 			}
 		}
 		if all[i].ref == c.Root {
-			t.root, t.rootOb = d.NPM, d.Observed
+			t.npm, t.observed = d.NPM, d.Observed
 		}
 		return nil
 	})
@@ -204,10 +235,10 @@ func moveFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// installClosure lets npm unpack the tarballs of t into st, with no network, no user's
+// installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
 // configuration, no scripts and no links to executables. npm checks the integrity of
 // each tarball once more.
-func installClosure(ctx context.Context, h *Host, c *project.Closure, t *tarballs, st *store.Staging) error {
+func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packages, st *store.Staging) error {
 	lock, manifest, err := c.ForInstall(t.files)
 	if err != nil {
 		return err

@@ -11,7 +11,9 @@
 //	serve.go     the registry's side; outside.go is what it asks others
 //	tokens.go    API tokens of a registry
 //	pin.go       lock a server of hallmark.toml
+//	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
 //	closure.go   resolve and install a package with its dependencies
+//	python.go    the same for packages of PyPI; image.go pins and pulls container images
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything; checkfacets.go its facets

@@ -125,9 +125,15 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if !approved {
 		approval = project.Approval{Path: l.w.host.Getenv("PATH")}
 	}
-	if l.entry.Source == "npm" {
+	switch {
+	case l.entry.Source == "image":
+		l.report = append(l.report, engineEvidence(*l.entry))
+		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
+			l.report = append(l.report, prog.report...)
+		}
+	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)
-	} else {
+	default:
 		prog, err = l.w.commandProgram(l.declared, l.entry, approval.Path, approval.Runtime)
 		if err == nil {
 			l.report = append(l.report, prog.report...)
@@ -173,7 +179,7 @@ func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
 // that a tree follows from the closure is something that a lock merely says.
 func (l *launch) preparePackage(ctx context.Context, approval project.Approval, closure *project.Closure) (*program, error) {
 	name := l.declared.Name
-	prog, err := l.w.nodeProgram(ctx, name, approval.Path, approval.Runtime)
+	prog, err := l.w.packageProgram(ctx, name, l.entry.Closure.Engine, approval.Path, approval.Runtime)
 	if err != nil {
 		return prog, err
 	}
@@ -182,7 +188,7 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 	if err != nil {
 		return prog, err
 	}
-	key := platform(prog.runtime)
+	key := platform(l.entry.Closure.Engine, prog.runtime)
 	locked, made := l.entry.Closure.Trees[key], approval.Trees[key]
 	look := made
 	if l.o.TrustLock && made.IsZero() {
@@ -205,12 +211,15 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 		}
 	} else {
 		in, err = l.w.install(ctx, st, installation{
-			server: name, platform: key, closure: closure, where: project.ClosureSubject(name), want: locked, made: made,
-			fetched: func(t *tarballs) (evidence.Report, error) {
+			server: name, platform: key, closure: closure, runtime: prog.runtime, where: project.ClosureSubject(name), want: locked, made: made,
+			fetched: func(t *packages) (evidence.Report, error) {
+				if t.wheel != nil && t.ref.String() != l.entry.Ref {
+					return nil, nil // another platform's wheel, which the closure vouches for
+				}
 				return evidence.Report{evidence.Compare(evidence.Claim{
 					Subject: l.entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
 					Want: []digest.Digest{l.entry.Artifacts[l.entry.Ref]}, Where: project.LockFile,
-				}, t.rootOb)}, nil
+				}, t.observed)}, nil
 			},
 		}, l.judge)
 		if err != nil {
@@ -223,7 +232,7 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 		_, err := l.judge(nil)
 		return prog, err
 	}
-	return prog, prog.onSlot(in.slot, l.entry.Entry, l.w.host.Getenv("HOME"), l.entry.Arguments, l.entry.Variables)
+	return prog, prog.onPackage(in.slot, *l.entry, l.w.host.Getenv("HOME"))
 }
 
 // recordTree notes which tree this machine made of a closure, beside its approval. Without

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
@@ -40,19 +41,28 @@ func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime
 	return &project.Runtime{Path: strings.TrimSpace(exe), Version: major}, nil
 }
 
-// nodeProgram opens node on this machine for the package of a server. approved may be nil.
-func (w *workspace) nodeProgram(ctx context.Context, name, path string, approved *project.Runtime) (*program, error) {
+// packageProgram opens the interpreter on this machine for the package of a server.
+// approved may be nil.
+func (w *workspace) packageProgram(ctx context.Context, name, engine, path string, approved *project.Runtime) (*program, error) {
+	if engine == project.EngineNPM {
+		return w.interpreter(ctx, name, path, approved, w.findNode)
+	}
+	return w.interpreter(ctx, name, path, approved, w.findPython)
+}
+
+// interpreter opens the one that was approved, or else finds one.
+func (w *workspace) interpreter(ctx context.Context, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*program, error) {
 	p := &program{server: name, path: path}
 	rt := approved
 	if rt == nil {
 		var err error
-		if rt, err = w.findNode(ctx, path); err != nil {
+		if rt, err = find(ctx, path); err != nil {
 			return p, err
 		}
 	}
 	image, err := guard.OpenImage(rt.Path)
 	if err != nil {
-		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if Node.js was moved", err)
+		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
 	}
 	p.exe = image
 	p.useRuntime(image, rt.Version, approved)
@@ -68,8 +78,26 @@ func (p *program) onSlot(slot *store.Slot, entry, home string, args, variables [
 		return evidence.Errorf(evidence.Validation, p.server, "", fmt.Errorf("entry %+q lies outside the package", entry))
 	}
 	p.args = append([]string{"node", filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
+	p.onTree(slot, project.EngineNPM, variables)
+	return nil
+}
+
+// onTree makes the tree of a slot one of the subjects that must be admitted.
+func (p *program) onTree(slot *store.Slot, engine string, variables []string) {
 	p.variables = variables
-	p.subjects = append(p.subjects, guard.Subject{Name: project.TreeSubject(p.server, platform(p.runtime)), Digest: slot.Digest})
+	p.subjects = append(p.subjects, guard.Subject{Name: project.TreeSubject(p.server, platform(engine, p.runtime)), Digest: slot.Digest})
+}
+
+// onPackage makes p start the package of a lock entry from a slot of the store.
+func (p *program) onPackage(slot *store.Slot, e project.ServerLock, home string) error {
+	if e.Source == "npm" {
+		return p.onSlot(slot, e.Entry, home, e.Arguments, e.Variables)
+	}
+	name := e.Ref
+	if ref, err := artifact.Parse(e.Ref); err == nil {
+		name = ref.Name()
+	}
+	p.onSite(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
 	return nil
 }
 
@@ -150,22 +178,27 @@ type installation struct {
 	server   string
 	platform string
 	closure  *project.Closure
+	runtime  *project.Runtime
 	where    string        // who gives the integrities of the closure
 	want     digest.Digest // the tree that the lock names for this platform, or zero
 	made     digest.Digest // the tree that this machine made of it before, or zero
 	// fetched adds evidence about the packages before anything is unpacked; may be nil.
-	fetched func(*tarballs) (evidence.Report, error)
+	fetched func(*packages) (evidence.Report, error)
 }
 
-// install fetches a closure, has the evidence judged, lets npm unpack it and puts the
+// install fetches a closure, has the evidence judged, lets it be unpacked and puts the
 // tree into the store.
 func (w *workspace) install(ctx context.Context, s *store.Store, in installation, judge admit) (*installed, error) {
+	// The interpreter is asked which packages it needs: not before it was judged.
+	if _, err := judge(nil); err != nil {
+		return nil, err
+	}
 	work, err := s.Stage()
 	if err != nil {
 		return nil, err
 	}
 	defer work.Discard()
-	t, err := fetchClosure(ctx, w.host, in.closure, in.where, work.Dir())
+	t, err := fetchClosure(ctx, w.host, in.closure, in.runtime, in.where, work.Dir())
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +218,7 @@ func (w *workspace) install(ctx context.Context, s *store.Store, in installation
 		return out, err
 	}
 	defer st.Discard()
-	if err := installClosure(ctx, w.host, in.closure, t, st); err != nil {
+	if err := installClosure(ctx, w.host, in.closure, t, in.runtime, st); err != nil {
 		return out, err
 	}
 	observed, err := st.Measure(ctx)

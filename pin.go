@@ -38,6 +38,11 @@ type PinOptions struct {
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
 	Log     LogOptions
+	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
+	// zero: those that it declares already.
+	From ClientFiles
+	// WriteConfig makes the entries in those files start "hallmark run".
+	WriteConfig bool
 }
 
 // Pinned is what [Pin] found out about one server.
@@ -50,11 +55,13 @@ type Pinned struct {
 	Changes  []surface.Change // since Before
 	Runtime  *project.Runtime // the interpreter of this machine, or nil
 	Packages []string         // packages of the closure, "npm:name@version"
+	Verified int              // files of those that this platform needs, all of which were verified
 	Moved    []string         // those that Before had not, or had with other bytes
 	Scripts  []string         // packages whose install scripts were not run
 	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
 	Same     bool             // the same bytes as Before show another surface
 	Written  bool
+	Clients  []string // the files of clients that start it by hallmark run now
 }
 
 // Consent is the digest that consent is bound to.
@@ -63,14 +70,21 @@ func (p *Pinned) Consent() digest.Digest { return project.Consent(p.Entry, p.Run
 // Pin locks the named servers of the project in dir, or all that it declares. For each
 // it resolves the exact artifacts, fetches and hashes them, compares them with all that
 // is claimed of them, starts the server to see its surface, and asks for consent. Then
-// lock, surfaces, closures and this machine's approval are written together, or nothing.
+// lock, surfaces, closures, this machine's approval and, where servers are taken over from
+// files of clients, hallmark.toml and those files are written together, or nothing.
 func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions) ([]*Pinned, error) {
-	w, done, err := openWorkspace(ctx, h, dir, true)
+	w, done, err := openProject(ctx, h, dir, true, !o.From.isZero())
 	if err != nil {
 		return nil, err
 	}
 	defer done()
 	w.logOptions = o.Log
+	var from *adoption
+	if !o.From.isZero() {
+		if from, names, err = w.adopt(o.From, names, o.WriteConfig); err != nil {
+			return nil, err
+		}
+	}
 	if len(names) == 0 {
 		names = slices.Sorted(maps.Keys(w.config.Servers))
 	}
@@ -97,17 +111,18 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 	if len(files) == 0 {
 		return all, nil
 	}
-	lock, err := w.lock.Encode()
+	accepted, err := w.accepted()
 	if err != nil {
 		return all, err
 	}
-	approvals, err := w.approvals.Encode()
-	if err != nil {
-		return all, err
+	files = append(files, accepted...)
+	if from != nil {
+		more, err := w.adopted(from, all, o.WriteConfig)
+		if err != nil {
+			return all, err
+		}
+		files = append(files, more...)
 	}
-	files = append(files,
-		durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644},
-		durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600})
 	if err := w.replace(ctx, files); err != nil {
 		return all, err
 	}
@@ -198,7 +213,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	var trees map[string]digest.Digest
 	if entry.Closure != nil {
-		key := platform(prog.runtime)
+		key := platform(entry.Closure.Engine, prog.runtime)
 		trees = map[string]digest.Digest{key: entry.Closure.Trees[key]}
 	}
 	p.w.approvals.Servers[name] = project.Approval{
@@ -243,7 +258,7 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		if err != nil {
 			return nil, err
 		}
-		ref, args, variables, err := r.npmPackage()
+		ref, args, variables, err := r.startable()
 		if err != nil {
 			return nil, err
 		}
@@ -257,61 +272,125 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 				p.out.Wanted = append(p.out.Wanted, v) // which of the user's secrets it gets is the user's choice
 			}
 		}
-		return p.prepareNPM(ctx, r, ref.Name(), ref.Version(), "", append(args, s.Arguments...), s.Variables)
+		return p.preparePackage(ctx, r, asked{
+			pypi: ref.Kind() == artifact.PyPI, name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
+			args: append(args, s.Arguments...),
+		})
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
-	if t.Launcher != "npx" || t.Opaque != "" || t.Wrapper != "" || len(t.Packages) != 1 || t.Packages[0].Ecosystem != launcher.NPM {
+	if runsImage(t) {
+		return p.prepareImage(ctx, t)
+	}
+	if !downloads(t) {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
 		return p.w.commandProgram(s, nil, p.path, nil)
 	}
-	// What npx itself is does not matter: it is never run.
-	named := t.Packages[0]
-	pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
-	found := ""
-	if named.Pinned() {
-		found = named.Text
+	// What npx or uvx itself is does not matter: it is never run.
+	of := asked{pypi: t.Packages[0].Ecosystem == launcher.PyPI, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	for _, named := range t.Packages {
+		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
+		found := ""
+		if named.Pinned() {
+			found = named.Text
+		}
+		e := evidence.Fact(pinned, found)
+		if found == "" {
+			e.Reason = "the version is the newest that " + of.registry() + " finds now; write it into " + project.ConfigFile
+		}
+		p.report = append(p.report, e)
+		of.with = append(of.with, named.Requirement())
 	}
-	e := evidence.Fact(pinned, found)
-	if found == "" {
-		e.Reason = "the version is the newest that npm finds now; write it into " + project.ConfigFile
-	}
-	p.report = append(p.report, e)
-	return p.prepareNPM(ctx, nil, named.Name, named.Spec, t.Bin, t.Args, s.Variables)
+	return p.preparePackage(ctx, nil, of)
 }
 
-// prepareNPM resolves, fetches and installs a package. r is the record that names it,
-// or nil: then the registry is asked for one.
-func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin string, args, variables []string) (*program, error) {
-	closure, err := resolveNPM(ctx, p.w.host, p.w.dir, name, spec)
-	if err != nil {
-		return nil, err
+// downloads reports whether t is a launcher that downloads packages which can be pinned:
+// npx one of npm, uvx and pipx one of PyPI with what comes along.
+func downloads(t launcher.Target) bool {
+	if t.Opaque != "" || t.Wrapper != "" || t.File != "" || len(t.Packages) == 0 {
+		return false
 	}
+	switch t.Launcher {
+	case "npx":
+		return len(t.Packages) == 1 && t.Packages[0].Ecosystem == launcher.NPM
+	case "uvx", "uv tool run", "pipx run":
+		return !slices.ContainsFunc(t.Packages, func(p launcher.Package) bool { return p.Ecosystem != launcher.PyPI })
+	}
+	return false
+}
+
+// asked is the package that a server is said to be.
+type asked struct {
+	pypi       bool     // else of npm
+	name, spec string   // spec is npm's: a version, a range or a tag
+	with       []string // PyPI: requirements of the package and of what comes along
+	bin        string   // the executable to start, "" for the one that is meant
+	args       []string
+}
+
+func (a asked) registry() string {
+	if a.pypi {
+		return "the package index"
+	}
+	return "npm"
+}
+
+// resolve asks the ecosystem's own resolver for the package and all that it depends on.
+func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*project.Closure, error) {
+	if of.pypi {
+		return resolvePython(ctx, p.w.host, of.name, of.with, rt)
+	}
+	return resolveNPM(ctx, p.w.host, p.w.dir, of.name, of.spec)
+}
+
+// started is what starts the package that was fetched, and the server that it says it is
+// for. It is false if the package could not be fetched, which its evidence says.
+func (of asked) started(t *packages) (entry, mcpName string, ok bool, err error) {
+	switch {
+	case t.npm != nil:
+		entry, err = entryScript(t.npm, of.bin)
+		return entry, t.npm.MCPName, true, err
+	case t.wheel != nil:
+		entry, err = entryPoint(t.ref, t.wheel, of.bin)
+		return entry, t.wheel.MCPName, true, err
+	}
+	return "", "", false, nil
+}
+
+// preparePackage resolves, fetches and installs a package. r is the record that names it,
+// or nil: then the registry is asked for one.
+func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*program, error) {
 	entry := &p.out.Entry
 	entry.Source = "npm"
-	entry.Arguments, entry.Variables = nonNil(args), nonNil(variables)
-	p.packages(closure)
-	prog, err := p.w.nodeProgram(ctx, p.declared.Name, p.path, nil)
+	engine := project.EngineNPM
+	if of.pypi {
+		entry.Source, engine = "pypi", project.EngineUV
+	}
+	entry.Arguments, entry.Variables = nonNil(of.args), nonNil(p.declared.Variables)
+	prog, err := p.w.packageProgram(ctx, p.declared.Name, engine, p.path, nil)
 	if err != nil {
 		return prog, err
 	}
+	closure, err := p.resolve(ctx, of, prog.runtime)
+	if err != nil {
+		return prog, err
+	}
+	p.packages(closure)
 	st, err := p.w.host.store()
 	if err != nil {
 		return prog, err
 	}
-	var tarball evidence.Observed
+	var own *packages
 	in := installation{
-		server: p.declared.Name, platform: platform(prog.runtime), closure: closure, where: "npm's resolution",
-		fetched: func(t *tarballs) (more evidence.Report, err error) {
-			if t.root == nil {
-				return nil, nil // could not be fetched, which its evidence says
-			}
-			tarball = t.rootOb
-			if entry.Entry, err = entryScript(t.root, bin); err != nil {
+		server: p.declared.Name, platform: platform(closure.Engine, prog.runtime), closure: closure, runtime: prog.runtime, where: of.registry() + "'s resolution",
+		fetched: func(t *packages) (more evidence.Report, err error) {
+			own, p.out.Verified = t, len(t.files)
+			found, mcpName, ok, err := of.started(t)
+			if entry.Entry = found; err != nil || !ok {
 				return nil, err
 			}
 			if r == nil {
-				if r, err = p.w.recordOf(ctx, closure.Root, t.root.MCPName); err != nil {
+				if r, err = p.w.recordOf(ctx, t.ref, mcpName); err != nil {
 					return nil, err
 				}
 				if r != nil {
@@ -319,8 +398,8 @@ func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin str
 					more = append(more, r.report...)
 				}
 			}
-			more = append(more, r.about(closure.Root, tarball)...)
-			more = append(more, p.sameVersion(closure.Root, tarball)...)
+			more = append(more, r.about(t.ref, t.observed)...)
+			more = append(more, p.sameVersion(t.ref, t.observed)...)
 			stored, err := p.encode(closure)
 			return append(more, stored), err
 		},
@@ -340,13 +419,11 @@ func (p *pinning) prepareNPM(ctx context.Context, r *record, name, spec, bin str
 		maps.Copy(trees, old.Closure.Trees)
 	}
 	trees[in.platform] = done.slot.Digest
-	entry.Closure = &project.ClosureLock{Engine: "npm", Lock: digest.FromBytes(p.closure), Trees: trees}
-	if err := prog.onSlot(done.slot, entry.Entry, p.w.host.Getenv("HOME"), entry.Arguments, entry.Variables); err != nil {
-		return prog, err
-	}
-	prog.own = closure.Root.String()
-	prog.artifacts = map[string]digest.Digest{prog.own: tarball.SHA256()}
-	return prog, nil
+	entry.Closure = &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(p.closure), Trees: trees}
+	prog.own = own.ref.String()
+	prog.artifacts = map[string]digest.Digest{prog.own: own.observed.SHA256()}
+	entry.Ref = prog.own
+	return prog, prog.onPackage(done.slot, *entry, p.w.host.Getenv("HOME"))
 }
 
 // packages notes what the closure consists of, and what moved since the last pin.
@@ -404,7 +481,7 @@ func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
 	p.closure, err = c.Encode()
 	return evidence.Compare(
 		evidence.Claim{Subject: project.ClosureSubject(p.declared.Name), Scheme: evidence.File, Authority: evidence.Lock},
-		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)), From: "npm's resolution"},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(p.closure)}, Size: int64(len(p.closure)), From: "the resolution"},
 	), err
 }
 

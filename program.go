@@ -93,9 +93,12 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	switch {
 	case target.Opaque != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case target.Launcher == "npx" && target.Wrapper == "" && len(target.Packages) == 1 && target.Packages[0].Ecosystem == launcher.NPM:
+	case downloads(target):
 		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
-			fmt.Errorf("npx would download and run %+q unverified", target.Packages[0].Text))
+			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
+	case runsImage(target):
+		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+			fmt.Errorf("%s would run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case target.Wrapper != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
 			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))

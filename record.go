@@ -173,16 +173,16 @@ func (r *record) about(ref artifact.Ref, o evidence.Observed) evidence.Report {
 	return report
 }
 
-// npmPackage is the package of a record that can be started over stdio with node, with
-// the arguments and variables that its publisher declares for it.
-func (r *record) npmPackage() (ref artifact.Ref, args, variables []string, err error) {
+// startable is the package of a record that can be started over stdio with node or python,
+// with the arguments and variables that its publisher declares for it.
+func (r *record) startable() (ref artifact.Ref, args, variables []string, err error) {
 	subject := r.doc.Name + "@" + r.doc.Version
 	i := slices.IndexFunc(r.doc.Packages, func(p serverjson.Package) bool {
-		return p.RegistryType == model.RegistryTypeNPM && p.Transport.Type == model.TransportTypeStdio
+		return (p.RegistryType == model.RegistryTypeNPM || p.RegistryType == model.RegistryTypePyPI) && p.Transport.Type == model.TransportTypeStdio
 	})
 	if i < 0 {
 		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "",
-			errors.New("has no npm package with stdio transport; other packages cannot be pinned yet"))
+			errors.New("has no package of npm or PyPI with stdio transport; other packages cannot be pinned yet"))
 	}
 	p := r.doc.Packages[i]
 	if ref, err = p.Ref(); err != nil {

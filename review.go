@@ -136,9 +136,12 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 		p   *program
 		err error
 	)
-	if entry.Source == "npm" {
-		p, err = w.nodeProgram(ctx, s.Name, a.Path, nil)
-	} else {
+	switch {
+	case entry.Source == "image":
+		p, err = w.imageProgram(s, entry.Digest, a.Path, nil)
+	case entry.Closure != nil:
+		p, err = w.packageProgram(ctx, s.Name, entry.Closure.Engine, a.Path, nil)
+	default:
 		p, err = w.commandProgram(s, entry, a.Path, nil)
 	}
 	if p != nil {

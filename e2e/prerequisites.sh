@@ -6,6 +6,7 @@
 #
 #	C compiler  the race detector needs cgo (the product is built without)
 #	python3     independent checkers of spec/ and hostile peers of the guard
+#	uv          resolves packages of PyPI; installed with pip
 #	node        the same, should it be missing
 #	postgresql  its programs: tests start clusters of their own
 #	registry    docker-registry, for images: tests start their own
@@ -67,6 +68,11 @@ lacking() {
 if ! command -v python3 >/dev/null 2>&1; then
 	install "checkers of spec/, peers of the guard" python3 python3 python3 python python ||
 		lacking "python3 is not installed" "tests that need it are skipped"
+fi
+if ! command -v uv >/dev/null 2>&1; then
+	say "installing uv with pip: it resolves packages of PyPI"
+	python3 -m pip install -q uv >&2 || python3 -m pip install -q --break-system-packages uv >&2 ||
+		lacking "uv is not installed" "tests that need it are skipped"
 fi
 if ! command -v node >/dev/null 2>&1; then
 	install "checkers of spec/, peers of the guard" nodejs nodejs nodejs nodejs node ||

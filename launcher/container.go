@@ -113,3 +113,25 @@ func image(w word) Package {
 	}
 	return p
 }
+
+// Repository is the repository of an image as a Ref names it, with the registry's host; ""
+// for what is no image.
+func (p Package) Repository() string {
+	repo, err := name.NewRepository(p.Name)
+	if p.Ecosystem != OCI || err != nil {
+		return ""
+	}
+	return repo.RegistryStr() + "/" + repo.RepositoryStr()
+}
+
+// AtDigest is the command line with the image named by its digest alone: podman takes no
+// tag beside it.
+func (t Target) AtDigest(sha256 string) ([]string, bool) {
+	if len(t.Packages) != 1 || t.Packages[0].Ecosystem != OCI || t.Opaque != "" {
+		return nil, false
+	}
+	p := t.Packages[0]
+	p.before = p.Name + "@"
+	t.Packages = []Package{p}
+	return t.Spell(sha256)
+}

@@ -81,6 +81,26 @@ type Package struct {
 // Pinned reports whether the spelling admits one version or content only.
 func (p Package) Pinned() bool { return p.Pin == Version || p.Pin == Digest || p.Pin == Commit }
 
+// Requirement is a package of PyPI as PEP 508 writes it: "name[extra]==1.2.3", "name>=1".
+// A tag, which only launchers know, is left out: without a version it is the newest.
+func (p Package) Requirement() string {
+	m := requirementRE.FindStringSubmatch(p.Text)
+	if p.Ecosystem != PyPI || m == nil {
+		return ""
+	}
+	text := m[1] + m[2]
+	switch {
+	case p.Ref.Version() != "":
+		text += "==" + p.Ref.Version()
+	case !strings.HasPrefix(p.Spec, "@"):
+		text += p.Spec
+	}
+	if _, marker, ok := strings.Cut(p.Text, ";"); ok {
+		text += " ;" + marker
+	}
+	return text
+}
+
 // Ecosystem says where a package comes from.
 type Ecosystem string
 

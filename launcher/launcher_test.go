@@ -176,3 +176,51 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestRequirement(t *testing.T) {
+	for _, x := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"notes"}, []string{"notes"}},
+		{[]string{"notes@1.2.3"}, []string{"notes==1.2.3"}},
+		{[]string{"notes@latest"}, []string{"notes"}},
+		{[]string{"--from", "notes[cli]==1.2", "--with", "mcp<2", "n"}, []string{"notes[cli]==1.2", "mcp<2"}},
+		{[]string{"--from", "notes>=1,<2; python_version>'3'", "n"}, []string{"notes>=1,<2 ; python_version>'3'"}},
+	} {
+		var got []string
+		for _, p := range Parse("uvx", x.args).Packages {
+			got = append(got, p.Requirement())
+		}
+		if !slices.Equal(got, x.want) {
+			t.Errorf("%q: %q, want %q", x.args, got, x.want)
+		}
+	}
+	if got := Parse("npx", []string{"notes@1.2.3"}).Packages[0].Requirement(); got != "" {
+		t.Errorf("npm: %q", got)
+	}
+}
+
+func TestAtDigest(t *testing.T) {
+	const sum = "sha256:f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"
+	for image, want := range map[string]string{
+		"acme/notes:v2":                   "acme/notes@" + sum,
+		"localhost:5000/notes":            "localhost:5000/notes@" + sum,
+		"acme/notes:v2@" + sum[:70] + "1": "acme/notes@" + sum,
+	} {
+		target := Parse("docker", []string{"run", "-v", image + ":x", "--rm", image, image})
+		got, ok := target.AtDigest(sum)
+		if !ok || !slices.Equal(got, []string{"run", "-v", image + ":x", "--rm", want, image}) {
+			t.Errorf("%s: %q", image, got)
+		}
+		if got, ok := target.AtDigest("v3"); ok {
+			t.Errorf("%q", got)
+		}
+	}
+	if got := Parse("docker", []string{"run", "notes"}).Packages[0].Repository(); !strings.HasSuffix(got, "/library/notes") {
+		t.Error(got)
+	}
+	if _, ok := Parse("npx", []string{"notes"}).AtDigest(sum); ok {
+		t.Error("a package is no image")
+	}
+}

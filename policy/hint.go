@@ -53,6 +53,10 @@ func hint(flow Flow, f Finding) string {
 		return "there is no record of it; name a registry that has one in hallmark.toml, [registry] url, or accept that with '--missing-hashes warn'"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Record:
 		return "the record has no file_hashes; '--missing-hashes warn' accepts that"
+	case e.Scheme == evidence.OCI:
+		return "the tag leads to another image than the one that was approved, which goes on running; 'hallmark pin' shows the new one"
+	case e.Scheme == evidence.Pin && e.Authority == evidence.Lock:
+		return "run 'hallmark pin' for this server again"
 	case e.Scheme == evidence.Pin:
 		return "name an exact version"
 	case e.Scheme == evidence.Launch && e.Outcome == evidence.Absent:

@@ -40,6 +40,7 @@
 //	pin       file         lock       -       integrity  -          policy  operation
 //	pin       file         verify     -       integrity  -          -       operation
 //	pin       tree         lock       -       integrity  -          policy  operation
+//	pin       oci          lock       -       warn       -          policy  operation
 //	pin       surface      lock       -       warn       -          policy  operation
 //	pin       surface      machine    -       drift      -          warn    operation
 //	pin       status       record     -       policy     -          warn    operation
@@ -52,6 +53,7 @@
 //	pin       finding      log        -       warn       -          policy  integrity
 //	pin       cosignature  log        -       signature  signature  policy  operation
 //	pin       checkpoint   log        -       policy     policy     policy  operation
+//	launch    pin          lock       -       policy     policy     policy  policy
 //	launch    launch       lock       -       policy     policy     policy  operation
 //	launch    file         lock       -       integrity  policy     policy  operation
 //	launch    file         registry   -       integrity  -          policy  operation
@@ -93,6 +95,8 @@
 //	install   finding      log        -       warn       -          policy  integrity
 //	install   cosignature  log        -       signature  signature  policy  operation
 //	install   checkpoint   log        -       policy     policy     policy  operation
+//	check     pin          lock       -       policy     policy     policy  policy
+//	check     oci          lock       -       drift      -          policy  warn
 //	check     launch       lock       -       policy     warn       policy  operation
 //	check     file         lock       -       integrity  policy     policy  operation
 //	check     file         verify     -       integrity  -          -       operation

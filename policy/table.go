@@ -72,6 +72,7 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Lock, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},
 		{evidence.Tree, evidence.Lock, allow, integrity, allow, refused, operation},
+		{evidence.OCI, evidence.Lock, allow, warn, allow, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, warn, allow, refused, operation},
 		{evidence.Surface, evidence.Machine, allow, drift, allow, warn, operation},
 		{evidence.Status, evidence.Record, allow, refused, allow, warn, operation},
@@ -86,6 +87,7 @@ var table = map[Flow][]rule{
 		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
 	},
 	Launch: {
+		{evidence.Pin, evidence.Lock, allow, refused, refused, refused, refused},
 		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},
@@ -135,6 +137,8 @@ var table = map[Flow][]rule{
 		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
 	},
 	Check: {
+		{evidence.Pin, evidence.Lock, allow, refused, refused, refused, refused},
+		{evidence.OCI, evidence.Lock, allow, drift, allow, refused, warn},
 		{evidence.Launch, evidence.Lock, allow, refused, warn, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation},

@@ -36,7 +36,7 @@ type Approval struct {
 type Runtime struct {
 	Path    string        `json:"path"`
 	Digest  digest.Digest `json:"digest"`
-	Version string        `json:"version"` // its major version: "20"
+	Version string        `json:"version"` // node's major version, "20"; the tag of the wheels that fit python best
 }
 
 const approvalsVersion = 1

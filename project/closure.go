@@ -14,12 +14,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Closure is a package with everything that it depends on, at exact versions: npm's
-// package-lock (lockfileVersion 3) cut down to what an offline installation needs. It
-// records an integrity for each package and no download address.
+// Closure is a package with everything that it depends on, at exact versions. Of npm it is
+// the package-lock (lockfileVersion 3) cut down to what an offline installation needs; of
+// Python the wheels of every package. It records an integrity for each package and no
+// download address.
 type Closure struct {
+	Engine   string // EngineNPM, EngineUV or EnginePip
+	Platform string // the only one that it is for; "" if it is for every one
 	Root     artifact.Ref
-	Packages []ClosurePackage // by path
+	Packages []ClosurePackage // by path, or by name
 
 	raw map[string]map[string]json.RawMessage
 }
@@ -32,6 +35,9 @@ type ClosurePackage struct {
 	Optional  bool
 	Scripts   bool // has install scripts, which are not run
 	OS, CPU   []string
+
+	Marker string                         // Python: where it is installed; "" everywhere
+	Wheels map[artifact.Ref]digest.Digest // Python: its files, one of which is installed
 }
 
 // MaxClosure bounds a package lock, in bytes, and MaxPackages its entries.
@@ -50,11 +56,13 @@ var kept = []string{
 	"peer", "inBundle", "bundleDependencies", "hasInstallScript", "hasShrinkwrap",
 }
 
-// ParseClosure reads a package lock, as npm wrote it or as [Closure.Encode] did. root
-// is the name of the one package it was made for.
+// ParseClosure reads what [Closure.Encode] wrote, or a package lock as npm wrote it.
 func ParseClosure(data []byte) (*Closure, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
 		return nil, err
+	}
+	if isWheels(data) {
+		return parseWheels(data)
 	}
 	var file struct {
 		Version  int                                   `json:"lockfileVersion"`
@@ -69,7 +77,7 @@ func ParseClosure(data []byte) (*Closure, error) {
 	if len(file.Packages) > MaxPackages {
 		return nil, fmt.Errorf("%d packages; the limit is %d", len(file.Packages), MaxPackages)
 	}
-	c := &Closure{raw: map[string]map[string]json.RawMessage{}}
+	c := &Closure{Engine: EngineNPM, raw: map[string]map[string]json.RawMessage{}}
 	var dependencies map[string]string
 	if err := member(file.Packages[""], "dependencies", &dependencies); err != nil {
 		return nil, err
@@ -166,7 +174,12 @@ func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
 }
 
 // Encode is the stored form: JSON with sorted keys, indented, without addresses.
-func (c *Closure) Encode() ([]byte, error) { return c.encode(nil) }
+func (c *Closure) Encode() ([]byte, error) {
+	if c.Engine != EngineNPM {
+		return c.encodeWheels()
+	}
+	return c.encode(nil)
+}
 
 // ForInstall is the form that npm installs from: each package that is in tarballs comes
 // from the file named there.

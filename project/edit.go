@@ -322,6 +322,53 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	return out, nil
 }
 
+// AddServers returns data, or a new file where that is nil, with a table for each server
+// behind all else: its command, arguments and variables.
+func AddServers(data []byte, servers []Server) ([]byte, error) {
+	out := slices.Clone(data)
+	if data == nil {
+		out = []byte(EmptyConfig)
+	}
+	end := lineEnd(out)
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out = append(out, end...)
+	}
+	for _, s := range servers {
+		if !nameRE.MatchString(s.Name) {
+			return nil, invalid(fmt.Sprintf("%+q", s.Name), errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64"))
+		}
+		key := s.Name
+		if strings.Contains(key, ".") {
+			key = tomlString(key)
+		}
+		lines := []string{"", "[providers.mcp." + key + "]", "command = " + tomlString(s.Command)}
+		for _, list := range []struct {
+			key    string
+			values []string
+		}{{"arguments", s.Arguments}, {"variables", s.Variables}} {
+			if len(list.values) > 0 {
+				var texts []string
+				for _, v := range list.values {
+					texts = append(texts, tomlString(v))
+				}
+				lines = append(lines, list.key+" = ["+strings.Join(texts, ", ")+"]")
+			}
+		}
+		out = append(out, strings.Join(lines, end)+end...)
+	}
+	c, err := ParseConfig(out)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range servers {
+		got := c.Servers[s.Name]
+		if got.Command != s.Command || !slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
+			return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
+		}
+	}
+	return out, nil
+}
+
 // tomlString writes a string of TOML.
 func tomlString(s string) string {
 	data, err := toml.Marshal(map[string]string{"x": s})

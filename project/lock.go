@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -37,15 +38,18 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "image" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot
+	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"
 	Arguments    []string                 `json:"arguments"`       // that the server gets
 	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
+	Image        string                   `json:"image,omitempty"`     // "host/repository:tag", as it was resolved; "" if a digest is declared
+	Digest       digest.Digest            `json:"digest,omitzero"`     // of the image's manifest or index
+	Platforms    map[string]digest.Digest `json:"platforms,omitempty"` // the manifests of an index: "linux/amd64"
 	APISurface   digest.Digest            `json:"api_surface"`
 	Surface      digest.Digest            `json:"surface"`
 	SurfaceItems map[string]digest.Digest `json:"surface_items"` // by key: "tool:name"
@@ -83,9 +87,9 @@ type VerifyLock struct {
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
-	Engine string                   `json:"engine"` // what resolved it: "npm"
+	Engine string                   `json:"engine"` // what resolved it: "npm", "uv" or "pip"
 	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
-	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20"
+	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64"
 }
 
 // lockWire is the file.
@@ -150,6 +154,9 @@ func (l *Lock) Server(name string) (ServerLock, bool) {
 
 // Servers are the names of all entries, sorted.
 func (l *Lock) Servers() []string { return slices.Sorted(maps.Keys(l.servers)) }
+
+// Remove takes the entry of a server out of the lock.
+func (l *Lock) Remove(name string) { delete(l.servers, name) }
 
 // Add sets the entry of a server, whose digests of the surface are those of shown. Each
 // artifact, package lock, tree, record, proof and surface that its entry did not have before
@@ -259,16 +266,41 @@ func (s ServerLock) check() error {
 		if err != nil || ref.Kind() != artifact.NPM {
 			return fmt.Errorf("ref %+q is no npm package", s.Ref)
 		}
-		if s.Closure == nil {
+		if s.Closure == nil || s.Closure.Engine != EngineNPM {
 			return errors.New("an npm package needs its closure")
 		}
 		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
 		if !ok || inside != path.Clean(inside) || !fs.ValidPath(inside) || strings.ContainsAny(inside, `\:`) {
 			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
 		}
-		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
+	case "pypi":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.PyPI || ref.Filename() == "" {
+			return fmt.Errorf("ref %+q is no file of PyPI", s.Ref)
+		}
+		if s.Closure == nil || s.Closure.Engine != EngineUV && s.Closure.Engine != EnginePip {
+			return errors.New("a package of PyPI needs its closure")
+		}
+		if !entryRE.MatchString(s.Entry) {
+			return fmt.Errorf("entry %+q is not module:function", s.Entry)
+		}
+	case "image":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.OCI || !same(ref.Digest(), s.Digest) || !same(s.Artifacts[s.Ref], s.Digest) {
+			return fmt.Errorf("ref %+q is not the image with its digest", s.Ref)
+		}
+		if s.Entry != "" || s.Closure != nil {
+			return errors.New("an image has neither entry nor closure")
+		}
+		digests = slices.AppendSeq(digests, maps.Values(s.Platforms))
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
+	}
+	if s.Source != "image" && (s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil) {
+		return errors.New("is no image, and has one")
+	}
+	if s.Closure != nil {
+		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
 	}
 	if s.Record != nil {
 		digests = append(digests, s.Record.Document)
@@ -285,6 +317,9 @@ func (s ServerLock) check() error {
 	}
 	return nil
 }
+
+// entryRE is an entry point of a Python package: a module, and an object in it.
+var entryRE = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 
 func same(a, b digest.Digest) bool {
 	return evidence.Compare(

@@ -13,7 +13,7 @@
 // [Rewrite] replaces the command and the arguments of one entry and nothing else: comments,
 // order, indentation and line ends stay byte for byte. It returns a [Change], with which
 // [Restore] puts the original bytes back, exactly, whatever else was edited in the file;
-// it refuses if the entry itself was.
+// it refuses if the entry itself was. Changes are kept beside the file, as [Original]s.
 //
 // # Limits
 //
@@ -137,7 +137,7 @@ func formatOf(name string) format {
 
 // Load reads the servers of a file, in its order.
 func Load(f File) ([]Server, error) {
-	data, err := readFile(f.Path)
+	data, err := Read(f)
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +164,9 @@ func Parse(f File, data []byte) ([]Server, error) {
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
 	return out, nil
 }
+
+// Read gives the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
+func Read(f File) ([]byte, error) { return readFile(f.Path) }
 
 // readFile reads a regular file of at most MaxFile bytes.
 func readFile(name string) ([]byte, error) {

@@ -26,6 +26,9 @@ type Change struct {
 // ErrChanged is wrapped by errors that say that an entry is not what it was.
 var ErrChanged = errors.New("was edited since")
 
+// ErrGone is wrapped by errors that say that there is no such entry any more.
+var ErrGone = errors.New("is not there any more")
+
 // splice replaces the bytes from start to end.
 type splice struct {
 	start, end int
@@ -99,6 +102,9 @@ func find(data []byte, c Change) (Server, error) {
 		if s.Name == c.Name && s.Scope == c.Scope {
 			found = append(found, s)
 		}
+	}
+	if len(found) == 0 {
+		return Server{}, fmt.Errorf("%+q %w", c.Name, ErrGone)
 	}
 	if len(found) != 1 {
 		return Server{}, fmt.Errorf("%+q is there %d times", c.Name, len(found))

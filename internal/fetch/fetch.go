@@ -251,7 +251,7 @@ func (c *Client) Fetch(ctx context.Context, ref artifact.Ref, algs ...digest.Alg
 	case artifact.Cargo:
 		return c.fetchCargo(ctx, ref, algs)
 	case artifact.OCI:
-		return c.fetchOCI(ctx, ref, algs)
+		return c.fetchOCI(ctx, ref, ociReference(ref), algs)
 	case artifact.HTTPS:
 		return c.fetchHTTPS(ctx, ref, algs)
 	}

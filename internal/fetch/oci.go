@@ -101,13 +101,13 @@ func ociReference(ref artifact.Ref) string {
 
 // fetchOCI downloads the manifest of an image or index, as served. The digest in the
 // Ref is a claim about it, and so is the one that the registry sends along.
-func (c *Client) fetchOCI(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+func (c *Client) fetchOCI(ctx context.Context, ref artifact.Ref, reference string, algs []digest.Algorithm) (*Download, error) {
 	repo, err := c.ociRepository(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	var said string
-	r := repo.get(c, "manifests", ociReference(ref))
+	r := repo.get(c, "manifests", reference)
 	r.head = func(resp *http.Response) { said = resp.Header.Get("Docker-Content-Digest") }
 	// Which algorithm the reply's header is under is known only afterwards.
 	algs = append(algs, digest.SHA512)
@@ -115,7 +115,7 @@ func (c *Client) fetchOCI(ctx context.Context, ref artifact.Ref, algs []digest.A
 	if err != nil {
 		return nil, err
 	}
-	if !ref.Digest().IsZero() {
+	if !ref.Digest().IsZero() && reference == ref.Digest().String() {
 		d.Claims = append(d.Claims, evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry,
 			Want: []digest.Digest{ref.Digest()}, Where: "the digest in the reference"})
 	}

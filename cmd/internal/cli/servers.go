@@ -30,7 +30,8 @@ func projectFlag(c *cobra.Command, dir *string) {
 func (a *app) pin() *cobra.Command {
 	var (
 		dir, missing, approve string
-		yes, asJSON           bool
+		yes, asJSON, write    bool
+		from                  hallmark.ClientFiles
 		log                   hallmark.LogOptions
 	)
 	c := &cobra.Command{
@@ -39,13 +40,25 @@ func (a *app) pin() *cobra.Command {
 		Long: `Resolve each server to exact artifacts, fetch and hash them, compare them with the
 registry's record, start the server to see its surface, show all of it, and after
 consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
-resolved dependencies in hallmark.closures/NAME.json.`,
+resolved dependencies in hallmark.closures/NAME.json.
+
+With --client or --config the servers are those of an MCP client's configuration; they
+are declared in hallmark.toml, and with --write-config the client starts them by
+'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
+its file, for 'hallmark unpin'.`,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
 				return err
 			}
-			o := hallmark.PinOptions{Settings: policy.Settings{MissingHashes: policy.Missing(missing)}, Log: log}
+			o := hallmark.PinOptions{Settings: policy.Settings{MissingHashes: policy.Missing(missing)}, Log: log, From: from, WriteConfig: write}
+			if write && from.Client == "" && from.Config == "" {
+				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
+			}
+			if from.Client != "" && from.Config != "" {
+				return usage(c, errors.New("--client and --config exclude each other"))
+			}
+			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
 			if err := a.logOptions(c, &o.Log); err != nil {
 				return err
 			}
@@ -81,6 +94,11 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 			}
 			for _, p := range pinned {
 				fmt.Fprintf(a.stderr, "%s: %s is pinned\n", a.name, p.Name)
+				for _, file := range p.Clients {
+					if write {
+						fmt.Fprintf(a.stderr, "%s: %s starts it by 'hallmark run %s'\n", a.name, surface.Escape(file), p.Name)
+					}
+				}
 			}
 			return nil
 		}),
@@ -90,6 +108,8 @@ resolved dependencies in hallmark.closures/NAME.json.`,
 	c.Flags().StringVar(&approve, "approve", "", "consent to exactly what was shown with this `digest`")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	logKeyFlag(c, &log)
+	clientFlags(c, &from)
+	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
 	c.Flags().StringVar(&missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
 	return c
 }
@@ -102,11 +122,12 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 		Entry    project.ServerLock `json:"entry"`
 		Runtime  *project.Runtime   `json:"runtime,omitempty"`
 		Changes  []surface.Change   `json:"changes"`
+		Clients  []string           `json:"clients,omitempty"` // files that start it by hallmark run now
 		Findings []policy.Finding   `json:"findings"`
 	}
 	servers := []server{}
 	for _, p := range pinned {
-		s := server{p.Name, p.Written, digest.Digest{}, p.Entry, p.Runtime, p.Changes, p.Verdict.Findings}
+		s := server{p.Name, p.Written, digest.Digest{}, p.Entry, p.Runtime, p.Changes, p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent = p.Consent()
 		}
@@ -134,8 +155,11 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	if len(p.Wanted) > 0 {
 		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
 	}
-	if len(p.Packages) > 0 {
-		fmt.Fprintf(w, "  packages    %d, each verified\n", len(p.Packages))
+	switch n := len(p.Packages); {
+	case n > p.Verified:
+		fmt.Fprintf(w, "  packages    %d, of which this platform needs %d, each verified\n", n, p.Verified)
+	case n > 0:
+		fmt.Fprintf(w, "  packages    %d, each verified\n", n)
 	}
 	const most = 20
 	for i, ref := range p.Moved {
@@ -175,6 +199,12 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+	}
+	if e.Image != "" {
+		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
+	}
+	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
+		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
 	}
 	if e.Entry != "" {
 		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) pull() *cobra.Command {
+	var dir string
+	var asJSON bool
+	var o hallmark.PullOptions
+	c := &cobra.Command{
+		Use:   "pull NAME",
+		Short: "Fetch a locked image into an OCI layout and verify every blob",
+		Long: `Fetch the image of a server by the digest that hallmark.lock has, with its manifest and
+every blob, compare each with the digest that leads to it, and write an OCI layout, from
+which container engines load images. Nothing is left behind if anything differs.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if o.Output == "" {
+				o.Output = names[0] + ".oci"
+			}
+			p, err := hallmark.Pull(c.Context(), h, dir, names[0], o)
+			a.bars.stop()
+			if p == nil {
+				p = new(hallmark.Pulled)
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Digest digest.Digest `json:"digest"`
+					Output string        `json:"output"`
+				}{outcomeOf(p.Verdict, err), p.Digest, p.Output}, err)
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stderr, "%s: %s: %d files, each verified, in %s\n", a.name, p.Digest, p.Files, surface.Escape(p.Output))
+			return nil
+		}),
+	}
+	projectFlag(c, &dir)
+	c.Flags().StringVar(&o.Output, "output", "", "the `directory` to make (default NAME.oci)")
+	c.Flags().StringVar(&o.Platform, "platform", "", "the platform of an index, or all (default this machine's)")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was fetched as one JSON document")
+	return c
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// clientFlags add --client and --config.
+func clientFlags(c *cobra.Command, f *hallmark.ClientFiles) {
+	c.Flags().StringVar(&f.Client, "client", "", "the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
+	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
+}
+
+func (a *app) unpin() *cobra.Command {
+	var dir string
+	var asJSON bool
+	var o hallmark.UnpinOptions
+	c := &cobra.Command{
+		Use:   "unpin NAME...",
+		Short: "Undo pin: restore clients' entries and take the servers out of the lock",
+		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
+the servers from hallmark.lock with the files beside it and this machine's approval.
+hallmark.toml is left alone. An entry that was edited since is not touched: everything
+is undone, or nothing.`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if o.Files.Client != "" && o.Files.Config != "" {
+				return usage(c, errors.New("--client and --config exclude each other"))
+			}
+			o.Files.Home, _ = os.UserHomeDir() // without one there are no user's files
+			undone, err := hallmark.Unpin(c.Context(), h, dir, names, o)
+			if asJSON {
+				if undone == nil {
+					undone = []hallmark.Unpinned{}
+				}
+				return a.json(struct {
+					outcome
+					Servers []hallmark.Unpinned `json:"servers"`
+				}{outcomeOf(policy.Verdict{}, err), undone}, err)
+			}
+			if err != nil {
+				return err
+			}
+			for _, u := range undone {
+				for _, file := range u.Restored {
+					fmt.Fprintf(a.stderr, "%s: %s is restored in %s\n", a.name, u.Name, surface.Escape(file))
+				}
+				if u.Unlocked {
+					fmt.Fprintf(a.stderr, "%s: %s is not locked any more\n", a.name, u.Name)
+				}
+			}
+			return nil
+		}),
+	}
+	projectFlag(c, &dir)
+	clientFlags(c, &o.Files)
+	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
+	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
+	return c
+}

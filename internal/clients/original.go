@@ -1,0 +1,77 @@
+package clients
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"unicode/utf8"
+)
+
+// Original is an entry that was rewritten to start its server by "hallmark run", kept in
+// a file beside the client's own: [OriginalsPath]. That file is JSON and goes where the
+// client's file goes, so that whoever has both can restore the entry.
+type Original struct {
+	// Project is the directory whose server the entry starts now, absolute. It is empty
+	// for a file inside that directory, which may be checked out anywhere.
+	Project string `json:"project,omitempty"`
+	Change
+}
+
+const originalsVersion = 1
+
+type originalsWire struct {
+	Version int        `json:"originals_version"`
+	Entries []Original `json:"entries"`
+}
+
+// OriginalsPath is where the originals of a client's file are kept. Its ending is none
+// that a client reads, in a directory of which it reads every file.
+func OriginalsPath(file string) string { return file + ".hallmark" }
+
+// LoadOriginals reads the originals of a client's file; without any there are none.
+func LoadOriginals(file string) ([]Original, error) {
+	name := OriginalsPath(file)
+	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	data, err := readFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	var w originalsWire
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&w); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if w.Version != originalsVersion {
+		return nil, fmt.Errorf("%s: originals_version is %d; this build reads %d", name, w.Version, originalsVersion)
+	}
+	for i := range w.Entries {
+		w.Entries[i].File = file // wherever it was when it was rewritten
+	}
+	return w.Entries, nil
+}
+
+// EncodeOriginals writes the file that [LoadOriginals] reads.
+func EncodeOriginals(entries []Original) ([]byte, error) {
+	w := originalsWire{Version: originalsVersion}
+	for _, o := range entries {
+		// JSON would replace what is no UTF-8, and the entry could not be restored.
+		if !utf8.ValidString(o.Was) || !utf8.ValidString(o.Now) {
+			return nil, fmt.Errorf("%+q is not UTF-8", o.Name)
+		}
+		o.File = filepath.Base(o.File)
+		w.Entries = append(w.Entries, o)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(w)
+	return b.Bytes(), err
+}

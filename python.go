@@ -1,0 +1,375 @@
+package hallmark
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// askPython says which python this is and chooses, of the packages that it is given, the
+// wheel of each that it would install: "" where the marker leaves the package out, null
+// where no wheel fits. Rules and platform are those of the library that pip itself uses.
+const askPython = `
+import importlib, json, os, sys
+for base in ("pip._vendor.packaging", "packaging"):
+    try:
+        tags, markers, utils = (importlib.import_module(base + "." + m) for m in ("tags", "markers", "utils"))
+        break
+    except ImportError:
+        pass
+else:
+    sys.exit("this python has neither pip nor packaging")
+supported = list(tags.sys_tags())
+rank = {}
+for i, t in enumerate(supported):
+    rank.setdefault(t, i)
+def choose(package):
+    if package["marker"] and not markers.Marker(package["marker"]).evaluate():
+        return ""
+    fits = []
+    for name in package["wheels"]:
+        try:
+            _, _, build, found = utils.parse_wheel_filename(name)
+        except utils.InvalidWheelFilename:
+            continue
+        ranks = [rank[t] for t in found if t in rank]
+        if ranks:
+            fits.append((-min(ranks), build, name))
+    return max(fits)[2] if fits else None
+print(json.dumps({"path": os.path.realpath(sys.executable), "tag": str(supported[0]),
+    "version": "%d.%d" % sys.version_info[:2], "chosen": [choose(p) for p in json.load(sys.stdin)]}))
+`
+
+// pythonAnswer is what askPython prints.
+type pythonAnswer struct {
+	Path    string    `json:"path"`
+	Tag     string    `json:"tag"`
+	Version string    `json:"version"`
+	Chosen  []*string `json:"chosen"`
+}
+
+// pythonPackage is a package that askPython chooses a wheel of.
+type pythonPackage struct {
+	Marker string   `json:"marker"`
+	Wheels []string `json:"wheels"`
+}
+
+func (h *Host) askPython(ctx context.Context, python, path string, packages []pythonPackage) (*pythonAnswer, error) {
+	fault := func(err error) (*pythonAnswer, error) {
+		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)
+	}
+	if packages == nil {
+		packages = []pythonPackage{}
+	}
+	in, err := json.Marshal(packages)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, python, "-I", "-B", "-c", askPython)
+	cmd.Env = []string{"PATH=" + path, "HOME=" + h.Getenv("HOME"), "SystemRoot=" + h.Getenv("SystemRoot")}
+	cmd.Stdin = bytes.NewReader(in)
+	var out bytes.Buffer
+	var messages tail
+	cmd.Stdout, cmd.Stderr = &out, &messages
+	if err := cmd.Run(); err != nil {
+		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(messages.kept))))
+	}
+	a := new(pythonAnswer)
+	if err := json.Unmarshal(out.Bytes(), a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
+		return fault(errors.Join(errors.New("is no python"), err))
+	}
+	return a, nil
+}
+
+// findPython asks the python in path for its own executable and for the tag of the wheels
+// that fit it best: what stands in PATH may be a shim.
+func (w *workspace) findPython(ctx context.Context, path string) (*project.Runtime, error) {
+	var found string
+	var err error
+	for _, name := range []string{"python3", "python"} {
+		if found, err = findIn(path, name); err == nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, "python3", "install Python", err)
+	}
+	a, err := w.host.askPython(ctx, found, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &project.Runtime{Path: a.Path, Version: a.Tag}, nil
+}
+
+// resolvePython asks uv, or pip where there is none, for the exact versions of the package
+// called name and of all that it depends on, as wheels: nothing is built and no code of
+// the packages runs. requirements are what was asked for, in PEP 508's form.
+func resolvePython(ctx context.Context, h *Host, name string, requirements []string, rt *project.Runtime) (*project.Closure, error) {
+	work, err := os.MkdirTemp("", "hallmark-resolve-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(work)
+	subject := "pypi:" + strings.Join(requirements, " ")
+	for _, r := range requirements {
+		if r == "" || r[0] == '-' || strings.ContainsAny(r, "\n\r\\#/@") {
+			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("%+q is no requirement of a package of the index", r))
+		}
+	}
+	in := filepath.Join(work, "requirements.in")
+	if err := os.WriteFile(in, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	unpinnable := func(c *project.Closure, err error) (*project.Closure, error) {
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
+		}
+		return c, nil
+	}
+	if uv, err := findIn(h.Getenv("PATH"), "uv"); err == nil {
+		out := filepath.Join(work, "pylock.toml")
+		if err := resolver(ctx, uv, "uv", h.Environ, work, subject, "pip", "compile", "--universal", "--only-binary", ":all:", "--generate-hashes",
+			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in); err != nil {
+			return nil, err
+		}
+		data, err := readFile(out, project.MaxClosure)
+		if err != nil {
+			return nil, err
+		}
+		return unpinnable(project.ParsePylock(data, name))
+	}
+	out := filepath.Join(work, "report.json")
+	if err := resolver(ctx, rt.Path, "pip", h.Environ, work, subject, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
+		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in); err != nil {
+		return nil, err
+	}
+	data, err := readFile(out, project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	return unpinnable(project.ParsePipReport(data, name, platform(project.EnginePip, rt)))
+}
+
+// fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
+// compares each with the closure and with what its registry says.
+func fetchWheels(ctx context.Context, h *Host, c *project.Closure, rt *project.Runtime, where, dir string) (*packages, error) {
+	if here := platform(c.Engine, rt); c.Platform != "" && c.Platform != here {
+		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "install uv, which resolves for every platform, and pin it again",
+			fmt.Errorf("it was resolved by pip for %+q alone, and this is %s", c.Platform, here))
+	}
+	t := &packages{dir: dir, files: map[artifact.Ref]string{}}
+	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
+		return nil, err
+	}
+	var asked []pythonPackage
+	for _, p := range c.Packages {
+		q := pythonPackage{Marker: p.Marker}
+		for ref := range p.Wheels {
+			q.Wheels = append(q.Wheels, ref.Filename())
+		}
+		slices.Sort(q.Wheels)
+		asked = append(asked, q)
+	}
+	answer, err := h.askPython(ctx, rt.Path, h.Getenv("PATH"), asked)
+	if err != nil {
+		return nil, err
+	}
+	var all []*subject
+	for i, p := range c.Packages {
+		switch file := answer.Chosen[i]; {
+		case file == nil:
+			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "", fmt.Errorf("has no wheel for %s", rt.Version))
+		case *file == "":
+		default:
+			ref, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), *file)
+			if err != nil {
+				return nil, err
+			}
+			t.wheels = append(t.wheels, ref)
+			all = append(all, &subject{ref: ref, claims: []evidence.Claim{{
+				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{p.Wheels[ref]}, Where: where,
+			}}})
+			if p.Ref.Normal() == c.Root.Normal() {
+				t.ref = ref
+			}
+		}
+	}
+	if t.ref.IsZero() {
+		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "", fmt.Errorf("is not for %s", rt.Version))
+	}
+	for _, s := range all {
+		t.files[s.ref] = filepath.Join("wheels", s.ref.Filename())
+	}
+	t.report, err = observe(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+		name := filepath.Join(dir, t.files[all[i].ref])
+		if err := moveFile(d.Path(), name); err != nil {
+			return err
+		}
+		if all[i].ref != t.ref {
+			return nil
+		}
+		// Only this one call writes these.
+		t.observed = d.Observed
+		var err error
+		if t.wheel, err = fetch.ReadWheel(name); err != nil {
+			return evidence.Errorf(evidence.Validation, t.ref.String(), "", err)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// installWheels lets uv, or pip, unpack the wheels of t into st, with no network, no
+// user's configuration and no bytecode. Both check the hash of each wheel once more. What
+// they leave that differs between machines is taken out: notes about the installation, and
+// scripts that begin with the path of an interpreter.
+func installWheels(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
+	var list strings.Builder
+	for _, ref := range t.wheels {
+		for _, p := range c.Packages {
+			if d, ok := p.Wheels[ref]; ok {
+				fmt.Fprintf(&list, "%s==%s --hash=sha256:%s\n", ref.Name(), ref.Version(), d.Hex())
+				break
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(t.dir, "requirements.txt"), []byte(list.String()), 0o600); err != nil {
+		return err
+	}
+	env := []string{"PATH=" + h.Getenv("PATH"), "HOME=" + t.dir, "USERPROFILE=" + t.dir, "TMPDIR=" + t.dir, "PIP_CONFIG_FILE=" + os.DevNull, "LANG=C.UTF-8"}
+	if v := h.Getenv("SystemRoot"); v != "" {
+		env = append(env, "SystemRoot="+v, "TEMP="+t.dir, "TMP="+t.dir)
+	}
+	site := filepath.Join(t.dir, "site-packages")
+	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"), "--require-hashes", "--no-deps",
+		"-r", filepath.Join(t.dir, "requirements.txt")}
+	var err error
+	if uv, lookup := findIn(h.Getenv("PATH"), "uv"); lookup == nil {
+		err = resolver(ctx, uv, "uv", env, t.dir, c.Root.String(), append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
+			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)...)
+	} else {
+		err = resolver(ctx, rt.Path, "pip", env, t.dir, c.Root.String(), append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
+			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)...)
+	}
+	if err != nil {
+		return err
+	}
+	if err := settle(site); err != nil {
+		return err
+	}
+	return os.Rename(site, filepath.Join(st.Dir(), "site-packages"))
+}
+
+// settle removes from a directory of installed packages what another installation of the
+// same wheels would have otherwise.
+func settle(site string) error {
+	if err := os.Remove(filepath.Join(site, ".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	notes, err := filepath.Glob(filepath.Join(site, "*.dist-info"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range notes {
+		for _, name := range []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"} {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for _, bin := range []string{"bin", "Scripts"} {
+		dir := filepath.Join(site, bin)
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		left := 0
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			script, err := isScript(name)
+			if err != nil {
+				return err
+			}
+			if script || runtime.GOOS == "windows" {
+				if err := os.Remove(name); err != nil {
+					return err
+				}
+				continue
+			}
+			left++
+		}
+		if left == 0 {
+			if err := os.Remove(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isScript(name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	n, _ := f.Read(head)
+	return string(head[:n]) == "#!", nil
+}
+
+// startPython puts the packages of a slot where python finds them, behind its own library,
+// and calls the entry point: what "-S" leaves out is every other directory of packages.
+const startPython = `import functools, importlib, site, sys
+directory, entry, *sys.argv = sys.argv[1:]
+site.setquit(); site.setcopyright(); site.sethelper()
+site.addsitedir(directory)
+module, _, name = entry.partition(":")
+sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(module))())`
+
+// onSite makes p call the entry point of a Python package from a slot of the store. name
+// is what the program is told it is called.
+func (p *program) onSite(slot *store.Slot, engine, entry, name string, args, variables []string) {
+	// Isolated from the environment and the user's packages, and writing no bytecode. Python
+	// finds its library by the path that it is called by.
+	p.args = append([]string{p.exe.Path(), "-I", "-S", "-B", "-c", startPython, filepath.Join(slot.Dir(), "site-packages"), entry, name}, args...)
+	p.onTree(slot, engine, variables)
+}
+
+// entryPoint chooses the console script that starts a package: the one that is named, the
+// only one, or the one called like the package.
+func entryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
+	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
+	target := w.Scripts[bin]
+	if bin == "" {
+		for name, t := range w.Scripts {
+			if len(w.Scripts) == 1 || plain(name) == plain(ref.Name()) {
+				target = t
+			}
+		}
+	}
+	if target == "" {
+		return "", evidence.Errorf(evidence.Validation, ref.String(), "name the executable with 'uvx --from PACKAGE EXECUTABLE'",
+			errors.New("has no console script to start, or several"))
+	}
+	return target, nil
+}

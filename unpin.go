@@ -1,0 +1,89 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// UnpinOptions say what to undo.
+type UnpinOptions struct {
+	// Files are the clients' files to restore; without any, all that are known.
+	Files    ClientFiles
+	KeepLock bool // restore the clients' files and nothing else
+}
+
+// Unpinned is what [Unpin] undid for one server.
+type Unpinned struct {
+	Name     string   `json:"name"`
+	Unlocked bool     `json:"unlocked"` // its entry of the lock was removed
+	Restored []string `json:"restored"` // the clients' files in which its entry is what it was
+}
+
+// Unpin undoes [Pin] for the named servers: it restores their entries in files of clients,
+// and removes them from the lock, with the files beside it and this machine's approval.
+// hallmark.toml goes on declaring them. All of it happens or nothing.
+func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOptions) ([]Unpinned, error) {
+	w, done, err := openProject(ctx, h, dir, true, true)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	names = slices.Clone(names)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	files, where, err := w.restored(o.Files, names)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		all  []Unpinned
+		lock bool
+	)
+	for _, name := range names {
+		_, locked := w.lock.Server(name)
+		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
+		if !u.Unlocked && len(u.Restored) == 0 {
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "a client's file elsewhere is named with --config",
+				errors.New("is not pinned, and no client's file that is known was rewritten for it"))
+		}
+		if u.Unlocked {
+			lock = true
+			w.lock.Remove(name)
+			delete(w.approvals.Servers, name)
+			for _, path := range []string{w.surfacePath(name), w.closurePath(name), w.driftPath(name)} {
+				files = append(files, durable.File{Path: path, Remove: true})
+			}
+		}
+		all = append(all, u)
+	}
+	if lock {
+		accepted, err := w.accepted()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, accepted...)
+	}
+	if err := w.replace(ctx, files); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// accepted are the lock and this machine's approvals, as they are now.
+func (w *workspace) accepted() ([]durable.File, error) {
+	lock, err := w.lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	approvals, err := w.approvals.Encode()
+	return []durable.File{
+		{Path: w.path(project.LockFile), Data: lock, Perm: 0o644},
+		{Path: w.approvalsPath(), Data: approvals, Perm: 0o600},
+	}, err
+}
