@@ -1,4 +1,5 @@
 # make build   bin/hallmark and its companions, without cgo
+# make man     the manual pages of every command, in bin/man/man1
 # make demo    publish, verify, pin, run and tamper, on this machine only
 # make test    everything, with the race detector; installs what it needs and says what
 # make lint    gofmt, go vet, staticcheck, govulncheck
@@ -21,13 +22,16 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build demo test vet cross lint fuzz bench clean
+.PHONY: build man demo test vet cross lint fuzz bench clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
 		echo "build bin/$$c $(VERSION)"; \
 		CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$c ./cmd/$$c || exit 1; \
 	done
+
+man:
+	$(GO) run ./cmd/internal/man bin/man/man1
 
 demo: build
 	@CGO_ENABLED=0 $(GO) build -o bin/drifter ./e2e/drifter

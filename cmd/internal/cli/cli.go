@@ -71,6 +71,13 @@ type app struct {
 	bars   *bars
 }
 
+// Definition is a program's commands and flags, for pages about them.
+func Definition(program Program) *cobra.Command {
+	root := program(new(app))
+	root.Version = version()
+	return root
+}
+
 // Main runs a program and returns its exit code.
 func Main(program Program, args []string) int {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}

@@ -1,0 +1,40 @@
+// Man writes the manual pages of all programs into a directory. They come from the
+// same definitions as the programs' help.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra/doc"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: man DIRECTORY")
+		os.Exit(2)
+	}
+	if err := write(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "man:", err)
+		os.Exit(1)
+	}
+}
+
+// write makes one page a command, below dir, which is made if it is missing.
+func write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	for _, program := range []cli.Program{cli.Hallmark, cli.Publisher, cli.Hashfile} {
+		root := cli.Definition(program)
+		root.DisableAutoGenTag = true
+		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
+		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + root.Version}
+		if err := doc.GenManTree(root, &header, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
