@@ -73,7 +73,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 		}
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
 	return auth.NewIssuer(seed)
 }
@@ -82,7 +82,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 // served as far as it was signed, and nothing is published: the error is logged.
 func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*registry.Log, error) {
 	fault := func(err error) (*registry.Log, error) {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
 	var key ledger.Key
 	var err error
