@@ -148,6 +148,21 @@ func (c *currentPolicy) reload(o ServeOptions) {
 		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
 }
 
+// reloadCredentials reads the operator's credentials again, for publishes that begin from
+// now on. A file that cannot be read changes nothing.
+func reloadCredentials(o ServeOptions, client *fetch.Client) {
+	if o.Credentials == nil {
+		return
+	}
+	all, err := o.Credentials()
+	if err != nil {
+		o.Logger.Error("credentials stay as they were", "error", err)
+		return
+	}
+	client.SetCredentials(all)
+	o.Logger.Info("credentials read again", "credentials", len(all))
+}
+
 // readPolicy is what the options say, save where the file says otherwise.
 func readPolicy(o ServeOptions) (registry.Policy, error) {
 	p := registry.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
