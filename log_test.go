@@ -552,7 +552,7 @@ func TestSplitView(t *testing.T) {
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 
 	key := newWitnessKey(t)
-	w, err := witness.Open(t.Context(), t.TempDir(), key, []string{one.Key}, slog.New(slog.DiscardHandler))
+	w, err := witness.Open(t.Context(), t.TempDir(), key, []string{one.Key}, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

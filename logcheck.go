@@ -120,17 +120,16 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 	if l == nil || l.key == "" {
 		return report, nil
 	}
-	if r.Proof == "" { // pinned before the registry had a log, or taken out of the lock
-		fresh := r
-		more, err := l.prove(ctx, &fresh)
-		return append(report, more...), err
-	}
-	p, err := ledger.ParseProof([]byte(r.Proof))
-	if err != nil {
-		return report, nil // which its own evidence says
-	}
-	if _, err := l.see(ctx, p.Checkpoint); err != nil {
-		return report, err
+	index := int64(-1) // that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
+	if r.Proof != "" {
+		p, err := ledger.ParseProof([]byte(r.Proof))
+		if err != nil {
+			return report, nil // which its own evidence says
+		}
+		if _, err := l.see(ctx, p.Checkpoint); err != nil {
+			return report, err
+		}
+		index = p.Index
 	}
 	fresh := r
 	more, err := l.prove(ctx, &fresh)
@@ -138,9 +137,13 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 	if err != nil {
 		return report, err
 	}
-	if again, err := ledger.ParseProof([]byte(fresh.Proof)); err == nil && again.Index != p.Index {
-		report = append(report, otherEntry(r, p.Index, again.Index, l.head.Origin))
+	again, err := ledger.ParseProof([]byte(fresh.Proof))
+	if err != nil {
+		return report, nil // there is none, or no good one, which its evidence says
 	}
-	later, err := l.later(ctx, r, envelope.Meta)
+	if index >= 0 && again.Index != index {
+		report = append(report, otherEntry(r, index, again.Index, l.head.Origin))
+	}
+	later, err := l.later(ctx, fresh, envelope.Meta)
 	return append(report, later...), err
 }

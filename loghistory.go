@@ -26,7 +26,13 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 	}
 	entries, err := l.client.LogOf(ctx, r.Name, r.Version)
 	if notFound(err) {
-		return nil, nil // a registry that does not tell
+		// It proved the record's entry, so that it has the answer: to keep it back hides
+		// what was deleted or found since.
+		const why = "the registry has the record in its log, and does not say which later entries are about it"
+		return evidence.Report{
+			evidence.CannotVerify(statusClaim(r, l.head.Origin), evidence.NotFound, why),
+			evidence.CannotVerify(findingClaim(r, l.head.Origin), evidence.NotFound, why),
+		}, nil
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
@@ -121,10 +127,18 @@ func (l *registryLog) tileError(err error) error {
 	return evidence.Errorf(evidence.ClassOf(err), l.name, "", err)
 }
 
+func statusClaim(r project.RecordLock, origin string) evidence.Claim {
+	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Status, Authority: evidence.Log, Text: string(registry.Active), Where: "the log " + origin}
+}
+
+func findingClaim(r project.RecordLock, origin string) evidence.Claim {
+	return evidence.Claim{Subject: r.Subject(), Scheme: evidence.Finding, Authority: evidence.Log, Text: "the published claims hold", Where: "the log " + origin}
+}
+
 // statusEvidence is what the newest entry about the record's status says. Without one it
 // has the status that every record begins with.
 func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Official) evidence.Evidence {
-	c := evidence.Claim{Subject: r.Subject(), Scheme: evidence.Status, Authority: evidence.Log, Text: string(registry.Active), Where: "the log " + l.head.Origin}
+	c := statusClaim(r, l.head.Origin)
 	if leaf == nil {
 		return evidence.Fact(c, string(registry.Active))
 	}
@@ -144,10 +158,9 @@ func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, in
 // findingEvidence is what the newest entry about the record's claims says: what fails, or
 // nothing.
 func (l *registryLog) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Integrity) evidence.Evidence {
-	const holds = "the published claims hold"
-	c := evidence.Claim{Subject: r.Subject(), Scheme: evidence.Finding, Authority: evidence.Log, Text: holds, Where: "the log " + l.head.Origin}
+	c := findingClaim(r, l.head.Origin)
 	if leaf == nil || sameDigest(leaf.Document, digest.FromBytes([]byte("[]"))) {
-		return evidence.Fact(c, holds)
+		return evidence.Fact(c, c.Text)
 	}
 	e := evidence.Fact(c, "a claim fails")
 	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))

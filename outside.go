@@ -73,7 +73,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 		}
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
 	return auth.NewIssuer(seed)
 }
@@ -82,7 +82,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 // served as far as it was signed, and nothing is published: the error is logged.
 func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*registry.Log, error) {
 	fault := func(err error) (*registry.Log, error) {
-		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
 	var key ledger.Key
 	var err error
@@ -146,6 +146,21 @@ func (c *currentPolicy) reload(o ServeOptions) {
 	c.now.Store(&p)
 	o.Logger.Info("policy read again", "validation", p.Validation, "require_hashes", p.RequireHashes,
 		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
+}
+
+// reloadCredentials reads the operator's credentials again, for publishes that begin from
+// now on. A file that cannot be read changes nothing.
+func reloadCredentials(o ServeOptions, client *fetch.Client) {
+	if o.Credentials == nil {
+		return
+	}
+	all, err := o.Credentials()
+	if err != nil {
+		o.Logger.Error("credentials stay as they were", "error", err)
+		return
+	}
+	client.SetCredentials(all)
+	o.Logger.Info("credentials read again", "credentials", len(all))
 }
 
 // readPolicy is what the options say, save where the file says otherwise.

@@ -58,6 +58,9 @@ type ServeOptions struct {
 	Commit, Built  string // of the program; may be empty
 	Logger         *slog.Logger
 	Listening      func(net.Addr) // told once, when connections are taken; may be nil
+
+	// Credentials reads those of Fetch again, whenever Reload says so; may be nil.
+	Credentials func() ([]fetch.HostCredential, error)
 }
 
 // LoginMethods say who may log in to a registry, and how that is found out.
@@ -150,6 +153,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		select {
 		case <-o.Reload:
 			current.reload(o)
+			reloadCredentials(o, client)
 			continue
 		case err = <-done:
 		case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,6 +25,7 @@ type WitnessOptions struct {
 	Name    string   // of a new key; "" is one that nobody else has
 	State   string   // directory of the newest checkpoints
 	Logs    []string // verifier keys of the logs to cosign
+	Begin   bool     // with the logs that State has nothing of; a new key does so by itself
 	Logger  *slog.Logger
 	// Listening is told when requests are taken; may be nil.
 	Listening func(addr net.Addr, verifierKey string)
@@ -41,8 +43,9 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 		rand.Read(id) // never fails
 		name = "hallmark-witness-" + hex.EncodeToString(id)
 	}
-	if _, _, err := registry.OpenLogKey(ctx, o.KeyFile, name); err != nil {
-		return fault(evidence.Operation, err)
+	_, created, err := registry.OpenLogKey(ctx, o.KeyFile, name)
+	if err != nil {
+		return fault(evidence.ClassOf(err), err)
 	}
 	secret, err := readFile(o.KeyFile, maxSignerKey)
 	if err != nil {
@@ -52,11 +55,15 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Validation, err)
 	}
-	w, err := witness.Open(ctx, o.State, key, o.Logs, o.Logger)
+	w, err := witness.Open(ctx, o.State, key, o.Logs, o.Begin || created, o.Logger)
 	if err != nil {
-		return fault(evidence.Operation, err)
+		return fault(evidence.ClassOf(err), err)
 	}
 	defer w.Close()
+	if o.Begin && len(w.Begun) == 0 { // as a flag that stays would begin again after a loss
+		return evidence.Errorf(evidence.Validation, "witness", "start without --begin, which is for the first start with a log",
+			fmt.Errorf("%s has a state of each log: there is none to begin with", o.State))
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
 	if err != nil {
 		return fault(evidence.Operation, err)

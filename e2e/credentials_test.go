@@ -90,6 +90,23 @@ func TestCredentialsOfANamespace(t *testing.T) {
 	if shown.Load() == 0 {
 		t.Error("the credential was never sent")
 	}
+
+	// The operator takes the namespace's credential away, and gives it to another one.
+	before := shown.Load()
+	file("credentials.toml", "[[credential]]\nhost = nonsense\ntoken = \"s3cret\"\n")
+	registry.reload(t, "credentials stay as they were")
+	if status, body := publish("com.example/other", wrong); status != 422 || shown.Load() == before {
+		t.Errorf("after a file that makes no sense: %d %s", status, body)
+	}
+	file("credentials.toml", fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.other\"]\ntoken = \"s3cret\"\n", strings.TrimPrefix(base, "https://")))
+	registry.reload(t, "credentials read again")
+	before = shown.Load()
+	if status, body := publish("com.example/other", private); status < 400 || shown.Load() != before {
+		t.Errorf("with the credential of another namespace: %d %s", status, body)
+	}
+	if status, body := publish("com.other/notes", wrong); status != 422 || !strings.Contains(body, `"actual":"sha256:`+private) {
+		t.Errorf("the namespace that has it now: %d %s", status, body)
+	}
 	if strings.Contains(registry.Log(), "s3cret") {
 		t.Error("the log shows the credential")
 	}

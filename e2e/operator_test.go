@@ -17,6 +17,21 @@ import (
 	"time"
 )
 
+// reload sends SIGHUP and waits until the log tells of it once more.
+func (p *registryProcess) reload(t *testing.T, told string) {
+	t.Helper()
+	before := strings.Count(p.Log(), told)
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); strings.Count(p.Log(), told) == before; {
+		if time.Now().After(end) {
+			t.Fatalf("the log does not tell %q:\n%s", told, p.Log())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // SIGHUP has the policy's file read again; one that makes no sense changes nothing.
 func TestPolicyIsReadAgain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.toml")
@@ -37,20 +52,6 @@ func TestPolicyIsReadAgain(t *testing.T) {
 		res.Body.Close()
 		return res.StatusCode
 	}
-	// reload sends the signal and waits until the log tells of it once more.
-	reload := func(told string) {
-		t.Helper()
-		before := strings.Count(registry.Log(), told)
-		if err := registry.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-			t.Fatal(err)
-		}
-		for end := time.Now().Add(30 * time.Second); strings.Count(registry.Log(), told) == before; {
-			if time.Now().After(end) {
-				t.Fatalf("the log does not tell %q:\n%s", told, registry.Log())
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-	}
 	if got := publish("1.0.0"); got != 200 {
 		t.Fatalf("at first: %d", got)
 	}
@@ -58,17 +59,17 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	if got := publish("1.0.1"); got != 200 {
 		t.Errorf("before the signal: %d", got)
 	}
-	reload("policy read again")
+	registry.reload(t, "policy read again")
 	if got := publish("1.0.2"); got != 403 {
 		t.Errorf("blocked: %d", got)
 	}
 	write("allow_anonymous = maybe\n")
-	reload("policy stays as it was")
+	registry.reload(t, "policy stays as it was")
 	if got := publish("1.0.2"); got != 403 {
 		t.Errorf("after a policy that makes no sense: %d", got)
 	}
 	write("")
-	reload("policy read again")
+	registry.reload(t, "policy read again")
 	if got := publish("1.0.2"); got != 401 {
 		t.Errorf("after an empty policy: %d", got)
 	}

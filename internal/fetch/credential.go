@@ -21,33 +21,38 @@ type HostCredential struct {
 }
 
 // For returns the client for what a namespace asks for: with the credentials of
-// [Config] that are mapped to it, and with those alone. A server's name stands for
+// the operator that are mapped to it, and with those alone. A server's name stands for
 // its namespace. The two clients share connections and limits, save Limits.Together,
 // of which each client of For has its own.
 func (c *Client) For(namespace string) *Client {
 	namespace, _, _ = strings.Cut(namespace, "/")
 	view := *c
 	view.namespace, view.together = namespace, newBudget(c.limits.Together)
+	view.credentials = *c.operator.Load()
 	return &view
 }
+
+// SetCredentials replaces those of [Config] for the clients that For makes from now on.
+// The slice must not change afterwards.
+func (c *Client) SetCredentials(all []HostCredential) { c.operator.Store(&all) }
 
 // credential is the operator's credential for u, for the namespace at work.
 func (c *Client) credential(u *url.URL) (HostCredential, bool) {
 	if c.namespace == "" {
 		return HostCredential{}, false
 	}
-	i := slices.IndexFunc(c.config.Credentials, func(k HostCredential) bool {
+	i := slices.IndexFunc(c.credentials, func(k HostCredential) bool {
 		return k.Host != "" && k.hostPort() == hostPort(u) && slices.Contains(k.Namespaces, c.namespace)
 	})
 	if i < 0 {
 		return HostCredential{}, false
 	}
-	return c.config.Credentials[i], true
+	return c.credentials[i], true
 }
 
 // authorized adds the operator's credentials to those that own gives. Own may be nil.
 func (c *Client) authorized(own func(*url.URL) (string, error)) func(*url.URL) (string, error) {
-	if c.namespace == "" || len(c.config.Credentials) == 0 {
+	if c.namespace == "" || len(c.credentials) == 0 {
 		return own
 	}
 	return func(u *url.URL) (string, error) {

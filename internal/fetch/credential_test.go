@@ -89,6 +89,20 @@ func TestOperatorCredentials(t *testing.T) {
 	if log := other.requests(); fmt.Sprint(log) != "[/away]" {
 		t.Errorf("after a redirect to another host: %v", log)
 	}
+	// What was begun keeps its credentials; what begins has the new ones, or none.
+	begun := c.For("com.example")
+	c.SetCredentials([]HostCredential{{Host: s.host(), Token: "new", Namespaces: []string{"org.x"}}})
+	for _, k := range []struct {
+		client *Client
+		want   string
+	}{{begun, "[/f <- Bearer T]"}, {c.For("com.example"), "[/f]"}, {c.For("org.x"), "[/f <- Bearer new]"}, {c, "[/f]"}} {
+		s.requests()
+		d, err := get(t, k.client, s.base+"/f")
+		wantBody(t, d, err, "x")
+		if log := s.requests(); fmt.Sprint(log) != k.want {
+			t.Errorf("%v, want %s", log, k.want)
+		}
+	}
 	config.Credentials = []HostCredential{{Host: s.host(), Token: "T\r\nX: secret", Namespaces: []string{"com.example"}}}
 	_, err = newClient(t, config).For("com.example").Fetch(t.Context(), mustRef(t, s.base+"/f"))
 	wantError(t, err, evidence.Unsupported, "characters that cannot be sent")

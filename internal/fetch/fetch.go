@@ -46,6 +46,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -133,7 +134,8 @@ type Config struct {
 	OCI     OCIConfig      //
 	RootCAs *x509.CertPool // nil: the system's
 
-	// Credentials are an operator's; they are used by clients of [Client.For].
+	// Credentials are an operator's; they are used by clients of [Client.For], until
+	// [Client.SetCredentials] says otherwise.
 	Credentials []HostCredential
 
 	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
@@ -174,8 +176,10 @@ type Client struct {
 	npm    *network      // npm has its own authorities and proxy
 	pypi   *network      // PyPI has its own authorities
 
-	namespace string  // that Credentials are for, "" for none
-	together  *budget // of all that this view fetches
+	operator    *atomic.Pointer[[]HostCredential]
+	credentials []HostCredential // of this view, as they were when it was made
+	namespace   string           // that they are for, "" for none
+	together    *budget          // of all that this view fetches
 }
 
 // Limits are those that c works by, with defaults for what was not set.
@@ -183,7 +187,8 @@ func (c *Client) Limits() Limits { return c.limits }
 
 // New returns a client. The configuration must not change afterwards.
 func New(config Config) *Client {
-	c := &Client{config: config, limits: config.Limits.orDefault(), log: config.Logger}
+	c := &Client{config: config, limits: config.Limits.orDefault(), log: config.Logger, operator: new(atomic.Pointer[[]HostCredential])}
+	c.SetCredentials(config.Credentials)
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
 	}

@@ -21,13 +21,17 @@ const maxKeyFile = 4 << 10
 
 // ReadLogKey reads the key that signs a log: one line in the form of C2SP signed-note, of
 // which an origin that is not empty has to be the name, or a seed in the forms of a token
-// key, for the log with that origin.
+// key, for the log with that origin. A file that others may read is refused, see
+// [auth.CheckPrivate].
 func ReadLogKey(path, origin string) (ledger.Key, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return ledger.Key{}, fmt.Errorf("log key: %w", err)
 	}
 	defer f.Close()
+	if err := auth.CheckPrivate(f); err != nil {
+		return ledger.Key{}, err
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if err != nil {
 		return ledger.Key{}, fmt.Errorf("log key %s: %w", path, err)

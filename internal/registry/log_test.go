@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -797,6 +798,12 @@ func TestLogKey(t *testing.T) {
 	}
 	if _, created, err := OpenLogKey(ctx, path, "other.example.com"); err == nil || created {
 		t.Errorf("another origin: %v", err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := OpenLogKey(ctx, path, ""); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "chmod 600 "+path)) {
+		t.Errorf("a key that others may read: %v", err)
 	}
 	seed := filepath.Join(t.TempDir(), "seed")
 	for _, content := range []string{strings.Repeat("7", 32), strings.Repeat("37", 32) + "\n"} {

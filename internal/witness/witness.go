@@ -15,7 +15,9 @@
 //	422  the proof does not show that the checkpoint continues what was cosigned last
 //
 // What is cosigned is on disk before it is answered, so that a crash never lets a witness
-// cosign two histories.
+// cosign two histories. For the same reason a log of which nothing is kept is not begun
+// with, unless a person says that nothing was ever cosigned of it: after the loss of a
+// disk the witness would cosign whatever history it is shown first.
 package witness
 
 import (
@@ -27,18 +29,23 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // Witness is an [http.Handler]. It is safe for concurrent use.
 type Witness struct {
+	Begun []string // the origins of the logs that Open began with
+
 	key    ledger.Key
 	dir    string
 	logs   map[string]ledger.Trust // by origin
@@ -49,8 +56,10 @@ type Witness struct {
 }
 
 // Open opens the witness that keeps its checkpoints in dir, which no other process may use
-// at the same time. Logs are the verifier keys of the logs that it knows.
-func Open(ctx context.Context, dir string, key ledger.Key, logs []string, logger *slog.Logger) (*Witness, error) {
+// at the same time. Logs are the verifier keys of the logs that it knows. Begin says that
+// the key cosigned nothing yet of those that dir has nothing of; without it they are
+// refused.
+func Open(ctx context.Context, dir string, key ledger.Key, logs []string, begin bool, logger *slog.Logger) (*Witness, error) {
 	w := &Witness{key: key, dir: dir, logs: map[string]ledger.Trust{}, logger: logger}
 	for _, k := range logs {
 		trust, err := ledger.NewTrust(k, nil, 0)
@@ -76,14 +85,40 @@ func Open(ctx context.Context, dir string, key ledger.Key, logs []string, logger
 	if w.unlock, err = durable.TryLock(filepath.Join(dir, "lock"), "the witness"); err != nil {
 		return nil, err
 	}
-	for origin := range w.logs {
-		if _, err := w.newest(origin); err != nil {
-			w.unlock()
-			return nil, err
-		}
+	if err := w.load(begin); err != nil {
+		w.unlock()
+		return nil, err
 	}
 	return w, nil
 }
+
+// load reads what is kept of each log, and keeps that nothing was cosigned of those that
+// are begun with.
+func (w *Witness) load(begin bool) error {
+	for _, origin := range slices.Sorted(maps.Keys(w.logs)) {
+		switch _, err := w.newest(origin); {
+		case errors.Is(err, fs.ErrNotExist):
+			w.Begun = append(w.Begun, origin)
+		case err != nil:
+			return err
+		}
+	}
+	if !begin && len(w.Begun) > 0 {
+		return evidence.Errorf(evidence.Refused, w.dir,
+			"restore the directory, or put the newest checkpoint that this witness cosigned there as that file; only if it never cosigned one of the log start with --begin",
+			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there", w.Begun[0], filepath.Base(w.file(w.Begun[0]))))
+	}
+	for _, origin := range w.Begun {
+		w.logger.Info("log begun with", "origin", origin)
+		if err := durable.WriteFile(w.file(origin), []byte(nothing+origin+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nothing and the origin are what is kept of a log before its first checkpoint.
+const nothing = "nothing cosigned of "
 
 // Close lets other processes use the directory.
 func (w *Witness) Close() { w.unlock() }
@@ -181,14 +216,11 @@ func (w *Witness) add(body []byte) ([]byte, *refusal) {
 	return line, nil
 }
 
-// newest is the checkpoint that was cosigned last; the zero value if there is none. A
-// file that cannot be read is an error: to begin again would be to forget.
+// newest is the checkpoint that was cosigned last; the zero value if there is none yet. A
+// file that is not there or cannot be read is an error: to begin again would be to forget.
 func (w *Witness) newest(origin string) (ledger.Signed, error) {
 	path := w.file(origin)
 	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ledger.Signed{}, nil
-	}
 	if err != nil {
 		return ledger.Signed{}, err
 	}
@@ -196,6 +228,9 @@ func (w *Witness) newest(origin string) (ledger.Signed, error) {
 	data, err := io.ReadAll(io.LimitReader(f, ledger.MaxCheckpoint+1))
 	if err != nil {
 		return ledger.Signed{}, err
+	}
+	if string(data) == nothing+origin+"\n" {
+		return ledger.Signed{}, nil
 	}
 	s, err := w.logs[origin].Open(data)
 	if err != nil {

@@ -9,11 +9,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -105,15 +107,15 @@ func TestAddCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
 	var alarms bytes.Buffer
-	open := func() *Witness {
-		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.NewTextHandler(&alarms, nil)))
+	open := func(begin bool) *Witness {
+		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, begin, slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError})))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	w := open()
-	if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.Default()); err == nil {
+	w := open(true)
+	if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, false, slog.Default()); err == nil {
 		t.Error("two processes use one directory")
 	}
 	trust, err := ledger.NewTrust(log.key.VerifierKey, []string{key.VerifierKey}, 1)
@@ -140,7 +142,7 @@ func TestAddCheckpoint(t *testing.T) {
 	}
 	cosigned(three, post(w, ledger.AddCheckpoint{Old: 3, Checkpoint: three}))
 	w.Close()
-	w = open() // what was cosigned is on disk
+	w = open(false) // what was cosigned is on disk
 	defer w.Close()
 	ten, _ := log.checkpoint(t, 10, "")
 	if out := post(w, ledger.AddCheckpoint{Checkpoint: ten}); out.Code != http.StatusConflict || out.Body.String() != "3\n" || out.Header().Get("Content-Type") != "text/x.tlog.size" {
@@ -198,7 +200,7 @@ func TestAddCheckpoint(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+	w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,17 +211,84 @@ func TestDamagedState(t *testing.T) {
 	if len(files) != 1 {
 		t.Fatal(files)
 	}
-	for _, damaged := range [][]byte{nil, note[:len(note)-5]} {
+	for _, damaged := range [][]byte{nil, note[:len(note)-5], []byte("nothing cosigned of "), []byte("nothing cosigned of other.example.com\n")} {
 		os.WriteFile(files[0], damaged, 0o600)
-		if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, slog.Default()); err == nil {
-			t.Errorf("%d bytes are taken for a state", len(damaged))
+		for _, begin := range []bool{false, true} {
+			if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, begin, slog.Default()); err == nil {
+				t.Errorf("%q is taken for a state", damaged)
+			}
 		}
+	}
+}
+
+// A witness that lost its disk must not cosign whatever history it is shown next.
+func TestLostState(t *testing.T) {
+	dir := t.TempDir()
+	log, other, key := newLog(t, "log.example.com"), newLog(t, "other.example.com"), witnessKey(t)
+	open := func(begin bool, logs ...string) (*Witness, error) {
+		return Open(t.Context(), dir, key, logs, begin, slog.New(slog.DiscardHandler))
+	}
+	refused := func(want evidence.Class, part string, begin bool, logs ...string) {
+		t.Helper()
+		w, err := open(begin, logs...)
+		if err == nil {
+			w.Close()
+		}
+		if err == nil || evidence.ClassOf(err) != want || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v", err)
+		}
+	}
+	refused(evidence.Refused, `no state of the log "log.example.com"`, false, log.key.VerifierKey)
+	w, err := open(true, log.key.VerifierKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(w.Begun, []string{"log.example.com"}) {
+		t.Errorf("begun with %q", w.Begun)
+	}
+	w.Close()
+	// begun with, and nothing cosigned yet
+	if w, err = open(false, log.key.VerifierKey); err != nil || w.Begun != nil {
+		t.Fatal(err)
+	}
+	three, _ := log.checkpoint(t, 3, "")
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: three}); out.Code != http.StatusOK {
+		t.Fatalf("%d %s", out.Code, out.Body)
+	}
+	// lost while it runs
+	file := w.file("log.example.com")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	fork := &aLog{key: log.key}
+	forked, _ := fork.checkpoint(t, 3, "!")
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: forked}); out.Code != http.StatusInternalServerError {
+		t.Errorf("a witness that lost its state answers %d %s", out.Code, out.Body)
+	}
+	w.Close()
+	refused(evidence.Refused, `no state of the log "log.example.com"`, false, log.key.VerifierKey)
+	// what was cosigned, put in its place by a person
+	if err := os.WriteFile(file, three, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// another log is begun with, and the first is kept to what it showed
+	refused(evidence.Refused, `no state of the log "other.example.com"`, false, log.key.VerifierKey, other.key.VerifierKey)
+	if w, err = open(true, log.key.VerifierKey, other.key.VerifierKey); err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: forked}); out.Code != http.StatusConflict || out.Body.String() != "3\n" {
+		t.Errorf("%d %q", out.Code, out.Body)
+	}
+	one, _ := other.checkpoint(t, 1, "")
+	if out := post(w, ledger.AddCheckpoint{Checkpoint: one}); out.Code != http.StatusOK {
+		t.Errorf("%d %q", out.Code, out.Body)
 	}
 }
 
 func TestRequests(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(t.Context(), t.TempDir(), key, []string{log.key.VerifierKey}, slog.New(slog.DiscardHandler))
+	w, err := Open(t.Context(), t.TempDir(), key, []string{log.key.VerifierKey}, true, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +312,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey}, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
-		if _, err := Open(t.Context(), t.TempDir(), key, bad, slog.Default()); err == nil {
+		if _, err := Open(t.Context(), t.TempDir(), key, bad, true, slog.Default()); err == nil {
 			t.Errorf("logs %q are taken", bad)
 		}
 	}

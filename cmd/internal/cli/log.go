@@ -235,7 +235,11 @@ func (a *app) witness() *cobra.Command {
 		Long: `Serve POST /add-checkpoint (C2SP tlog-witness): cosign a checkpoint of a known log if it
 continues the one that was cosigned last. The key is made at the first start; its
 verifier key, which is printed, is what clients put under witnesses in hallmark.toml,
-and what the registry is told with --witness.`,
+and what the registry is told with --witness.
+
+What was cosigned last is kept in --state. A log of which nothing is kept there is
+refused, as a witness that lost its state would cosign another history: --begin says
+that this witness never cosigned it. A new key needs no --begin.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			for flag, value := range map[string]string{"key-file": o.KeyFile, "state": o.State} {
@@ -264,6 +268,7 @@ and what the registry is told with --witness.`,
 	f.StringVar(&o.Name, "name", "", "`name` of a new key, such as witness.example.org (default: a random one)")
 	f.StringVar(&o.State, "state", "", "`directory` that keeps the newest checkpoint of each log")
 	f.StringArrayVar(&o.Logs, "log", nil, "verifier `key` of a log to witness; repeatable")
+	f.BoolVar(&o.Begin, "begin", false, "begin with the logs that --state has nothing of")
 	return c
 }
 

@@ -48,7 +48,7 @@ recomputes their hashes. A publish needs a token that permits its name: of a log
 one made with 'registry token create'. With --allow-anonymous it needs none. Either way
 a package must name the server that it is published as.
 
-SIGHUP reads the file of --policy again.`,
+SIGHUP reads the files of --policy and --credentials again.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch registry.Validation(validation) {
@@ -87,6 +87,9 @@ SIGHUP reads the file of --policy again.`,
 			o.Validation = registry.Validation(validation)
 			if err := sources.set(&o.Fetch); err != nil {
 				return err
+			}
+			if sources.credentials != "" {
+				o.Credentials = sources.readCredentials
 			}
 			o.Fetch.GitHub.API = o.Login.GitHubAPI
 			o.Version = version()

@@ -45,15 +45,21 @@ func (s *sourceFlags) set(c *fetch.Config) (err error) {
 	c.PyPI.Base, c.NuGet.Index, c.Cargo.Index, c.GitHub.Base = s.pypi, s.nuget, s.cargo, s.github
 	s.limits.set(&c.Limits)
 	c.Limits.Together, c.Limits.Held = s.together.bytes(), s.held.bytes()
+	c.Credentials, err = s.readCredentials()
+	return err
+}
+
+// readCredentials reads the file of --credentials, if there is one.
+func (s *sourceFlags) readCredentials() ([]fetch.HostCredential, error) {
 	if s.credentials == "" {
-		return nil
+		return nil, nil
 	}
-	c.Credentials, err = fetch.ReadCredentials(s.credentials, os.Getenv)
+	all, err := fetch.ReadCredentials(s.credentials, os.Getenv)
 	switch {
 	case errors.As(err, new(*fs.PathError)):
-		return evidence.Errorf(evidence.Operation, "credentials", "", err)
+		return nil, evidence.Errorf(evidence.Operation, "credentials", "", err)
 	case err != nil:
-		return evidence.Errorf(evidence.Validation, s.credentials, "", err)
+		return nil, evidence.Errorf(evidence.Validation, s.credentials, "", err)
 	}
-	return nil
+	return all, nil
 }

@@ -22,6 +22,8 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 var epoch = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
@@ -208,6 +210,27 @@ func TestKeyFile(t *testing.T) {
 		}
 		if !ok && text != "" && strings.Contains(err.Error(), text[:8]) {
 			t.Errorf("the error shows the key: %v", err)
+		}
+	}
+}
+
+// The key of a user whom others may read along with is refused; who mounts a secret for
+// another user has to let that one read it.
+func TestPrivateKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mode, private := range map[fs.FileMode]bool{0o600: true, 0o400: true, 0o700: true, 0o640: false, 0o620: false, 0o604: false, 0o601: false, 0o644: false} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := OpenKey(t.Context(), path)
+		if runtime.GOOS == "windows" {
+			private = true
+		}
+		if (err == nil) != private || err != nil && (evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "chmod 600 "+path)) {
+			t.Errorf("mode %04o: %v", mode, err)
 		}
 	}
 }

@@ -17,13 +17,16 @@ import (
 
 // ReadKey reads the seed of an issuer's key from the file at path: 64 hexadecimal
 // digits, with or without a line end, or 32 bytes. A file that does not exist is an
-// error that wraps fs.ErrNotExist.
+// error that wraps fs.ErrNotExist; one that others may read is refused, see [CheckPrivate].
 func ReadKey(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if err := CheckPrivate(f); err != nil {
+		return nil, err
+	}
 	text, err := io.ReadAll(io.LimitReader(f, 129))
 	if err != nil {
 		return nil, err

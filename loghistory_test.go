@@ -1,0 +1,81 @@
+package hallmark
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// A registry that proves a record and then does not know of later entries about it hides
+// that it was deleted, from who pins it and from who has it locked, with a proof or not.
+func TestHiddenHistory(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0")
+	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(locked project.RecordLock) policy.Verdict {
+		t.Helper()
+		w := &workspace{host: h, config: &project.Config{Registry: rules}}
+		l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return policy.Judge(policy.Check, policy.Settings{}, report)
+	}
+	unproven := seen.lock
+	unproven.Proof = ""
+	for _, locked := range []project.RecordLock{seen.lock, unproven} {
+		if v := check(locked); !v.Allowed() {
+			t.Errorf("nothing happened yet: %v", v.Err())
+		}
+	}
+
+	r.close()
+	records, err := registry.OpenSQLite(t.Context(), r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: time.Now(), By: "operator"}
+	if _, _, err := records.SetStatus(t.Context(), seen.lock.Name, "1.0.0", change); err != nil {
+		t.Fatal(err)
+	}
+	records.Close()
+	r.start()
+	eventuallySized(t, r, 2)
+	for _, locked := range []project.RecordLock{seen.lock, unproven} {
+		refusedWith(t, check(locked).Err(), evidence.Refused, "status mismatch", "deleted")
+	}
+
+	honest := *r.handler.Load()
+	var hiding http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/log") {
+			http.NotFound(w, req)
+			return
+		}
+		q := req.URL.Query() // the record is served as if it were active
+		if strings.HasSuffix(req.URL.Path, "/versions/1.0.0") {
+			q.Set("include_deleted", "true")
+			req.URL.RawQuery = q.Encode()
+		}
+		honest.ServeHTTP(w, req)
+	})
+	r.handler.Store(&hiding)
+	for _, locked := range []project.RecordLock{seen.lock, unproven} {
+		refusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified", "does not say which later entries are about it")
+	}
+	_, err = recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
+}
