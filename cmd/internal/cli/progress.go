@@ -1,28 +1,45 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"os"
+	"strings"
 	"sync"
+	"time"
 
-	"github.com/cheggaaa/pb/v3"
 	"golang.org/x/term"
 )
 
 // bars shows the bytes of all running downloads in one progress bar, on a terminal
-// only.
+// only. The bar is a line of ASCII that overwrites itself.
 type bars struct {
-	mu    sync.Mutex
-	out   *os.File // nil: not a terminal
-	bar   *pb.ProgressBar
-	files map[string]progress
+	mu      sync.Mutex
+	out     io.Writer  // nil: not a terminal
+	columns func() int // of the terminal
+	files   map[string]progress
+	began   time.Time // of the first file of this bar
+	drawn   time.Time
+	width   int // of what stands on the line now
 }
 
 type progress struct{ done, total int64 }
+
+const (
+	barWidth = 30
+	barEvery = 100 * time.Millisecond
+)
 
 func newBars(out *os.File) *bars {
 	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
 		b.out = out
+		b.columns = func() int {
+			if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
+				return columns
+			}
+			return 80
+		}
 	}
 	return b
 }
@@ -34,27 +51,61 @@ func (b *bars) fetching(what string, done, total int64) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bar == nil {
-		b.bar = pb.New64(0).SetWriter(b.out).Set(pb.Bytes, true).Set(pb.CleanOnFinish, true)
-		b.bar.SetTemplateString(`fetching {{counters . }} {{bar . }} {{speed . }}`)
-		b.bar.Start()
+	now := time.Now()
+	if len(b.files) == 0 {
+		b.began = now
 	}
 	b.files[what] = progress{done, max(total, done)}
+	if now.Sub(b.drawn) < barEvery {
+		return
+	}
+	b.drawn = now
 	var sum progress
 	for _, p := range b.files {
 		sum.done += p.done
 		sum.total += p.total
 	}
-	b.bar.SetTotal(sum.total).SetCurrent(sum.done)
+	line := sum.line(now.Sub(b.began))
+	b.draw(line[:min(len(line), max(b.columns()-1, 0))]) // in the last column some terminals go on to the next line
+}
+
+// draw puts a line in place of the one that stands there. b.mu is held.
+func (b *bars) draw(line string) {
+	fmt.Fprintf(b.out, "\r%-*s", b.width, line)
+	if b.width = len(line); b.width == 0 {
+		fmt.Fprint(b.out, "\r")
+	}
 }
 
 // stop removes the bar, so that other text can be printed.
 func (b *bars) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.bar != nil {
-		b.bar.Finish()
-		b.bar = nil
+	if b.width > 0 {
+		b.draw("")
 		clear(b.files)
 	}
+}
+
+// line is the bar after some time.
+func (p progress) line(since time.Duration) string {
+	full := 0
+	if p.total > 0 {
+		full = int(float64(barWidth) * float64(p.done) / float64(p.total))
+	}
+	speed := int64(float64(p.done) / max(since.Seconds(), 1))
+	return fmt.Sprintf("fetching %s / %s [%-*s] %s/s", size(p.done), size(p.total), barWidth, strings.Repeat("=", full), size(speed))
+}
+
+// size prints a number of bytes.
+func size(n int64) string {
+	if n < 1024 {
+		return fmt.Sprintf("%d B", n)
+	}
+	v, unit := float64(n)/1024, 0
+	for v >= 1023.95 && unit < 3 {
+		v /= 1024
+		unit++
+	}
+	return fmt.Sprintf("%.1f %ciB", v, "KMGT"[unit])
 }
