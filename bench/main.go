@@ -61,8 +61,10 @@ func main() {
 func run(ctx context.Context, o options) error {
 	t := new(table)
 	began := time.Now()
-	if err := benchPlugin(ctx, o, t); err != nil {
-		return err
+	for _, bench := range []func(context.Context, options, *table) error{benchHash, benchTree, benchPlugin, benchInstall, benchCheck} {
+		if err := bench(ctx, o, t); err != nil {
+			return err
+		}
 	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err

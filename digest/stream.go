@@ -5,6 +5,7 @@ import (
 	"hash"
 	"io"
 	"slices"
+	"sync"
 )
 
 // BufferSize is the size of the one buffer that hashing a stream needs. At this
@@ -79,11 +80,16 @@ func FromBytes(p []byte) Digest {
 // and the number of bytes.
 func FromReader(r io.Reader) (Digest, int64, error) {
 	h := NewHasher()
-	if _, err := io.CopyBuffer(h, onlyReader{r}, make([]byte, BufferSize)); err != nil {
+	buf := buffers.Get().(*[BufferSize]byte)
+	defer buffers.Put(buf)
+	if _, err := io.CopyBuffer(h, onlyReader{r}, buf[:]); err != nil {
 		return Digest{}, h.size, err
 	}
 	return h.Digest(SHA256), h.size, nil
 }
+
+// buffers are those of FromReader: for small files a new one would cost more than hashing.
+var buffers = sync.Pool{New: func() any { return new([BufferSize]byte) }}
 
 // onlyReader hides WriterTo, which would choose a buffer of its own.
 type onlyReader struct{ io.Reader }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,40 +123,137 @@ func (s *facetStage) whole(after string) {
 	}
 }
 
+// kills is how many commands are killed, HALLMARK_KILLS if it is set.
+func kills(t *testing.T, usual int) int {
+	t.Helper()
+	text := os.Getenv("HALLMARK_KILLS")
+	if text == "" {
+		return usual
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("HALLMARK_KILLS is %q", text)
+	}
+	return n
+}
+
+// killed runs a command and kills it, and what it started, after a time.
+func (s *facetStage) killed(wait time.Duration, args ...string) bool {
+	s.t.Helper()
+	cmd := s.command(args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	timer := time.AfterFunc(wait, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer timer.Stop()
+	return cmd.Wait() != nil
+}
+
+// ends demands that nothing of killed commands is left after a whole one.
+func (s *facetStage) ends(args ...string) {
+	s.t.Helper()
+	s.run(args...)
+	s.whole(strings.Join(args, " "))
+	s.run("check", "--offline")
+	if left, _ := filepath.Glob(filepath.Join(s.home, "cache", "store", "staging", "*")); len(left) > 0 {
+		s.t.Errorf("left in staging: %q", left)
+	}
+}
+
 // An install that is killed at a random moment leaves, after the next command, either all
-// or nothing of what it was to change (R1, in small).
+// or nothing of what it was to change (R1).
 func TestInstallKilled(t *testing.T) {
 	s := newFacetStage(t, build(t, "hallmark"), "[facets]\nkit = { path = \"../kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n")
 	s.kit("kit", "1.0.0", "0\n")
 	began := time.Now()
 	s.run("install")
 	usual := time.Since(began)
-	killed := 0
-	for i := range 60 {
+	rounds, done, journals := kills(t, 60), 0, 0
+	for i := range rounds {
 		s.kit("kit", fmt.Sprintf("1.0.%d", i+1), fmt.Sprint(i+1, "\n"))
-		cmd := s.command("install")
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
 		wait := rand.N(usual * 3 / 2)
-		timer := time.AfterFunc(wait, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-		if cmd.Wait() != nil {
-			killed++
+		if s.killed(wait, "install") {
+			done++
 		}
-		timer.Stop()
+		journals += s.journals()
 		s.run("list")
 		s.whole(fmt.Sprintf("killed after %v", wait))
 	}
-	if killed == 0 {
+	if done == 0 {
 		t.Error("no install was killed")
 	}
-	t.Logf("%d of 60 were killed", killed)
+	t.Logf("%d of %d were killed, %d left a journal", done, rounds, journals)
+	s.ends("install")
+}
+
+// journals is how many changes were interrupted and wait to be finished or undone.
+func (s *facetStage) journals() int {
+	found, err := filepath.Glob(filepath.Join(s.home, "state", "projects", "*", "journal"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(found)
+}
+
+// The same of an upgrade, which downloads, asks the log and writes its checkpoint, and of
+// an install into an empty store (R1).
+func TestUpgradeKilled(t *testing.T) {
+	bin := build(t, "hallmark")
+	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
+	key := logKeyOf(t, registry.URL)
+	s := newFacetStage(t, bin, fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", registry.URL, key))
+	publish := func(i int) {
+		s.kit("kit", fmt.Sprintf("1.0.%d", i), fmt.Sprint(i, "\n"))
+		s.run("pack", filepath.Join(s.dir, "kit"), "-o", filepath.Join(s.dir, "kit.facet"))
+		s.run("publish", filepath.Join(s.dir, "kit.facet"), "--registry", registry.URL, "--log-key", key)
+	}
+	publish(0)
+	began := time.Now()
 	s.run("install")
-	s.whole("the last install")
-	s.run("check", "--offline")
-	if left, _ := filepath.Glob(filepath.Join(s.home, "cache", "store", "staging", "*")); len(left) > 0 {
-		t.Errorf("left in staging: %q", left)
+	usual := time.Since(began)
+	rounds, done, journals, behind := kills(t, 20), 0, 0, true
+	for i := range rounds {
+		if behind || i%8 == 0 { // else the last upgrade was killed, and the next has as much to do
+			publish(i + 1)
+		}
+		if i%4 == 3 { // what is locked is fetched again
+			s.emptyStore()
+		}
+		wait := rand.N(usual * 3 / 2)
+		if s.killed(wait, "upgrade") {
+			done++
+		}
+		journals += s.journals()
+		s.run("list")
+		s.whole(fmt.Sprintf("killed after %v", wait))
+		behind = !strings.Contains(s.outdated(), "->")
+	}
+	if done == 0 {
+		t.Error("no upgrade was killed")
+	}
+	t.Logf("%d of %d were killed, %d left a journal", done, rounds, journals)
+	s.ends("upgrade")
+}
+
+// outdated is what the command prints, whatever its exit code.
+func (s *facetStage) outdated() string {
+	out, err := s.command("outdated").Output()
+	if err != nil {
+		s.t.Fatalf("outdated: %v", err)
+	}
+	return string(out)
+}
+
+// emptyStore removes the store, but not what processes hold.
+func (s *facetStage) emptyStore() {
+	s.t.Helper()
+	store := filepath.Join(s.home, "cache", "store")
+	if out, err := exec.Command("chmod", "-R", "u+w", store).CombinedOutput(); err != nil {
+		s.t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.RemoveAll(store); err != nil {
+		s.t.Fatal(err)
 	}
 }
 

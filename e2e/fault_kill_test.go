@@ -135,7 +135,8 @@ func testKilled(t *testing.T, s *stage) {
 	exists := func() bool { _, err := os.Lstat(journal); return err == nil }
 	var ended, before, after, journals int
 	locked := "one"
-	for round := range 40 {
+	rounds := kills(t, 40)
+	for round := range rounds {
 		next := fmt.Sprintf("round %d", round)
 		s.show(t, next)
 		wait := func(<-chan struct{}) { time.Sleep(rand.N(whole * 5 / 4)) }
@@ -185,7 +186,7 @@ func testKilled(t *testing.T, s *stage) {
 			t.Fatalf("round %d: run withholds %q:\n%s", round, locked, out)
 		}
 	}
-	t.Logf("a pin takes %v; of 40 pins %d ended, %d left a journal; %d were as before, %d as after", whole, ended, journals, before, after)
+	t.Logf("a pin takes %v; of %d pins %d ended, %d left a journal; %d were as before, %d as after", whole, rounds, ended, journals, before, after)
 	s.show(t, "last")
 	s.run(t, 0, "hallmark", "pin", "--yes")
 	if got := s.described(t, "right"); got != "last" {

@@ -20,14 +20,20 @@ import (
 // jobSize is the size of one buffer. Framing and content of a job's files fit it.
 const jobSize = 256 << 10
 
-// job is files[lo:hi], framed in buf when ready is closed.
+// job is files[lo:hi], framed in data when ready is closed.
 type job struct {
 	lo, hi int
 	large  bool // one file that no buffer holds
 	ready  chan struct{}
-	buf    []byte
+	buf    *buffer
+	data   []byte // in buf
 	err    error
 }
+
+type buffer [jobSize]byte
+
+// buffers outlive a tree: making a new one costs as much as hashing a small tree.
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // framing is what stands around the content of a file. Each function appends to
 // dst what belongs to f; tail may be nil.
@@ -76,22 +82,28 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 	list := jobs(files, frame)
 	width = min(width, len(list))
 
-	ctx, stop := context.WithCancel(ctx)
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	defer stop()
-
 	// A worker takes a buffer before it takes a job. Jobs are taken in order, so the
 	// one that the hash waits for always has a buffer, and nobody waits forever.
-	free := make(chan []byte, 2*width)
+	free := make(chan *buffer, 2*width)
 	for range cap(free) {
-		free <- nil // allocated by the first worker that takes it
+		free <- nil // taken from the pool by the first worker that has a job for it
 	}
+	ctx, stop := context.WithCancel(ctx)
+	var workers sync.WaitGroup
+	defer func() {
+		stop()
+		workers.Wait()
+		for range len(free) {
+			if buf := <-free; buf != nil {
+				buffers.Put(buf)
+			}
+		}
+	}()
 	var next atomic.Int64
 	for range width {
 		workers.Go(func() {
 			for {
-				var buf []byte
+				var buf *buffer
 				select {
 				case buf = <-free:
 				case <-ctx.Done():
@@ -102,13 +114,15 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 					i = int(next.Add(1)) - 1
 				}
 				if i >= len(list) {
+					free <- buf
 					return
 				}
-				j := &list[i]
 				if buf == nil {
-					buf = make([]byte, 0, jobSize)
+					buf = buffers.Get().(*buffer)
 				}
-				j.buf, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, frame)
+				j := &list[i]
+				j.buf = buf
+				j.data, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, frame)
 				close(j.ready)
 			}
 		})
@@ -147,14 +161,13 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 		if j.err != nil {
 			return 0, j.err
 		}
-		if _, err := w.Write(j.buf); err != nil {
+		if _, err := w.Write(j.data); err != nil {
 			return 0, err
 		}
 		for _, f := range files[j.lo:j.hi] {
 			total += f.Size
 		}
 		free <- j.buf // never blocks: it holds as many as there are
-		j.buf = nil
 	}
 	return total, nil
 }
