@@ -85,6 +85,8 @@ func (w *workspace) check(ctx context.Context, name string, offline bool) (evide
 	approval := w.approvals.Servers[name]
 	var more evidence.Report
 	switch {
+	case entry.Source == "http":
+		more = evidence.Report{remoteEvidence(entry)}
 	case entry.Source == "image":
 		more, err = w.checkImage(ctx, declared, entry, approval, offline)
 	case entry.Closure != nil:

@@ -13,6 +13,7 @@
 //	pin.go       lock a server of hallmark.toml
 //	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
 //	closure.go   resolve and install a package with its dependencies
+//	remote.go    servers that are reached by a URL
 //	python.go    the same for packages of PyPI; image.go pins and pulls container images
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed

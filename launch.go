@@ -65,7 +65,7 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 	if err != nil {
 		return 0, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
-	options := guard.Options{Server: name, OnDrift: declared.OnDrift, Stderr: o.Stderr, Log: o.Log}
+	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests, Stderr: o.Stderr, Log: o.Log}
 	if locked {
 		options.Approved = guard.Approved{Items: entry.SurfaceItems, Exclude: declared.Excluded()}
 		options.Observed = func(r guard.Report) { l.observed(r) }
@@ -126,6 +126,9 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		approval = project.Approval{Path: l.w.host.Getenv("PATH")}
 	}
 	switch {
+	case l.entry.Source == "http":
+		l.report = append(l.report, remoteEvidence(*l.entry))
+		prog, err = l.w.remoteProgram(l.declared)
 	case l.entry.Source == "image":
 		l.report = append(l.report, engineEvidence(*l.entry))
 		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
@@ -155,6 +158,9 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 
 // prepareBare prepares a server that is not locked: its verify block decides.
 func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
+	if l.declared.Type == "http" && !l.o.Settings.RequireLock {
+		return nil, adm, unpinnedRemote(l.declared)
+	}
 	if l.declared.Record != "" {
 		l.o.Settings.RequireLock = true // without a lock nothing says which bytes a record names
 	}

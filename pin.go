@@ -181,7 +181,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if b := p.out.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
 		p.out.Changes = p.w.changes(name, shown)
-		p.out.Same = sameArtifacts(*b, *entry) && !sameDigest(b.Surface, entry.Surface)
+		p.out.Same = entry.Source != "http" && sameArtifacts(*b, *entry) && !sameDigest(b.Surface, entry.Surface)
 	}
 	p.report = append(p.report, evidence.Compare(claim, observed))
 	p.out.Runtime = prog.runtime
@@ -253,6 +253,9 @@ func sameArtifacts(a, b project.ServerLock) bool {
 // prepare makes the server startable from verified bytes.
 func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	s := p.declared
+	if s.Type == "http" {
+		return p.prepareRemote()
+	}
 	if s.Record != "" {
 		r, err := p.w.recordNamed(ctx, s.Record)
 		if err != nil {

@@ -36,6 +36,7 @@ type program struct {
 	artifacts map[string]digest.Digest // of the project's own files: what a lock records
 	own       string                   // the key in artifacts of what the server itself is
 	runtime   *project.Runtime         // of this machine, if one is used
+	remote    *guard.Remote            // in place of exe and all of its
 }
 
 func (p *program) close() {
@@ -320,6 +321,12 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 // start runs the program in dir, the project's, if adm permits all of it: a server must
 // not find other files because its client was started elsewhere.
 func (p *program) start(ctx context.Context, h *Host, adm policy.Admitted, dir string, more []string) (*guard.Process, error) {
+	if p.remote != nil {
+		if len(more) > 0 {
+			return nil, evidence.Errorf(evidence.Validation, p.server, "", errors.New("a server that is reached by its URL takes no arguments"))
+		}
+		return guard.Connect(ctx, adm, p.subjects[0], *p.remote)
+	}
 	env, err := p.environment(h.Getenv, h.Environ)
 	if err != nil {
 		return nil, err

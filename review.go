@@ -137,6 +137,8 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 		err error
 	)
 	switch {
+	case entry.Source == "http":
+		return nil, a.Runtime == nil, nil
 	case entry.Source == "image":
 		p, err = w.imageProgram(s, entry.Digest, a.Path, nil)
 	case entry.Closure != nil:

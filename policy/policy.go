@@ -34,6 +34,7 @@
 //	accept    facet-tar    manifest   -       integrity  policy     policy  integrity
 //	accept    file         manifest   -       integrity  policy     policy  integrity
 //	pin       pin          caller     -       policy     warn       policy  policy
+//	pin       launch       lock       -       warn       -          policy  operation
 //	pin       file         record     -       integrity  warn       policy  operation
 //	pin       document     record     -       integrity  -          policy  operation
 //	pin       file         registry   -       integrity  -          policy  operation

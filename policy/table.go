@@ -66,6 +66,7 @@ var table = map[Flow][]rule{
 	},
 	Pin: {
 		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},
+		{evidence.Launch, evidence.Lock, allow, warn, allow, refused, operation},
 		{evidence.File, evidence.Record, allow, integrity, warn, refused, operation},
 		{evidence.Document, evidence.Record, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Registry, allow, integrity, allow, refused, operation},

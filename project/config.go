@@ -23,11 +23,17 @@
 //	arguments = ["-y", "@acme/notes@1.4.0"]
 //	variables = ["NOTES_KEY"]          # names copied from the environment
 //	on_drift = "withhold"              # "withhold" | "block" | "warn"
+//	server_requests = "allow"          # sampling, elicitation and roots: "allow" | "log" | "deny"
 //	surface_kinds = ["tools", "prompts"]  # default: all; leaves out what is dynamic by nature
 //	[providers.mcp.notes.verify]
 //	type = "command"                   # "command" | "file" | "none"
 //	algorithm = "sha256"
 //	value = "…"
+//
+//	[providers.mcp.tickets]
+//	type = "http"                      # streamable HTTP
+//	url = "https://mcp.example.com/mcp"
+//	headers = { Authorization = "Bearer ${TICKETS_TOKEN}" }  # sent to that URL only
 //
 // In place of command a server may name its record: server = "io.github.acme/notes@1.4.0".
 // Unknown keys, unknown types and keys that a type does not have are errors that name
@@ -103,13 +109,16 @@ func (r Registry) Trust(key string) (ledger.Trust, error) {
 // Server is a [providers.mcp.NAME] table.
 type Server struct {
 	Name      string
-	Line      int    // of its table in hallmark.toml
-	Type      string // "stdio"
+	Line      int               // of its table in hallmark.toml
+	Type      string            // "stdio" or "http"
+	URL       string            // of type "http", in place of Command
+	Headers   map[string]string // for URL; ${NAME} stands for a variable's value
 	Command   string
 	Arguments []string
 	Variables []string // names, copied from the environment at launch
 	Record    string   // "name@version" in the registry, in place of Command
 	OnDrift   string   // "withhold", "block" or "warn"
+	Requests  string   // of the server to its client: "allow", "log" or "deny"
 	Kinds     []string // of surface items that are locked and watched; nil: all
 	Verify    *Verify  // nil: nobody claims anything
 }
@@ -170,14 +179,17 @@ type (
 		MaxAge    string   `toml:"max_age"`
 	}
 	serverTOML struct {
-		Type      string      `toml:"type"`
-		Command   string      `toml:"command"`
-		Arguments []string    `toml:"arguments"`
-		Variables []string    `toml:"variables"`
-		Server    string      `toml:"server"`
-		OnDrift   string      `toml:"on_drift"`
-		Kinds     []string    `toml:"surface_kinds"`
-		Verify    *verifyTOML `toml:"verify"`
+		Type      string            `toml:"type"`
+		Command   string            `toml:"command"`
+		Arguments []string          `toml:"arguments"`
+		Variables []string          `toml:"variables"`
+		Server    string            `toml:"server"`
+		URL       string            `toml:"url"`
+		Headers   map[string]string `toml:"headers"`
+		OnDrift   string            `toml:"on_drift"`
+		Requests  string            `toml:"server_requests"`
+		Kinds     []string          `toml:"surface_kinds"`
+		Verify    *verifyTOML       `toml:"verify"`
 		Checksum  *struct {
 			Algorithm string `toml:"algorithm"`
 			Value     string `toml:"value"`
@@ -323,6 +335,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	s = Server{
 		Name: name, Type: raw.Type, Command: raw.Command, Arguments: raw.Arguments,
 		Variables: raw.Variables, Record: raw.Server, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
+		URL: raw.URL, Headers: raw.Headers, Requests: raw.Requests,
 	}
 	if !nameRE.MatchString(name) {
 		return s, nil, errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
@@ -332,9 +345,13 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	}
 	switch {
 	case s.Type == "http":
-		return s, nil, errors.New(`type "http" is not supported yet`)
+		if err := raw.remote(); err != nil {
+			return s, nil, err
+		}
 	case s.Type != "stdio":
 		return s, nil, fmt.Errorf("unknown type %q", s.Type)
+	case s.URL != "" || s.Headers != nil:
+		return s, nil, errors.New(`url and headers are of type = "http"`)
 	case s.Command == "" && s.Record == "":
 		return s, nil, errors.New("needs a command, or a server to run from its record")
 	case s.Command != "" && s.Record != "":
@@ -350,6 +367,12 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	}
 	if !slices.Contains([]string{"withhold", "block", "warn"}, s.OnDrift) {
 		return s, nil, fmt.Errorf("on_drift is %q; it is withhold, block or warn", s.OnDrift)
+	}
+	if s.Requests == "" {
+		s.Requests = "allow"
+	}
+	if !slices.Contains([]string{"allow", "log", "deny"}, s.Requests) {
+		return s, nil, fmt.Errorf("server_requests is %q; it is allow, log or deny", s.Requests)
 	}
 	for _, kind := range s.Kinds {
 		if _, ok := kinds[kind]; !ok {

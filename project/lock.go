@@ -38,10 +38,10 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm", "pypi", "image" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "image", "http" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
-	Ref          string                   `json:"ref"` // the server's own artifact
+	Ref          string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
 	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"
 	Arguments    []string                 `json:"arguments"`       // that the server gets
@@ -70,13 +70,16 @@ type RecordLock struct {
 // LaunchLock is how the server was declared when it was accepted: all of its table,
 // so that nothing which weakens the guard changes without being accepted.
 type LaunchLock struct {
-	Command   string      `json:"command,omitempty"`
-	Server    string      `json:"server,omitempty"`
-	Arguments []string    `json:"arguments"`
-	Variables []string    `json:"variables"`
-	Kinds     []string    `json:"surface_kinds,omitempty"`
-	OnDrift   string      `json:"on_drift"`
-	Verify    *VerifyLock `json:"verify,omitempty"`
+	Command   string            `json:"command,omitempty"`
+	Server    string            `json:"server,omitempty"`
+	Arguments []string          `json:"arguments"`
+	Variables []string          `json:"variables"`
+	Kinds     []string          `json:"surface_kinds,omitempty"`
+	OnDrift   string            `json:"on_drift"`
+	URL       string            `json:"url,omitempty"`
+	Headers   map[string]string `json:"headers,omitempty"`         // as declared: names of variables, not their values
+	Requests  string            `json:"server_requests,omitempty"` // "" is "allow"
+	Verify    *VerifyLock       `json:"verify,omitempty"`
 }
 
 // VerifyLock is a verify block as it was declared.
@@ -114,7 +117,10 @@ func SurfaceSubject(server string) string { return "surface of " + server }
 func (s Server) Launch() LaunchLock {
 	l := LaunchLock{
 		Command: s.Command, Server: s.Record, Arguments: s.Arguments, Variables: s.Variables,
-		Kinds: s.Kinds, OnDrift: s.OnDrift,
+		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers,
+	}
+	if s.Requests != "allow" {
+		l.Requests = s.Requests
 	}
 	if s.Verify != nil {
 		l.Verify = &VerifyLock{Type: s.Verify.Type}
@@ -249,7 +255,7 @@ func (r RecordLock) samePlace(o *RecordLock) bool {
 // checkout, and what it names is executed.
 func (s ServerLock) check() error {
 	switch {
-	case s.Artifacts[s.Ref].IsZero():
+	case s.Source != "http" && s.Artifacts[s.Ref].IsZero():
 		return fmt.Errorf("ref %+q is not among the artifacts", s.Ref)
 	case s.Surface.IsZero() || s.APISurface.IsZero():
 		return errors.New("has no surface")
@@ -260,6 +266,13 @@ func (s ServerLock) check() error {
 	case "command":
 		if s.Entry != "" || s.Closure != nil {
 			return errors.New("a command has neither entry nor closure")
+		}
+	case "http":
+		if err := checkRemote(s.Ref); err != nil || s.Ref != s.Launch.URL {
+			return fmt.Errorf("ref %+q is not the URL of a server", s.Ref)
+		}
+		if len(s.Artifacts) > 0 || s.Entry != "" || s.Closure != nil || s.Record != nil {
+			return errors.New("a server that is reached by its URL has neither artifacts nor entry, closure or record")
 		}
 	case "npm":
 		ref, err := artifact.Parse(s.Ref)
@@ -295,6 +308,9 @@ func (s ServerLock) check() error {
 		digests = slices.AppendSeq(digests, maps.Values(s.Platforms))
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
+	}
+	if s.Source != "http" && (s.Launch.URL != "" || s.Launch.Headers != nil) {
+		return errors.New("is not reached by a URL, and has one")
 	}
 	if s.Source != "image" && (s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil) {
 		return errors.New("is no image, and has one")

@@ -11,17 +11,21 @@ import (
 // and are judged by what they name.
 func guardedMethod(method string) bool {
 	switch method {
-	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete":
+	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete", "subscriptions/listen":
 		return true
 	}
 	return len(method) > len("tasks/") && method[:len("tasks/")] == "tasks/"
 }
 
+// maxSubscriptions bounds the resources that one request subscribes to.
+const maxSubscriptions = 1000
+
 // maxMeta bounds a params._meta that the guard keeps. Clients put their icons there.
 const maxMeta = 1 << 20 // bytes
 
 var (
-	callFields = names("_meta", "name", "uri", "ref", "task", "taskId")
+	callFields = names("_meta", "name", "uri", "ref", "task", "taskId", "notifications")
+	subsFields = names("resourceSubscriptions")
 	refFields  = names("type", "name", "uri")
 	metaFields = names("io.modelcontextprotocol/protocolVersion", "progressToken")
 )
@@ -40,7 +44,7 @@ func (s *session) call(line []byte, m *message, method string) (call, error) {
 }
 
 func (s *session) callOf(line []byte, m *message, method string) (c call, err error) {
-	var at [6]span
+	var at [7]span
 	if !m.params.ok() {
 		return c, needs(method, &c, at[:])
 	}
@@ -68,6 +72,9 @@ func (s *session) callOf(line []byte, m *message, method string) (c call, err er
 		c.name, ok = text(at[2].of(line))
 	case "completion/complete":
 		return s.ref(line, at[3], c)
+	case "subscriptions/listen":
+		c.uris, err = s.subscriptions(line, at[6])
+		return c, err
 	default:
 		if at[5].ok() {
 			c.taskID, ok = text(at[5].of(line))
@@ -93,6 +100,32 @@ func needs(method string, c *call, at []span) error {
 		return &refused{codeParams, "params.taskId is not a string of characters"}
 	}
 	return nil
+}
+
+// subscriptions reads the resources that params.notifications asks to hear of.
+func (s *session) subscriptions(line []byte, at span) (uris []string, err error) {
+	if !at.ok() || line[at.lo] == 'n' {
+		return nil, nil // the server says what it thinks of that
+	}
+	var in [1]span
+	if _, err := s.s.object(line, at.lo, subsFields, in[:]); err != nil {
+		return nil, &refused{codeParams, "params.notifications: " + err.Error()}
+	}
+	if !in[0].ok() || line[in[0].lo] == 'n' {
+		return nil, nil
+	}
+	_, err = s.s.array(line, in[0].lo, func(e span) error {
+		uri, ok := text(e.of(line))
+		if !ok || len(uris) == maxSubscriptions {
+			return errSyntax
+		}
+		uris = append(uris, uri)
+		return nil
+	})
+	if err != nil {
+		return nil, &refused{codeParams, fmt.Sprintf("params.notifications.resourceSubscriptions is not a list of at most %d strings", maxSubscriptions)}
+	}
+	return uris, nil
 }
 
 // ref reads params.ref of a completion.
@@ -223,6 +256,13 @@ func (r *relay) named(c *call) string {
 	switch {
 	case c.kind == surface.KindResource:
 		return g.uriRefusal(c.name, r.offers.resources)
+	case len(c.uris) > 0:
+		for _, uri := range c.uris {
+			if why := g.uriRefusal(uri, r.offers.resources); why != "" {
+				return why
+			}
+		}
+		return ""
 	case c.kind != "":
 		return g.refusal(c.kind, c.name)
 	case c.ref == "prompt":

@@ -13,8 +13,9 @@ type call struct {
 	name      string       // of a tool or prompt, or a URI
 	ref       string       // "prompt" or "resource", of a completion
 	taskID    string
-	task      bool   // the call makes a task
-	stateless []byte // params._meta, if that holds a protocol version
+	uris      []string // of a subscription
+	task      bool     // the call makes a task
+	stateless []byte   // params._meta, if that holds a protocol version
 }
 
 // refused says why a message is not forwarded.
@@ -145,8 +146,12 @@ func (s *session) route(line []byte, m *message) error {
 		if c, err = s.call(line, m, method); err != nil {
 			return err
 		}
+		q.what, q.tool = askCall, c.name
+		if len(c.name) > maxName {
+			q.tool = "" // none of a tool, and too much to keep
+		}
 		if c.task {
-			q.what, q.tool = askTask, c.name
+			q.what = askTask
 		}
 	} else {
 		s.classify(q, line, m, method)

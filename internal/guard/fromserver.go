@@ -124,10 +124,11 @@ func (s *session) serverRequest(line []byte, m *message) []byte {
 	if _, ok := idKey(m.id.of(line)); !ok {
 		return s.drop(line, m, errID)
 	}
-	if method == "ping" || s.o.ServerRequests == "" || s.o.ServerRequests == RequestsAllow {
+	policy := s.requestPolicy()
+	if method == "ping" || policy == RequestsAllow {
 		return line
 	}
-	if s.o.ServerRequests == RequestsLog {
+	if policy == RequestsLog {
 		s.audit(method, "", "forwarded to the client", "")
 		return line
 	}
@@ -158,6 +159,13 @@ func (s *session) answered(line []byte, m *message, q *request) []byte {
 	case q.what == askGuard:
 		q.answer <- copyAnswer(line, m)
 		return nil
+	}
+	if (q.what == askCall || q.what == askTask) && s.requestPolicy() != RequestsAllow {
+		if err := s.input(line, m, q); err != nil {
+			return s.refuse(q, err)
+		}
+	}
+	switch {
 	case q.what == askInitialize && m.err.ok():
 		s.initializeFailed()
 	case m.err.ok():

@@ -4,13 +4,15 @@ import (
 	"context"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// Process is a started server.
+// Process is a started server, or a connection to a remote one.
 type Process struct {
 	name    string
 	process *os.Process
+	remote  *bridge // in place of process
 	stdin   *sink
 	stdout  *source
 	exited  chan struct{} // closed when the process was waited for
@@ -22,8 +24,13 @@ type Process struct {
 	ended bool // no signal is sent any more: the number may come to be another's
 }
 
-// Pid is the process id.
-func (p *Process) Pid() int { return p.process.Pid }
+// Pid is the process id, 0 for a remote server.
+func (p *Process) Pid() int {
+	if p.remote != nil {
+		return 0
+	}
+	return p.process.Pid
+}
 
 // Exited is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -86,6 +93,19 @@ func (p *Process) Kill() {
 	p.endOnce.Do(func() { p.stdin.close() })
 	p.stdout.close()
 }
+
+// signal passes s on to the server, unless it has ended.
+func (p *Process) signal(s os.Signal) {
+	if p.remote != nil {
+		p.remote.signal(s)
+		return
+	}
+	p.signalProcess(s)
+}
+
+func (p *Process) terminate() { p.signal(syscall.SIGTERM) }
+
+func (p *Process) kill() { p.signal(os.Kill) }
 
 // waitFor reports whether the process ended within d and before now.
 func (p *Process) waitFor(now <-chan struct{}, d time.Duration) bool {

@@ -60,7 +60,7 @@ type relay struct {
 type request struct {
 	what      what
 	listing   int         // index in listings, of askList
-	tool      string      // of askTask
+	tool      string      // of askTask; what askCall names
 	meta      []byte      // of askDiscover
 	answer    chan answer // of askGuard; has room for one
 	raw       []byte      // the id as it was written
@@ -74,6 +74,7 @@ const (
 	askList
 	askInitialize
 	askDiscover
+	askCall
 	askTask
 	askGuard
 )

@@ -15,9 +15,7 @@ var brokenPipe []os.Signal
 
 func processGroup() *syscall.SysProcAttr { return nil }
 
-func (p *Process) signal(os.Signal) { p.process.Kill() }
-func (p *Process) terminate()       { p.process.Kill() }
-func (p *Process) kill()            { p.process.Kill() }
+func (p *Process) signalProcess(os.Signal) { p.process.Kill() }
 
 // waitUnreaped does not wait: there are no groups to end.
 func waitUnreaped(int) bool   { return false }

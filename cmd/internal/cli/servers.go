@@ -195,8 +195,16 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 
 // showEntry prints what an entry of the lock starts, with what, and on whose word.
 func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
-	declared := append([]string{e.Launch.Command + e.Launch.Server}, e.Launch.Arguments...)
-	fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
+	if e.Launch.URL == "" {
+		declared := append([]string{e.Launch.Command + e.Launch.Server}, e.Launch.Arguments...)
+		fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
+	}
+	if e.Launch.URL != "" {
+		fmt.Fprintf(w, "  reached at  %s; what runs there is not verified\n", surface.Escape(e.Launch.URL))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Launch.Headers)) {
+		fmt.Fprintf(w, "  sends it    %s: %s\n", surface.Escape(name), surface.Escape(e.Launch.Headers[name]))
+	}
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
 		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
 	}
@@ -220,6 +228,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 	if e.Launch.OnDrift != "withhold" {
 		fmt.Fprintf(w, "  on drift    %s\n", e.Launch.OnDrift)
+	}
+	if e.Launch.Requests != "" {
+		fmt.Fprintf(w, "  may ask     %s (requests of the server to its client)\n", e.Launch.Requests)
 	}
 	if e.Launch.Kinds != nil {
 		fmt.Fprintf(w, "  watches     %s only\n", strings.Join(e.Launch.Kinds, " "))

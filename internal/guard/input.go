@@ -1,0 +1,81 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+)
+
+// A server asks its client for something (a completion by its model, an answer of the
+// user, its roots) by a request of its own. Two kinds of answers ask as well: from
+// protocol version 2026-07-28 on a result of type input_required, which holds such
+// requests, and since 2025-11-25 the error that sends the user to a URL.
+
+const codeElicitURL = "n-32042" // as idKey gives it
+
+// maxInputs bounds the audit lines for one answer.
+const maxInputs = 100
+
+var (
+	errDenied   = errors.New("it asks the client for input, and requests by the server are denied")
+	inputFields = names("inputRequests")
+)
+
+// requestPolicy is what is done about requests of the server.
+func (r *relay) requestPolicy() string {
+	if r.o.ServerRequests == "" {
+		return RequestsAllow
+	}
+	return r.o.ServerRequests
+}
+
+// input finds what an answer asks of the client, and is errDenied if that is denied.
+func (s *session) input(line []byte, m *message, q *request) error {
+	var asked []string
+	switch {
+	case m.err.ok():
+		var at [2]span
+		if _, err := s.s.object(line, m.err.lo, errorFields, at[:]); err != nil {
+			return err
+		}
+		if code, _ := idKey(at[0].of(line)); code != codeElicitURL {
+			return nil
+		}
+		asked = []string{"elicitation/create"}
+	case line[m.result.lo] != '{':
+		return nil
+	default:
+		var at [1]span
+		if _, err := s.s.object(line, m.result.lo, inputFields, at[:]); err != nil {
+			return err
+		}
+		if !at[0].ok() || line[at[0].lo] == 'n' {
+			return nil
+		}
+		var requests map[string]struct {
+			Method string `json:"method"`
+		}
+		if err := json.Unmarshal(at[0].of(line), &requests); err != nil {
+			return errors.New("inputRequests is not an object of requests")
+		}
+		for _, id := range slices.Sorted(maps.Keys(requests)) {
+			asked = append(asked, requests[id].Method)
+		}
+	}
+	if len(asked) == 0 {
+		return nil // a server that is busy asks to be called again
+	}
+	denied := s.requestPolicy() != RequestsLog
+	for _, method := range asked[:min(len(asked), maxInputs)] {
+		if denied {
+			s.audit(method, q.tool, "refused", "requests by the server are denied")
+		} else {
+			s.audit(method, q.tool, "forwarded to the client", "")
+		}
+	}
+	if denied {
+		return errDenied
+	}
+	return nil
+}

@@ -1,0 +1,457 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// post is one line of the client on its way to a remote server.
+type post struct {
+	method  string            // of the first message; "" for an answer
+	name    string            // what it names, if headers say that
+	version string            // of the protocol, if the message says it
+	params  map[string]string // further headers
+	ids     map[string][]byte // of its requests that have no answer yet, as written
+	cancel  context.CancelFunc
+}
+
+var (
+	postFields = names("_meta", "name", "uri", "requestId")
+	helloBack  = names("protocolVersion")
+)
+
+// line sends one line. What has no answer is sent before the next line is read, so that
+// the server gets it in its place.
+func (b *bridge) line(s *scanner, line []byte) {
+	i := space(line, 0)
+	if i == len(line) {
+		return
+	}
+	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
+	p := &post{ids: map[string][]byte{}}
+	var messages []message
+	if body[0] == '[' {
+		batch := session{}
+		elements, _, err := batch.batch(body, 0)
+		if err != nil {
+			return
+		}
+		for _, e := range elements {
+			messages = append(messages, e.message)
+		}
+	} else {
+		m, err := s.message(body, 0)
+		if err != nil {
+			return
+		}
+		messages = append(messages, m)
+	}
+	cancelled := ""
+	for k := range messages {
+		m := &messages[k]
+		method, _ := text(m.method.of(body))
+		if id, ok := idKey(m.id.of(body)); ok && m.method.ok() {
+			p.ids[id] = bytes.Clone(m.id.of(body))
+		}
+		if k == 0 {
+			p.method = method
+			cancelled = b.about(s, p, body, m)
+		}
+	}
+	ctx, cancel := context.WithCancel(b.calls)
+	if p.method == "subscriptions/listen" {
+		ctx, cancel = context.WithCancel(b.idle)
+	}
+	p.cancel = cancel
+	if len(p.ids) == 0 {
+		defer cancel()
+		b.notify(ctx, p, body, cancelled)
+		return
+	}
+	b.mu.Lock()
+	full := len(b.waiting) >= maxCalls
+	if !full {
+		for id := range p.ids {
+			b.waiting[id] = p
+		}
+	}
+	b.mu.Unlock()
+	switch {
+	case full:
+		cancel()
+		b.refuse(p, errors.New("too many requests wait for an answer"))
+	case p.method == "initialize": // what follows carries what it is answered
+		b.call(ctx, p, body)
+	default:
+		b.running.Go(func() { b.call(ctx, p, body) })
+	}
+}
+
+// about reads what the headers of a message repeat, and returns the key of the id that
+// it takes back, if it does.
+func (b *bridge) about(s *scanner, p *post, body []byte, m *message) (cancelled string) {
+	if !m.params.ok() {
+		return ""
+	}
+	var at [4]span
+	if _, err := s.object(body, m.params.lo, postFields, at[:]); err != nil {
+		return ""
+	}
+	if at[0].ok() && body[at[0].lo] == '{' {
+		var in [2]span
+		if _, err := s.object(body, at[0].lo, metaFields, in[:]); err == nil {
+			p.version, _ = text(in[0].of(body))
+		}
+	}
+	switch p.method {
+	case "tools/call", "prompts/get":
+		p.name, _ = text(at[1].of(body))
+	case "resources/read":
+		p.name, _ = text(at[2].of(body))
+	case "notifications/cancelled":
+		cancelled, _ = idKey(at[3].of(body))
+	}
+	if p.method == "tools/call" && p.version >= firstStateless {
+		b.mu.Lock()
+		bound := b.bindings.m[p.name]
+		b.mu.Unlock()
+		p.params = paramHeaders(bound, m.params.of(body))
+	}
+	return cancelled
+}
+
+// call sends a request and passes on what the server answers.
+func (b *bridge) call(ctx context.Context, p *post, body []byte) {
+	defer p.cancel()
+	err := b.exchange(ctx, p, body)
+	switch {
+	case errors.Is(err, errGone):
+	case b.calls.Err() != nil:
+		err = errors.New("the session is over")
+	case ctx.Err() != nil:
+		err = nil // taken back
+	}
+	if err == nil && len(p.ids) > 0 && ctx.Err() == nil {
+		err = errors.New("the server gave no answer")
+	}
+	if err != nil {
+		b.refuse(p, err)
+	}
+	b.mu.Lock()
+	for id, other := range b.waiting {
+		if other == p {
+			delete(b.waiting, id)
+		}
+	}
+	b.mu.Unlock()
+	if errors.Is(err, errGone) {
+		b.fail(err)
+	}
+}
+
+func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
+	resp, err := b.do(ctx, http.MethodPost, body, p)
+	if err != nil {
+		return err
+	}
+	defer closeBody(resp)
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return b.status(p, resp)
+	}
+	if p.method == "initialize" {
+		if err := b.greeted(resp); err != nil {
+			return err
+		}
+	}
+	switch kind := mediaType(resp); kind {
+	case "application/json":
+		answer, err := whole(resp.Body)
+		if err != nil {
+			return err
+		}
+		b.deliver(p, answer)
+		return nil
+	case "text/event-stream":
+		return b.follow(ctx, p, resp)
+	case "":
+		return errors.New("the server gave no answer")
+	default:
+		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream", shown(kind))
+	}
+}
+
+// greeted takes the session's id from the answer to initialize.
+func (b *bridge) greeted(resp *http.Response) error {
+	id := resp.Header.Get("Mcp-Session-Id")
+	if len(id) > maxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return errors.New("the id of the session is not made of at most 1024 visible ASCII characters")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.session = id
+	return nil
+}
+
+// notify sends what is not answered.
+func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled string) {
+	within, cancel := context.WithTimeout(ctx, postPatience)
+	defer cancel()
+	resp, err := b.do(within, http.MethodPost, body, p)
+	if err == nil {
+		if resp.StatusCode < 200 || resp.StatusCode > 299 {
+			err = b.status(p, resp)
+		}
+		closeBody(resp)
+	}
+	if cancelled != "" {
+		b.mu.Lock()
+		if other := b.waiting[cancelled]; other != nil {
+			other.cancel()
+		}
+		b.mu.Unlock()
+	}
+	switch {
+	case errors.Is(err, errGone):
+		b.fail(err)
+	case err != nil && ctx.Err() == nil:
+		b.notes.printf("%s was not taken: %s", shown(p.method), err)
+	case err == nil && p.method == "notifications/initialized":
+		b.running.Go(b.listen)
+	}
+}
+
+// refuse answers what has no answer yet.
+func (b *bridge) refuse(p *post, err error) {
+	for id, raw := range p.ids {
+		delete(p.ids, id)
+		b.say(failure(raw, codeInternal, err.Error()))
+	}
+}
+
+// do sends a request to the server's URL. The body of the answer must be closed.
+func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, b.o.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	h := req.Header
+	for name, value := range b.o.Headers {
+		h.Set(name, value)
+	}
+	h.Set("User-Agent", "hallmark")
+	h.Set("Accept-Encoding", "identity")
+	switch method {
+	case http.MethodPost:
+		h.Set("Content-Type", "application/json")
+		h.Set("Accept", "application/json, text/event-stream")
+	case http.MethodGet:
+		h.Set("Accept", "text/event-stream")
+	}
+	b.mu.Lock()
+	if p.version != "" && b.session == "" {
+		b.version = p.version
+	}
+	session, version := b.session, b.version
+	b.mu.Unlock()
+	if p.version != "" {
+		version = p.version
+	}
+	if session != "" && p.method != "initialize" {
+		h.Set("Mcp-Session-Id", session)
+	}
+	if version != "" && p.method != "initialize" {
+		h.Set("Mcp-Protocol-Version", headerValue(version))
+	}
+	if version >= firstStateless && p.method != "" && p.method != "initialize" {
+		h.Set("Mcp-Method", headerValue(p.method))
+		if p.name != "" {
+			h.Set("Mcp-Name", headerValue(p.name))
+		}
+	}
+	for name, value := range p.params {
+		h.Set(name, value)
+	}
+	resp, err := b.client.Do(req)
+	if err != nil {
+		return nil, unreached(err)
+	}
+	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
+		closeBody(resp)
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", shown(e))
+	}
+	return resp, nil
+}
+
+// unreached is an error of the HTTP client without the URL, which is long and known.
+func unreached(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		err = inner
+	}
+	return fmt.Errorf("the server cannot be reached: %s", shown(err.Error()))
+}
+
+// headerValue is a value that a header can hold: the text itself, or its base64 in the
+// protocol's marks.
+func headerValue(s string) string {
+	plain := strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) &&
+		!(strings.HasPrefix(s, base64Begin) && strings.HasSuffix(s, base64End))
+	if plain {
+		return s
+	}
+	return headerBase64(s)
+}
+
+const base64Begin, base64End = "=?base64?", "?="
+
+func headerBase64(s string) string {
+	return base64Begin + base64.StdEncoding.EncodeToString([]byte(s)) + base64End
+}
+
+// status is the error of an answer that is no success. A JSON-RPC answer to p is passed on.
+func (b *bridge) status(p *post, resp *http.Response) error {
+	code := resp.StatusCode
+	if code >= 300 && code < 400 {
+		return fmt.Errorf("the server answered %d: redirects are refused, as they would take what is sent elsewhere; write the right url", code)
+	}
+	why := ""
+	if mediaType(resp) == "application/json" {
+		if answer, err := whole(resp.Body); err == nil {
+			if b.answered(p, answer) {
+				b.deliver(p, answer)
+				return nil
+			}
+			var said struct{ Error struct{ Message string } }
+			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
+				why = ": " + shown(said.Error.Message)
+			}
+		}
+	}
+	b.mu.Lock()
+	known := b.session != ""
+	b.mu.Unlock()
+	switch {
+	case code == http.StatusNotFound && known && p.method != "initialize":
+		return errGone
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return fmt.Errorf("the server answered %d %s%s; see 'headers' of this server in hallmark.toml", code, http.StatusText(code), why)
+	}
+	return fmt.Errorf("the server answered %d %s%s", code, http.StatusText(code), why)
+}
+
+// answered reports whether data is an answer to the only request of p.
+func (b *bridge) answered(p *post, data []byte) bool {
+	var s scanner
+	m, err := s.message(data, space(data, 0))
+	if err != nil || m.method.ok() || len(p.ids) != 1 {
+		return false
+	}
+	id, _ := idKey(m.id.of(data))
+	return p.ids[id] != nil
+}
+
+// whole reads the body of an answer that must not be larger than a line.
+func whole(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, lineLimit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the server's answer broke off: %s", shown(err.Error()))
+	case len(data) > lineLimit:
+		return nil, errLong
+	}
+	return data, nil
+}
+
+// closeBody ends an answer, reading what little may be left of it so that the
+// connection can be used again.
+func closeBody(resp *http.Response) {
+	if resp.ContentLength >= 0 && resp.ContentLength < 4<<10 {
+		io.CopyN(io.Discard, resp.Body, 4<<10)
+	}
+	resp.Body.Close()
+}
+
+func mediaType(resp *http.Response) string {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return resp.Header.Get("Content-Type")
+	}
+	return kind
+}
+
+// deliver passes one message, or one batch, of the server on as a line. Line ends within
+// it are white space, because JSON has none inside strings.
+func (b *bridge) deliver(p *post, data []byte) {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return
+	}
+	line := append(make([]byte, 0, len(data)+1), data...)
+	for i, c := range line {
+		if c == '\n' || c == '\r' {
+			line[i] = ' '
+		}
+	}
+	b.answers(p, line)
+	b.say(append(line, '\n'))
+}
+
+// answers notes which requests of p the message answers, and what the answer says about
+// later ones.
+func (b *bridge) answers(p *post, line []byte) {
+	if p == nil {
+		return
+	}
+	var elements []element
+	if line[0] == '[' {
+		batch := session{}
+		elements, _, _ = batch.batch(line, 0)
+	} else {
+		var s scanner
+		m, err := s.message(line, 0)
+		elements = []element{{m, err}}
+	}
+	for _, e := range elements {
+		id, ok := idKey(e.id.of(line))
+		if _, mine := p.ids[id]; !ok || !mine || e.fault != nil || e.method.ok() {
+			continue
+		}
+		delete(p.ids, id)
+		b.mu.Lock()
+		if b.waiting[id] == p {
+			delete(b.waiting, id)
+		}
+		switch {
+		case !e.result.ok():
+		case p.method == "initialize":
+			var s scanner
+			var at [1]span
+			if _, err := s.object(line, e.result.lo, helloBack, at[:]); err == nil {
+				b.version, _ = text(at[0].of(line))
+			}
+		case p.method == "tools/list":
+			b.bind(e.result.of(line))
+		}
+		b.mu.Unlock()
+	}
+}
+
+// pause waits for d, or until ctx is done, which it reports.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
