@@ -90,9 +90,9 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 		a.refuseArchive(rec, fmt.Errorf("%+.100q is no status", string(rec.Status)))
 		return nil
 	}
-	kinds := registry.FacetKinds(archive.Limits{Packed: registry.MaxBlob})
+	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
 	rec.StatusMessage = clipped(strings.ReplaceAll(rec.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
-	got, report, err := registry.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size), a.size)
+	got, report, err := registry.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -336,11 +336,19 @@ func proofEvidence(trust ledger.Trust, r project.RecordLock) evidence.Report {
 	}
 	if !r.Integrity.IsZero() {
 		report = append(report, evidence.Compare(
-			evidence.Claim{Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
+			evidence.Claim{Subject: r.Subject(), Scheme: contentsOf(r.Kind), Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
 			evidence.Observed{Digests: []digest.Digest{r.Integrity}, From: "the record's content_integrity"},
 		))
 	}
 	return report
+}
+
+// contentsOf is the scheme of the content_integrity of archives of a kind.
+func contentsOf(kind ledger.Kind) evidence.Scheme {
+	if kind == ledger.Plugin {
+		return evidence.Tree
+	}
+	return evidence.FacetTar
 }
 
 func proofClaim(r project.RecordLock, origin string) evidence.Claim {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/archive"
@@ -174,7 +175,7 @@ func readArchived(rec registry.ArchiveRecord) (listedRecord, error) {
 // compares what is computed with the record. Those of deleted versions are not served.
 func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) error {
 	index, ok := m.state.replay.Find(ledger.Kind(rec.Kind), rec.Name, rec.Version)
-	if !ok || m.recomputed[index] || rec.Status == registry.Deleted || rec.Kind == string(ledger.Plugin) {
+	if !ok || m.recomputed[index] || rec.Status == registry.Deleted {
 		return nil
 	}
 	subject := ledger.Leaf{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}.Subject()
@@ -195,7 +196,7 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 	}
 	defer body.Close()
 	counted := &broken{r: body}
-	a, err := facet.Read(counted, archive.Limits{Packed: registry.MaxBlob}, nil)
+	integrity, hash, err := archiveHashes(ctx, ledger.Kind(rec.Kind), counted)
 	if counted.err != nil {
 		return counted.err // the connection's
 	}
@@ -205,10 +206,38 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 		differs(want, err.Error())
 		return nil
 	}
-	if !sameDigest(rec.ContentIntegrity, a.Integrity) || !sameDigest(rec.ContentHash, a.ContentHash) {
-		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", a.Integrity, a.ContentHash))
+	if !sameDigest(rec.ContentIntegrity, integrity) || !sameDigest(rec.ContentHash, hash) {
+		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", integrity, hash))
 	}
 	return nil
+}
+
+// archiveHashes recomputes the hashes of an archive: one of a plugin, whose directory is
+// at its end, is kept in a file for that.
+func archiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrity, hash digest.Digest, err error) {
+	limits := archive.Limits{Packed: registry.MaxBlob}
+	if kind != ledger.Plugin {
+		a, err := facet.Read(r, limits, nil)
+		if err != nil {
+			return integrity, hash, err
+		}
+		return a.Integrity, a.ContentHash, nil
+	}
+	spool, err := os.CreateTemp("", "archive-")
+	if err != nil {
+		return integrity, hash, err
+	}
+	defer os.Remove(spool.Name())
+	defer spool.Close()
+	size, err := io.Copy(spool, io.LimitReader(r, registry.MaxBlob+1))
+	if err != nil {
+		return integrity, hash, err
+	}
+	c, err := registry.PluginKind(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
+	if err != nil {
+		return integrity, hash, err
+	}
+	return c.ContentIntegrity, c.ContentHash, nil
 }
 
 // broken remembers the error of a reader that did not come to its end.

@@ -39,10 +39,17 @@ type PluginOptions struct {
 type PluginSource struct {
 	Bundle *plugin.Bundle
 	Zip    digest.Digest // of the zip; zero for a directory
+	packed []byte        // the zip; nil for a directory
+	source string        // URL that it is of; "" if it is of this machine
 }
 
 // ReadPlugin reads a plugin from a directory or a zip, each of its bytes once.
 func ReadPlugin(ctx context.Context, path string) (*PluginSource, error) {
+	return readPlugin(ctx, path)
+}
+
+// readPlugin is ReadPlugin of a zip of which others claim something.
+func readPlugin(ctx context.Context, path string, claims ...evidence.Claim) (*PluginSource, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", errors.Unwrap(err))
@@ -53,7 +60,11 @@ func ReadPlugin(ctx context.Context, path string) (*PluginSource, error) {
 			return nil, evidence.Errorf(evidence.Operation, path, "", errors.Unwrap(err))
 		}
 		defer f.Close()
-		return readZip(ctx, path, f)
+		return readZip(ctx, path, f, claims...)
+	}
+	if len(claims) > 0 {
+		e := evidence.CannotVerify(claims[0], evidence.Unsupported, "a directory has no such digest")
+		return nil, &evidence.Error{Kind: evidence.Integrity, Err: errors.New(e.Title()), Detail: e.Detail()}
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -72,10 +83,17 @@ func ReadPlugin(ctx context.Context, path string) (*PluginSource, error) {
 }
 
 // readZip reads a plugin's zip into memory, so that what is hashed is what is unpacked.
-func readZip(ctx context.Context, name string, r io.Reader) (*PluginSource, error) {
+// Claims are compared with its bytes before anything is made of them.
+func readZip(ctx context.Context, name string, r io.Reader, claims ...evidence.Claim) (*PluginSource, error) {
 	data, err := io.ReadAll(io.LimitReader(r, archive.MaxPacked+1))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, name, "", err)
+	}
+	for _, claim := range claims {
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: name})
+		if e.Outcome != evidence.Match {
+			return nil, &evidence.Error{Kind: evidence.Integrity, Err: errors.New(e.Title()), Detail: e.Detail()}
+		}
 	}
 	files, open, err := archive.OpenZip(bytes.NewReader(data), int64(len(data)), archive.Limits{Unpacked: plugin.MaxBytes})
 	if err != nil {
@@ -85,7 +103,7 @@ func readZip(ctx context.Context, name string, r io.Reader) (*PluginSource, erro
 	if err != nil {
 		return nil, at(name, err)
 	}
-	return &PluginSource{Bundle: b, Zip: digest.FromBytes(data)}, nil
+	return &PluginSource{Bundle: b, Zip: digest.FromBytes(data), packed: data}, nil
 }
 
 // at names the plugin that an error is about.
@@ -385,14 +403,34 @@ func OrderPlugins(ctx context.Context, dirs []string) ([]string, error) {
 }
 
 // PackPlugin writes the plugin in dir as a zip, which its files determine, to out. What
-// does not belong to it is left out.
-func PackPlugin(ctx context.Context, dir, out string) (digest.Digest, error) {
+// does not belong to it is left out, and named. What its manifest claims must hold.
+func PackPlugin(ctx context.Context, dir, out string) (sum digest.Digest, left []string, err error) {
 	s, err := ReadPlugin(ctx, dir)
 	if err != nil {
-		return digest.Digest{}, err
+		return digest.Digest{}, nil, err
 	}
-	if _, err := s.Parse(dir); err != nil {
-		return digest.Digest{}, err
+	zip, err := s.pack(ctx, dir)
+	if err != nil {
+		return digest.Digest{}, nil, err
+	}
+	if err := durable.WriteFile(out, zip, 0o644); err != nil {
+		return digest.Digest{}, nil, evidence.Errorf(evidence.Operation, out, "", err)
+	}
+	return digest.FromBytes(zip), s.Bundle.Beside, nil
+}
+
+// pack is the zip of a plugin whose hash holds: another one is refused wherever it comes.
+func (s *PluginSource) pack(ctx context.Context, name string) ([]byte, error) {
+	m, err := s.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
+	if err == nil {
+		err = r.Verdict.Err()
+	}
+	if err != nil {
+		return nil, at(name, err)
 	}
 	contents := s.files()
 	var files []tree.File
@@ -402,12 +440,9 @@ func PackPlugin(ctx context.Context, dir, out string) (digest.Digest, error) {
 	open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
 	var zip bytes.Buffer
 	if err := archive.WriteZip(&zip, files, open); err != nil {
-		return digest.Digest{}, at(dir, err)
+		return nil, at(name, err)
 	}
-	if err := durable.WriteFile(out, zip.Bytes(), 0o644); err != nil {
-		return digest.Digest{}, evidence.Errorf(evidence.Operation, out, "", err)
-	}
-	return digest.FromBytes(zip.Bytes()), nil
+	return zip.Bytes(), nil
 }
 
 // Gated is the result of the quality gate for one plugin.

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -23,8 +24,13 @@ import (
 // InstallOptions say where a plugin is installed.
 type InstallOptions struct {
 	PluginOptions
-	Dir    string        // that holds plugins
-	SHA256 digest.Digest // that the zip must have; zero if nobody says
+	Dir      string           // that holds plugins
+	SHA256   digest.Digest    // that the zip must have; zero if nobody says
+	Registry project.Registry // of plugins that are given by name; its URL may be missing
+	Log      LogOptions       // of that registry
+
+	// Progress is told of downloads from the registry. May be nil.
+	Progress func(what string, done, total int64)
 }
 
 // Installed is an installed plugin.
@@ -35,7 +41,7 @@ type Installed struct {
 	Already bool // it was there, and is the same
 }
 
-// InstallPlugin checks a plugin from a URL, a zip or a directory, and places it below
+// InstallPlugin checks a plugin from a URL, a zip, a directory or the registry, and places it below
 // o.Dir as NAME@VERSION, by one rename, with its install.lock.json. One that is there with the
 // same files stays; with others it is an error. A result without a path was refused.
 func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) (*Installed, error) {
@@ -43,19 +49,9 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
-	s, err := fetchPlugin(ctx, h, from)
+	s, err := fetchPlugin(ctx, h, from, o, &host)
 	if err != nil {
 		return nil, err
-	}
-	if !o.SHA256.IsZero() {
-		claim := evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}}
-		observed := evidence.Observed{From: from}
-		if !s.Zip.IsZero() {
-			observed.Digests = []digest.Digest{s.Zip}
-		}
-		if e := evidence.Compare(claim, observed); e.Outcome != evidence.Match {
-			return nil, &evidence.Error{Kind: evidence.Integrity, Err: errors.New(e.Title()), Detail: e.Detail()}
-		}
 	}
 	r, err := s.check(ctx, from, host)
 	if err != nil {
@@ -65,8 +61,8 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
-	source := from
-	if !strings.HasPrefix(from, "https://") {
+	source := s.source
+	if source == "" {
 		if source, err = filepath.Abs(from); err != nil {
 			return nil, err
 		}
@@ -174,14 +170,23 @@ func fetchError(subject string, err error) error {
 	return evidence.Errorf(evidence.Operation, subject, "", err)
 }
 
-// fetchPlugin reads a plugin from where it is.
-func fetchPlugin(ctx context.Context, h *Host, from string) (*PluginSource, error) {
+// fetchPlugin reads a plugin from where it is. What the registry and its log say of one
+// is added to host.
+func fetchPlugin(ctx context.Context, h *Host, from string, o InstallOptions, host *plugin.Host) (*PluginSource, error) {
+	var claims []evidence.Claim
+	if !o.SHA256.IsZero() {
+		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}})
+	}
 	if !strings.Contains(from, "://") {
-		return ReadPlugin(ctx, from)
+		name, version, _ := strings.Cut(from, "@")
+		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && plugin.CheckName(name) {
+			return registryPlugin(ctx, h, name, cmp.Or(version, registry.Latest), o, host, claims)
+		}
+		return readPlugin(ctx, from, claims...)
 	}
 	ref, err := artifact.Parse(from)
 	if err != nil || ref.Kind() != artifact.HTTPS {
-		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip or a directory", cmp.Or(err, errors.New("not the URL of a zip")))
+		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name", cmp.Or(err, errors.New("not the URL of a zip")))
 	}
 	d, err := h.Fetch.Fetch(ctx, ref)
 	if err != nil {
@@ -193,7 +198,11 @@ func fetchPlugin(ctx context.Context, h *Host, from string) (*PluginSource, erro
 		return nil, err
 	}
 	defer f.Close()
-	return readZip(ctx, from, f)
+	s, err := readZip(ctx, from, f, claims...)
+	if err == nil {
+		s.source = from
+	}
+	return s, err
 }
 
 func readInstallLock(dir string) (*project.InstallLock, error) {

@@ -70,9 +70,32 @@ func PublishArchive(ctx context.Context, h *Host, name string, o PublishOptions)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, where, "", err)
 	}
-	subject, document := a.Name()+"@"+a.Version(), digest.FromBytes(canonical)
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, where, "", err)
+	}
+	return sendArchive(ctx, h, outgoing{
+		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
+		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size),
+	}, a.Evidence(a.Name()+"@"+a.Version(), where), o)
+}
+
+// outgoing is an archive that is to be published, and what was computed of it.
+type outgoing struct {
+	kind          ledger.Kind
+	name, version string
+	document      digest.Digest // of the canonical manifest
+	integrity     digest.Digest // content_integrity
+	contents      int64         // bytes that it is of
+	hash          digest.Digest // content_hash
+	size          int64         // bytes that it is of
+	body          io.Reader
+}
+
+func (x outgoing) subject() string { return x.name + "@" + x.version }
+
+// sendArchive sends what the report allows, and judges the answer.
+func sendArchive(ctx context.Context, h *Host, x outgoing, report evidence.Report, o PublishOptions) (*ArchivePublication, error) {
 	p := new(ArchivePublication)
-	report := a.Evidence(subject, where)
 	judge := func(more ...evidence.Evidence) error {
 		report = append(report, more...)
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
@@ -91,25 +114,21 @@ func PublishArchive(ctx context.Context, h *Host, name string, o PublishOptions)
 			return p, err
 		}
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return p, evidence.Errorf(evidence.Operation, where, "", err)
-	}
-	rec, err := o.Registry.PublishArchive(ctx, string(kind), a.Name(), io.LimitReader(f, a.Size), a.Size, o.Token)
+	rec, err := o.Registry.PublishArchive(ctx, string(x.kind), x.name, x.body, x.size, o.Token)
 	if err != nil {
-		return p, answered(subject, evidence.Operation, err)
+		return p, answered(x.subject(), evidence.Operation, err)
 	}
 	p.Record = &rec
-	err = p.recorded(ctx, log, a, document, judge)
-	if err != nil {
-		return p, &evidence.Error{Subject: subject, Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
+	if err := p.recorded(ctx, log, x, judge); err != nil {
+		return p, &evidence.Error{Subject: x.subject(), Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
 	}
 	return p, nil
 }
 
 // recorded judges the registry's record, and the proof that came with it.
-func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, a *facet.Archive, document digest.Digest, judge func(...evidence.Evidence) error) error {
-	rec, subject := p.Record, a.Name()+"@"+a.Version()
-	if rec.Version != a.Version() {
+func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, x outgoing, judge func(...evidence.Evidence) error) error {
+	rec, subject := p.Record, x.subject()
+	if rec.Version != x.version {
 		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
 	}
 	recorded, err := rec.Document()
@@ -121,11 +140,11 @@ func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, a *
 			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
 	}
 	more := evidence.Report{
-		claim(evidence.FacetTar, rec.ContentIntegrity, "the registry's record, content_integrity", a.Integrity, a.TarSize, "the contents of the archive"),
-		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", a.ContentHash, a.Size, "the archive"),
-		claim(evidence.Document, recorded, "the registry's record, manifest", document, 0, "the archive's manifest"),
+		claim(contentsOf(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.integrity, x.contents, "the contents of the archive"),
+		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.hash, x.size, "the archive"),
+		claim(evidence.Document, recorded, "the registry's record, manifest", x.document, 0, "the archive's manifest"),
 	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: a.Name(), Version: a.Version(), Document: document, Integrity: a.Integrity}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document, Integrity: x.integrity}
 	switch {
 	case log == nil:
 		more = append(more, noProof(r, "the registry has no log"))

@@ -121,7 +121,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
-		Archives:      registry.FacetKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Archives:      registry.ArchiveKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
 		Transport: registry.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
 		Statuses:  records, Tokens: records.Tokens(),
 		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,

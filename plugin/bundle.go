@@ -29,10 +29,15 @@ type Bundle struct {
 	Documents map[string][]byte  // beside dist/, by path
 	Beside    []string           // whatever else is there, by path relative to the plugin; a directory ends in "/"
 	Refused   []*tree.EntryError // below dist/: links and the like, with paths relative to the plugin
+
+	open tree.Open // of Files, if Contents are not held; nil if they are
 }
 
 // OpenDist opens files of the bundle's dist.
 func (b *Bundle) OpenDist(path string) (io.ReadCloser, error) {
+	if b.open != nil {
+		return b.open(path)
+	}
 	content, ok := b.Contents[path]
 	if !ok {
 		return nil, fmt.Errorf("%+q is not in %s", path, DistDir)
@@ -82,6 +87,43 @@ func loadable(name string) bool {
 // hold. Directories that are not dist/, such as node_modules, are listed and not read. A plugin
 // whose files all lie below one directory, as in some zips, is read as if it lay there.
 func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryError, open tree.Open) (*Bundle, error) {
+	b, read, err := listBundle(files, refused)
+	if err != nil {
+		return nil, err
+	}
+	return b, b.fill(ctx, read, open)
+}
+
+// OpenBundle is ReadBundle without Contents and Documents, in memory that does not grow
+// with the plugin: what is hashed is opened anew each time. It is for files that nobody
+// else can change, and not for a plugin that is to be scanned or written elsewhere.
+func OpenBundle(ctx context.Context, files []tree.File, open tree.Open) (*Bundle, error) {
+	b, read, err := listBundle(files, nil)
+	if err != nil {
+		return nil, err
+	}
+	dist := map[string]tree.File{}
+	for name, f := range read {
+		if path, below := strings.CutPrefix(name, DistDir+"/"); below {
+			dist[path] = f
+		}
+		if name != ManifestFile && name != SignatureFile {
+			delete(read, name)
+		}
+	}
+	b.open = func(path string) (io.ReadCloser, error) {
+		f, ok := dist[path]
+		if !ok {
+			return nil, fmt.Errorf("%+q is not in %s", path, DistDir)
+		}
+		return open(f.Path)
+	}
+	return b, b.fill(ctx, read, open)
+}
+
+// listBundle sorts the files of a plugin into what they are, and returns those that
+// belong to it by their paths in the plugin.
+func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[string]tree.File, error) {
 	root := rootOf(files)
 	b := &Bundle{Contents: map[string][]byte{}, Documents: map[string][]byte{}}
 	read := map[string]tree.File{} // by path below root
@@ -92,10 +134,10 @@ func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryErr
 		dist, isDist := strings.CutPrefix(name, DistDir+"/")
 		switch {
 		case name == ManifestFile && f.Size > MaxManifest:
-			return nil, &Invalid{Issues: []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", f.Size, MaxManifest)}}}
+			return nil, nil, &Invalid{Issues: []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", f.Size, MaxManifest)}}}
 		case isDist:
 			if err := names.Add(dist); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			b.Files = append(b.Files, tree.File{Path: dist, Size: f.Size})
 		case name == ManifestFile, name == SignatureFile && f.Size <= MaxManifest, document(name) && f.Size <= MaxManifest:
@@ -109,12 +151,12 @@ func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryErr
 			continue
 		}
 		if total += f.Size; total > MaxBytes {
-			return nil, evidence.Errorf(evidence.Validation, "plugin", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
+			return nil, nil, evidence.Errorf(evidence.Validation, "plugin", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
 		}
 		read[name] = f
 	}
 	if _, ok := read[ManifestFile]; !ok {
-		return nil, evidence.Errorf(evidence.Validation, "plugin", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
+		return nil, nil, evidence.Errorf(evidence.Validation, "plugin", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
 	}
 	for _, r := range refused {
 		name := strings.TrimPrefix(r.Path, root)
@@ -128,7 +170,7 @@ func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryErr
 	}
 	slices.Sort(b.Beside)
 	b.Beside = slices.Compact(b.Beside)
-	return b, b.fill(ctx, read, open)
+	return b, read, nil
 }
 
 // rootOf is the directory, with its slash, that all files lie in, if that is not the

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -22,6 +23,10 @@ type Host struct {
 	Vouched       []Vouched   // of external packages
 	Registered    *Registered // what the plugin registered; nil: not known
 	Now           time.Time   // for the validity of keys
+
+	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
+	// log. It comes first, and is judged with the rest.
+	Outside evidence.Report
 }
 
 // Result is a checked plugin.
@@ -54,7 +59,7 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 // such as those of a lock. Its error is that of ctx, or of a bundle that cannot be read as
 // a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
-	c := &check{b: b, m: m, host: host}
+	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
 	r, err := c.files(ctx, claims)
 	if err != nil {
 		return nil, err
@@ -76,13 +81,20 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 // CheckFiles gathers the evidence about a plugin's files alone and judges it in flow
 // validate, which admits nothing.
 func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
-	c := &check{b: b, m: m}
-	r, err := c.files(ctx, nil)
+	r, report, err := Observe(ctx, b, m)
 	if err != nil {
 		return nil, err
 	}
-	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, c.report)
+	r.Verdict = policy.Judge(policy.Validate, policy.Settings{}, report)
 	return r, nil
+}
+
+// Observe gathers the evidence about a plugin's files alone, for a flow in which
+// somebody else judges. The result has no verdict.
+func Observe(ctx context.Context, b *Bundle, m *Manifest) (*Result, evidence.Report, error) {
+	c := &check{b: b, m: m}
+	r, err := c.files(ctx, nil)
+	return r, c.report, err
 }
 
 // files gathers the evidence about dist/ and what lies beside it.
@@ -130,7 +142,7 @@ func (c *check) claimed(ctx context.Context, p tree.Profile, claims []evidence.C
 // entry states whether the file that is loaded first is there.
 func (c *check) entry() {
 	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest, Where: ManifestFile + ", entry", Text: c.m.Entry}
-	if _, ok := c.b.Contents[distPath(c.m.Entry)]; !ok {
+	if !slices.ContainsFunc(c.b.Files, func(f tree.File) bool { return f.Path == distPath(c.m.Entry) }) {
 		c.add(evidence.CannotVerify(claim, evidence.NotFound, "the entry is not there"))
 	}
 }

@@ -55,6 +55,7 @@ package plugin
 
 import (
 	"encoding/json"
+	"regexp"
 
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -104,6 +105,11 @@ type Manifest struct {
 	Profile      tree.Profile `json:"x-hash-profile"`        // "" if it names none
 	Raw          []byte       `json:"-"`                     // what was parsed
 }
+
+var validName = regexp.MustCompile(`^[a-z0-9_-]{1,100}$`)
+
+// CheckName reports whether name can be that of a plugin.
+func CheckName(name string) bool { return validName.MatchString(name) }
 
 // Subject names the plugin in evidence.
 func (m *Manifest) Subject() string { return m.Name + "@" + m.Version }

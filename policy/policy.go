@@ -22,6 +22,13 @@
 //	send      file         record     -       integrity  policy     policy  integrity
 //	send      document     record     -       integrity  policy     policy  integrity
 //	send      facet-tar    log        -       integrity  policy     policy  integrity
+//	send      dist         manifest   -       integrity  integrity  policy  integrity
+//	send      tree         manifest   -       integrity  -          policy  warn
+//	send      extent       manifest   -       integrity  -          policy  integrity
+//	send      coverage     manifest   -       integrity  warn       policy  integrity
+//	send      unhashed     manifest   -       policy     policy     policy  policy
+//	send      tree         record     -       integrity  policy     policy  integrity
+//	send      tree         log        -       integrity  policy     policy  integrity
 //	send      log-key      machine    -       integrity  warn       warn    operation
 //	send      proof        log        -       integrity  warn       policy  integrity
 //	send      document     log        -       integrity  policy     policy  integrity
@@ -33,6 +40,11 @@
 //	accept    document     publisher  -       integrity  -          policy  operation
 //	accept    facet-tar    manifest   -       integrity  policy     policy  integrity
 //	accept    file         manifest   -       integrity  policy     policy  integrity
+//	accept    dist         manifest   -       integrity  integrity  policy  integrity
+//	accept    tree         manifest   -       integrity  -          policy  warn
+//	accept    extent       manifest   -       integrity  -          policy  integrity
+//	accept    coverage     manifest   -       integrity  warn       policy  integrity
+//	accept    unhashed     manifest   -       policy     policy     policy  policy
 //	pin       pin          caller     -       policy     warn       policy  policy
 //	pin       launch       lock       -       warn       -          policy  operation
 //	pin       file         record     -       integrity  warn       policy  operation
@@ -156,6 +168,16 @@
 //	plugin    tree         lock       -       integrity  -          policy  integrity
 //	plugin    file         lock       -       integrity  -          policy  operation
 //	plugin    file         caller     -       integrity  -          policy  operation
+//	plugin    file         record     -       integrity  policy     policy  operation
+//	plugin    tree         record     -       integrity  policy     policy  integrity
+//	plugin    document     record     -       integrity  policy     policy  operation
+//	plugin    status       record     -       policy     -          warn    operation
+//	plugin    log-key      machine    -       integrity  policy     policy  operation
+//	plugin    proof        log        -       integrity  warn       policy  integrity
+//	plugin    document     log        -       integrity  policy     policy  integrity
+//	plugin    tree         log        -       integrity  policy     policy  integrity
+//	plugin    cosignature  log        -       signature  signature  policy  operation
+//	plugin    checkpoint   log        -       policy     policy     policy  operation
 //
 // Three settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock

@@ -77,10 +77,11 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	return found, nil
 }
 
-// suspect reports whether code holds a word without which nothing is imported. An escape
-// may stand for any of them. It only saves time.
+// suspect reports whether code holds a word without which nothing is imported: each way
+// begins with a name, or with the global object, of which the rest may be put together. An
+// escape may stand for any of them. It only saves time.
 func suspect(content []byte) bool {
-	for _, word := range []string{"import", "require", "from", "process", "module", "arguments", `\u`, "eval", "Function"} {
+	for _, word := range []string{"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor", "this", "binding"} {
 		if bytes.Contains(content, []byte(word)) {
 			return true
 		}
@@ -94,10 +95,11 @@ func accounted(content []byte, found []plugin.Import) bool {
 	count := func(word string) int { return bytes.Count(content, []byte(word)) }
 	requires, imports := 0, 0
 	for _, f := range found {
-		switch f.Kind {
-		case plugin.Require, plugin.Resolve:
+		switch {
+		case f.Computed:
+		case f.Kind == plugin.Require, f.Kind == plugin.Resolve:
 			requires++
-		case plugin.Static, plugin.Dynamic:
+		case f.Kind == plugin.Static, f.Kind == plugin.Dynamic:
 			imports++
 		}
 	}

@@ -2,6 +2,7 @@ package jsscan
 
 import (
 	"bytes"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,20 +17,26 @@ import (
 type meaning int
 
 const (
-	nothing       meaning = iota
-	requires              // require, or a function that acts as it
-	creates               // createRequire
-	resolves              // require.resolve, import.meta.resolve
-	loads                 // Module._load
-	builtins              // process.getBuiltinModule, process.binding
-	opens                 // process.dlopen
-	imports               // import, as in import()
-	evaluates             // eval, Function
-	moduleItself          // module, require.main
-	moduleSpace           // the module "module"
-	processItself         // process
-	global                // globalThis
-	meta                  // import.meta
+	nothing        meaning = iota
+	requires               // require, or a function that acts as it
+	creates                // createRequire
+	resolves               // require.resolve, import.meta.resolve
+	loads                  // Module._load
+	builtins               // process.getBuiltinModule, process.binding
+	opens                  // process.dlopen
+	imports                // import, as in import()
+	evaluates              // eval, Function
+	moduleItself           // module, require.main
+	moduleSpace            // the module "module"
+	processItself          // process
+	global                 // globalThis
+	meta                   // import.meta
+	moduleCache            // require.cache, module.children: modules
+	loaders                // require.extensions: functions that load a file
+	loadsFile              // one of them
+	compiles               // module._compile
+	executes               // process.execve
+	perhapsProcess         // what globalThis has under a name that is not known
 )
 
 // globals are what free names mean.
@@ -40,16 +47,28 @@ var globals = map[string]meaning{
 
 // members are what properties of known values mean.
 var members = map[meaning]map[string]meaning{
-	moduleItself:  {"require": requires, "constructor": moduleSpace, "parent": moduleItself},
-	requires:      {"resolve": resolves, "main": moduleItself, "bind": nothing},
-	processItself: {"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens},
-	moduleSpace:   {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "Module": moduleSpace, "default": moduleSpace, "prototype": moduleItself},
-	global:        {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
-	meta:          {"resolve": resolves},
+	moduleItself: {"require": requires, "constructor": moduleSpace, "parent": moduleItself, "children": moduleCache, "__proto__": moduleItself,
+		"load": loads, "_compile": compiles},
+	requires:       {"resolve": resolves, "main": moduleItself, "bind": nothing, "cache": moduleCache, "extensions": loaders},
+	processItself:  ofProcess,
+	perhapsProcess: ofProcess,
+	moduleSpace: {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "runMain": loads, "register": imports, "Module": moduleSpace,
+		"default": moduleSpace, "prototype": moduleItself, "_cache": moduleCache, "_extensions": loaders},
+	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
+	meta:   {"resolve": resolves},
 }
 
+// ofProcess are the properties of process.
+var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens, "execve": executes}
+
 // named are properties that mean the same whatever they belong to.
-var named = map[string]meaning{"createRequire": creates, "getBuiltinModule": builtins}
+var named = map[string]meaning{
+	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself, "constructor": evaluates,
+}
+
+// bindings are what process.binding gives, whatever it was called on, to reach what a
+// permission is for.
+var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap", "tls_wrap", "natives", "contextify", "inspector"}
 
 // spaces are the modules that give a known value.
 var spaces = map[string]meaning{"module": moduleSpace, "process": processItself}
@@ -60,16 +79,17 @@ var shim = regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="u
 	`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 
 type scanner struct {
-	code  []byte
-	lines bool // positions in code are those of the file
-	names map[*js.Var]meaning
-	top   map[string]*js.Var // what is declared at the top, by name
-	stack []js.INode
-	found []plugin.Import
+	code     []byte
+	lines    bool // positions in code are those of the file
+	names    map[*js.Var]meaning
+	top      map[string]*js.Var // what is declared at the top, by name
+	imported map[string]meaning // names of import statements, used or not
+	stack    []js.INode
+	found    []plugin.Import
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{}}
+	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{}, imported: map[string]meaning{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
 		s.top[identifier(v.Data)] = variable(v)
 	}
@@ -154,6 +174,19 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 		if name, ok := fold(e.Y); ok {
 			return s.member(e.X, name)
 		}
+		switch s.meaningOf(e.X) {
+		case moduleCache:
+			return moduleItself
+		case loaders:
+			return loadsFile
+		case global:
+			return perhapsProcess
+		}
+	case *js.NewExpr:
+		switch s.meaningOf(e.X) {
+		case moduleSpace:
+			return moduleItself
+		}
 	case *js.CallExpr:
 		return s.result(e)
 	}
@@ -172,9 +205,17 @@ func propertyName(e js.IExpr) string {
 	return ""
 }
 
-func (s *scanner) member(of js.INode, name string) meaning {
-	if m, ok := members[s.meaningOf(of)][name]; ok {
+func (s *scanner) member(of js.INode, name string) meaning { return memberOf(s.meaningOf(of), name) }
+
+// memberOf is what the property name of a value means.
+func memberOf(of meaning, name string) meaning {
+	switch m, ok := members[of][name]; {
+	case ok:
 		return m
+	case of == moduleCache:
+		return moduleItself
+	case of == loaders:
+		return loadsFile
 	}
 	return named[name]
 }
@@ -183,6 +224,9 @@ func (s *scanner) member(of js.INode, name string) meaning {
 func (s *scanner) result(call *js.CallExpr) meaning {
 	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
 		return s.meaningOf(dot.X)
+	}
+	if s.givesThis(call) {
+		return global
 	}
 	switch s.meaningOf(call.X) {
 	case creates:
@@ -208,6 +252,30 @@ func (s *scanner) result(call *js.CallExpr) meaning {
 	return nothing
 }
 
+// givesThis reports whether a call gives what this is outside of any function, in one of
+// the forms that libraries have for it.
+func (s *scanner) givesThis(call *js.CallExpr) bool {
+	var maker js.INode
+	var args []js.Arg
+	switch x := strip(call.X).(type) {
+	case *js.FuncDecl: // function() { return this }()
+		return len(x.Body.List) == 1 && strings.Join(strings.Fields(printed(&x.Body)), "") == "{returnthis;}"
+	case *js.CallExpr: // Function("return this")()
+		maker, args = x.X, x.Args.List
+	case *js.NewExpr:
+		if maker = x.X; x.Args != nil {
+			args = x.Args.List
+		}
+	default: // eval("this")
+		maker, args = x, call.Args.List
+	}
+	if len(args) != 1 || s.meaningOf(maker) != evaluates {
+		return false
+	}
+	text, ok := fold(args[0].Value)
+	return ok && slices.Contains([]string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}, strings.Trim(text, "; \t\n"))
+}
+
 func (s *scanner) isShim(call *js.CallExpr) bool {
 	if len(call.Args.List) != 1 {
 		return false
@@ -223,7 +291,7 @@ func (s *scanner) isShim(call *js.CallExpr) bool {
 }
 
 // printed is the code of an expression.
-func printed(e js.IExpr) string {
+func printed(e interface{ JS(io.Writer) }) string {
 	var b bytes.Buffer
 	e.JS(&b)
 	return b.String()
@@ -248,7 +316,11 @@ func (s naming) Enter(n js.INode) js.IVisitor {
 		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
 		space := spaces[strings.TrimPrefix(module, "node:")]
 		learn := func(binding []byte, m meaning) {
-			if v := s.top[identifier(binding)]; v != nil && m != nothing {
+			if m == nothing {
+				return
+			}
+			s.imported[identifier(binding)] = m
+			if v := s.top[identifier(binding)]; v != nil {
 				s.names[v] = m
 			}
 		}
@@ -285,76 +357,102 @@ func (s naming) learn(v *js.Var, m meaning) {
 	}
 }
 
-// bind learns the names of a declaration.
+// bind learns the names of a declaration. Without a value only properties that mean the
+// same everywhere are known.
 func (s naming) bind(to js.IBinding, value js.INode) {
-	if isNil(value) {
-		return
+	m := nothing
+	if !isNil(value) {
+		m = s.meaningOf(value)
 	}
+	s.bindTo(to, m)
+}
+
+func (s naming) bindTo(to js.IBinding, m meaning) {
 	switch to := to.(type) {
 	case *js.Var:
-		s.learn(to, s.meaningOf(value))
+		s.learn(to, m)
 	case *js.BindingObject:
 		for _, item := range to.List {
-			v, ok := item.Value.Binding.(*js.Var)
-			if !ok {
-				continue
+			name := ""
+			if v, ok := item.Value.Binding.(*js.Var); ok {
+				name = identifier(v.Data)
 			}
-			name := identifier(v.Data)
 			if item.Key != nil {
-				name = strings.Trim(identifier(item.Key.Literal.Data), `"'`)
-				if item.Key.IsComputed() {
-					name, _ = fold(item.Key.Computed)
-				}
+				name = s.key(item.Key)
 			}
-			s.learn(v, s.member(value, name))
+			s.bindTo(item.Value.Binding, memberOf(m, name))
+		}
+		if to.Rest != nil {
+			s.learn(to.Rest, m)
 		}
 	}
 }
 
+// key is the name of a property in a pattern.
+func (s naming) key(k *js.PropertyName) string {
+	if k.IsComputed() {
+		name, _ := fold(k.Computed)
+		return name
+	}
+	return strings.Trim(identifier(k.Literal.Data), `"'`)
+}
+
 // assign learns the names of an assignment, destructuring included.
-func (s naming) assign(to, value js.INode) {
+func (s naming) assign(to, value js.INode) { s.assignTo(to, s.meaningOf(value)) }
+
+func (s naming) assignTo(to js.INode, m meaning) {
 	switch to := strip(to).(type) {
 	case *js.Var:
-		s.learn(to, s.meaningOf(value))
+		s.learn(to, m)
+	case *js.BinaryExpr: // a default
+		if to.Op == js.EqToken {
+			s.assignTo(to.X, m)
+		}
 	case *js.ObjectExpr:
 		for _, p := range to.List {
-			v, ok := p.Value.(*js.Var)
-			if !ok {
+			name := ""
+			if v, ok := p.Value.(*js.Var); ok {
+				name = identifier(v.Data)
+			}
+			switch {
+			case p.Spread:
+				s.assignTo(p.Value, m)
 				continue
+			case p.Name != nil:
+				name = s.key(p.Name)
 			}
-			name := identifier(v.Data)
-			if p.Name != nil {
-				name = strings.Trim(identifier(p.Name.Literal.Data), `"'`)
-			}
-			s.learn(v, s.member(value, name))
+			s.assignTo(p.Value, memberOf(m, name))
 		}
 	}
 }
 
 // parameters learns what a function that is called where it stands is given.
 func (s naming) parameters(call *js.CallExpr) {
-	params, ok := called(call)
+	params, first, ok := called(call)
 	if !ok {
 		return
 	}
-	for i, arg := range call.Args.List {
+	for i, arg := range call.Args.List[min(first, len(call.Args.List)):] {
 		if i < len(params.List) && !arg.Rest {
-			if v, ok := params.List[i].Binding.(*js.Var); ok {
-				s.learn(v, s.meaningOf(arg.Value))
-			}
+			s.bindTo(params.List[i].Binding, s.meaningOf(arg.Value))
 		}
 	}
 }
 
-// called are the parameters of a function that is called where it stands.
-func called(call *js.CallExpr) (*js.Params, bool) {
-	switch f := strip(call.X).(type) {
-	case *js.FuncDecl:
-		return &f.Params, true
-	case *js.ArrowFunc:
-		return &f.Params, true
+// called are the parameters of a function that is called where it stands, and which
+// argument is for the first of them: f.call(this, a) has one before.
+func called(call *js.CallExpr) (params *js.Params, first int, ok bool) {
+	x := strip(call.X)
+	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
+		x, first = strip(dot.X), 1
 	}
-	return nil, false
+	switch f := x.(type) {
+	case *js.FuncDecl:
+		return &f.Params, first, true
+	case *js.ArrowFunc:
+		return &f.Params, first, true
+	}
+	return nil, 0, false
 }
 
 func isNil(n js.INode) bool { return n == nil }
@@ -365,14 +463,16 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 	case *js.ImportStmt:
 		s.statement(plugin.Static, n.Module)
 	case *js.ExportStmt:
-		if n.Module != nil {
-			s.statement(plugin.Export, n.Module)
-		}
+		s.export(n)
 	case *js.CallExpr:
 		if s.isShim(n) {
 			return nil
 		}
 		s.call(n.X, n.Args.List)
+		switch s.result(n) {
+		case requires, moduleSpace:
+			s.handed(n, printed(n), position(n))
+		}
 	case *js.NewExpr:
 		if s.meaningOf(n.X) == evaluates && n.Args != nil {
 			s.call(n.X, n.Args.List)
@@ -381,6 +481,15 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 		if n.Tag != nil && s.meaningOf(n.Tag) == requires {
 			s.computed(plugin.Require, printed(n), nil)
 		}
+	case *js.WithStmt:
+		if s.meaningOf(n.Cond) != nothing {
+			s.computed(plugin.Require, "with "+printed(n.Cond), position(n.Cond))
+		}
+	case *js.DotExpr:
+		s.property(n)
+	case *js.IndexExpr:
+		s.index(n)
+		s.property(n)
 	case *js.Var:
 		s.use(n)
 	}
@@ -389,6 +498,117 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 }
 
 func (s *scanner) Exit(js.INode) { s.stack = s.stack[:len(s.stack)-1] }
+
+// export records what is exported from another module, and names by which another file
+// could import.
+func (s *scanner) export(n *js.ExportStmt) {
+	if n.Module != nil {
+		s.statement(plugin.Export, n.Module)
+		if module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module}); spaces[strings.TrimPrefix(module, "node:")] != nothing {
+			s.computed(plugin.Export, "names of "+module+", handed on", n.Module)
+		}
+		return
+	}
+	out := func(name []byte, m meaning) {
+		if acts(m) {
+			s.computed(plugin.Require, identifier(name)+", handed on", name)
+		}
+	}
+	for _, a := range n.List {
+		name := a.Name
+		if name == nil {
+			name = a.Binding
+		}
+		out(name, s.imported[identifier(name)])
+		if v := s.top[identifier(name)]; v != nil && s.imported[identifier(name)] == nothing {
+			out(name, s.names[v])
+		}
+	}
+	if d, ok := n.Decl.(*js.VarDecl); ok {
+		for _, e := range d.List {
+			for _, v := range boundBy(e.Binding) {
+				out(v.Data, s.names[variable(v)])
+			}
+		}
+	}
+}
+
+// boundBy are the names that a declaration binds.
+func boundBy(to js.IBinding) (all []*js.Var) {
+	switch to := to.(type) {
+	case *js.Var:
+		all = append(all, to)
+	case *js.BindingObject:
+		for _, item := range to.List {
+			all = append(all, boundBy(item.Value.Binding)...)
+		}
+		if to.Rest != nil {
+			all = append(all, to.Rest)
+		}
+	}
+	return all
+}
+
+// acts reports whether a value of this meaning imports, wherever it is handed to.
+func acts(m meaning) bool {
+	switch m {
+	case requires, creates, loads, builtins, moduleItself, moduleSpace, moduleCache, loaders, loadsFile, compiles, executes, opens:
+		return true
+	}
+	return false
+}
+
+// handed records an expression that imports if it is handed on to where it cannot be
+// followed.
+func (s *scanner) handed(n js.INode, text string, at []byte) {
+	if !s.followed(n) {
+		s.computed(plugin.Require, text+", handed on", at)
+	}
+}
+
+// property records a property that is handed on.
+func (s *scanner) property(n js.IExpr) {
+	switch m := s.meaningOf(n); {
+	case m == moduleCache && s.keysOf():
+	case acts(m):
+		s.handed(n, printed(n), position(n))
+	}
+}
+
+// keysOf reports whether what is looked at is the argument of Object.keys.
+func (s *scanner) keysOf() bool {
+	if len(s.stack) < 3 {
+		return false
+	}
+	if _, ok := s.stack[len(s.stack)-1].(*js.Arg); !ok {
+		return false
+	}
+	call, ok := s.stack[len(s.stack)-3].(*js.CallExpr)
+	return ok && printed(call.X) == "Object.keys"
+}
+
+// index records a property whose name is not known, of something that imports. That of
+// a call is recorded with the call.
+func (s *scanner) index(n *js.IndexExpr) {
+	if _, known := fold(n.Y); known || len(s.stack) == 0 {
+		return
+	}
+	parent := s.stack[len(s.stack)-1]
+	if call, ok := parent.(*js.CallExpr); ok && strip(call.X) == js.INode(n) {
+		return
+	}
+	switch s.meaningOf(n.X) {
+	case processItself:
+		switch parent.(type) {
+		case *js.DotExpr, *js.IndexExpr:
+			return
+		}
+	case moduleItself, moduleSpace, requires:
+	default:
+		return
+	}
+	s.computed(plugin.Require, printed(n), position(n.X))
+}
 
 func (s *scanner) statement(kind plugin.Kind, module []byte) {
 	if target, ok := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: module}); ok {
@@ -408,22 +628,21 @@ func (s *scanner) computed(kind plugin.Kind, text string, at []byte) {
 
 // call records what a call imports.
 func (s *scanner) call(callee js.IExpr, args []js.Arg) {
-	if dot, ok := strip(callee).(*js.DotExpr); ok {
-		if m := s.meaningOf(dot.X); kindOf[m] != "" {
-			switch propertyName(dot.Y) {
-			case "call":
-				s.target(m, args, 1)
-				return
-			case "apply":
-				if len(args) > 1 {
-					if list, ok := args[1].Value.(*js.ArrayExpr); ok && len(list.List) > 0 && !list.List[0].Spread {
-						s.target(m, []js.Arg{{Value: list.List[0].Value}}, 0)
-						return
-					}
+	of, name := memberCalled(callee)
+	if m := s.meaningOf(of); kindOf[m] != "" {
+		switch name {
+		case "call":
+			s.target(m, args, 1)
+			return
+		case "apply":
+			if len(args) > 1 {
+				if list, ok := args[1].Value.(*js.ArrayExpr); ok && len(list.List) > 0 && !list.List[0].Spread {
+					s.target(m, []js.Arg{{Value: list.List[0].Value}}, 0)
+					return
 				}
-				s.target(m, nil, 0)
-				return
 			}
+			s.target(m, nil, 0)
+			return
 		}
 	}
 	if index, ok := strip(callee).(*js.IndexExpr); ok {
@@ -437,6 +656,16 @@ func (s *scanner) call(callee js.IExpr, args []js.Arg) {
 	}
 	m := s.meaningOf(callee)
 	switch {
+	case m == nothing && name == "binding" && len(args) > 0:
+		if target, ok := fold(args[0].Value); ok && slices.Contains(bindings, target) {
+			s.target(builtins, args, 0)
+		}
+	case m == executes:
+		s.found = append(s.found, plugin.Import{Line: s.line(position(callee)), Kind: plugin.Builtin, Specifier: "child_process"})
+	case m == compiles:
+		s.computed(plugin.Dynamic, printed(callee), position(callee))
+	case m == loadsFile:
+		s.target(m, args, 1)
 	case m == evaluates:
 		for _, a := range args {
 			if text, ok := fold(a.Value); ok && holdsImport.MatchString(text) {
@@ -450,12 +679,25 @@ func (s *scanner) call(callee js.IExpr, args []js.Arg) {
 	}
 }
 
+// memberCalled is the object and the name of a property that is called, or nil.
+func memberCalled(callee js.IExpr) (of js.INode, name string) {
+	switch x := strip(callee).(type) {
+	case *js.DotExpr:
+		return x.X, propertyName(x.Y)
+	case *js.IndexExpr:
+		if name, ok := fold(x.Y); ok {
+			return x.X, name
+		}
+	}
+	return nil, ""
+}
+
 // holdsImport is looked for in texts that are evaluated.
 var holdsImport = regexp.MustCompile(`\b(require|import|process|module)\b`)
 
 // kindOf names the imports that calls of a meaning are.
 var kindOf = map[meaning]plugin.Kind{
-	requires: plugin.Require, loads: plugin.Require, resolves: plugin.Resolve,
+	requires: plugin.Require, loads: plugin.Require, loadsFile: plugin.Require, resolves: plugin.Resolve,
 	builtins: plugin.Builtin, opens: plugin.Native, imports: plugin.Dynamic,
 }
 
@@ -491,13 +733,8 @@ func (s *scanner) use(v *js.Var) {
 		s.computed(plugin.Require, "arguments at the top, which hold require", v.Data)
 		return
 	}
-	switch s.meaningOf(v) {
-	case requires, creates, loads, builtins, resolves:
-	default:
-		return
-	}
-	if !s.followed() {
-		s.computed(plugin.Require, name+", handed on", v.Data)
+	if m := s.meaningOf(v); acts(m) || m == resolves {
+		s.handed(v, name, v.Data)
 	}
 }
 
@@ -509,47 +746,80 @@ func bindsArguments(n js.INode) bool {
 	return false
 }
 
-// followed reports whether the use on top of the stack is one that is understood: a
-// call, a member, a test, or a name that was learned.
-func (s *scanner) followed() bool {
-	for i := len(s.stack) - 1; i >= 0; i-- {
+// followed reports whether the use of n, which is below the stack, is one that is
+// understood: a call, a member, a test, or a name that was learned.
+func (s *scanner) followed(n js.INode) bool {
+	child := n
+	for i := len(s.stack) - 1; i >= 0; child, i = s.stack[i], i-1 {
 		switch p := s.stack[i].(type) {
-		case *js.GroupExpr, *js.CommaExpr, *js.CondExpr:
+		case *js.GroupExpr, *js.CommaExpr:
 			continue
+		case *js.CondExpr:
+			if js.INode(p.Cond) == child { // tested
+				return true
+			}
 		case *js.BinaryExpr:
 			switch p.Op {
-			case js.OrToken, js.AndToken, js.NullishToken:
+			case js.AndToken:
+				if js.INode(p.X) == child { // passes on only what is nothing
+					return true
+				}
+				continue
+			case js.OrToken, js.NullishToken:
 				continue
 			case js.EqToken, js.OrEqToken, js.AndEqToken, js.NullishEqToken:
-				_, name := strip(p.X).(*js.Var)
-				return name
+				if js.INode(p.X) == child { // written
+					return true
+				}
+				return isPattern(p.X)
 			}
 			return true // compared
 		case *js.UnaryExpr:
-			return p.Op != js.AwaitToken
-		case *js.CallExpr, *js.DotExpr, *js.IndexExpr, *js.TemplateExpr, *js.ExprStmt, *js.IfStmt, *js.NewExpr:
+			if p.Op != js.AwaitToken {
+				return true
+			}
+		case *js.CallExpr, *js.DotExpr, *js.IndexExpr, *js.TemplateExpr, *js.ExprStmt, *js.IfStmt, *js.NewExpr, *js.ForInStmt:
 			return true
 		case *js.BindingElement:
-			_, name := p.Binding.(*js.Var)
-			return name || p.Default == nil
+			return p.Default == nil || isPattern(p.Binding)
 		case *js.Property:
 			return s.assigned(i)
 		case *js.BindingObjectItem, *js.BindingObject, *js.Params, *js.VarDecl, *js.FuncDecl, *js.ClassDecl, *js.ImportStmt, *js.Alias:
 			return true // declared
 		case *js.Arg:
-			// Given to a function that is called where it stands, it has a name there.
-			if i >= 2 {
-				if call, ok := s.stack[i-2].(*js.CallExpr); ok {
-					_, known := called(call)
-					return known
-				}
+			if i < 2 {
+				return false
 			}
-			return false
+			call, ok := s.stack[i-2].(*js.CallExpr)
+			if !ok {
+				return false
+			}
+			if m := s.meaningOf(call.X); m == opens || m == loadsFile {
+				return true // the module that something is loaded for
+			}
+			// Given to a function that is called where it stands, it has a name there.
+			if _, _, known := called(call); known {
+				return true
+			}
+			// A function may hand a namespace through.
+			if m := s.meaningOf(p.Value); m != moduleSpace || s.result(call) != m {
+				return false
+			}
+			i -= 2
 		default:
 			return false
 		}
 	}
 	return true
+}
+
+// isPattern reports whether the names of what is bound or assigned to are learned.
+func isPattern(to js.INode) bool {
+	switch strip(to).(type) {
+	case *js.Var, *js.BindingObject, *js.ObjectExpr:
+		return true
+	}
+	return false
 }
 
 // assigned reports whether the property at i of the stack is a target of an assignment

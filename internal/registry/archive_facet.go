@@ -14,10 +14,10 @@ import (
 // are packed from source.
 func FacetKinds(limits archive.Limits) []ArchiveKind {
 	return []ArchiveKind{
-		{ledger.Facet, func(ctx context.Context, r io.Reader) (*ArchiveContent, error) {
+		{ledger.Facet, func(ctx context.Context, r *io.SectionReader) (*ArchiveContent, error) {
 			return readFacet(ctx, ledger.Facet, r, limits)
 		}},
-		{ledger.Artifact, func(ctx context.Context, r io.Reader) (*ArchiveContent, error) {
+		{ledger.Artifact, func(ctx context.Context, r *io.SectionReader) (*ArchiveContent, error) {
 			return readFacet(ctx, ledger.Artifact, r, limits)
 		}},
 	}
@@ -29,7 +29,7 @@ func invalidArchive(file, path, format string, args ...any) error {
 }
 
 // readFacet reads a .facet of one kind.
-func readFacet(ctx context.Context, kind ledger.Kind, r io.Reader, limits archive.Limits) (*ArchiveContent, error) {
+func readFacet(ctx context.Context, kind ledger.Kind, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
 	a, err := facet.Read(&contextReader{ctx, r}, limits, nil)
 	if err != nil {
 		return nil, err

@@ -21,11 +21,11 @@ import (
 type ArchiveKind struct {
 	Kind ledger.Kind // Artifact, Facet or Plugin; paths have the plural
 
-	// Read reads an archive of the kind to its end, once, in memory that does not grow
-	// with it, and recomputes everything that it claims of itself. An error of the class
+	// Read reads an archive of the kind to its end, in memory that does not grow with it,
+	// and recomputes everything that it claims of itself. An error of the class
 	// validation says what is wrong with the archive; other errors are this machine's. It
 	// is called concurrently.
-	Read func(ctx context.Context, archive io.Reader) (*ArchiveContent, error)
+	Read func(ctx context.Context, archive *io.SectionReader) (*ArchiveContent, error)
 }
 
 // ArchiveContent is what an archive was found to be.

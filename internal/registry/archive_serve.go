@@ -32,7 +32,15 @@ func (s *server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 	if rec.Status == Deleted {
 		return Archive{}, s.gone(ctx, rec)
 	}
-	return Archive{Digest: rec.ContentHash, Name: facet.FileName(rec.Name, rec.Version)}, nil
+	return Archive{Digest: rec.ContentHash, Name: archiveFile(rec)}, nil
+}
+
+// archiveFile is the name of the file that an archive is saved as.
+func archiveFile(rec ArchiveRecord) string {
+	if rec.Kind == string(ledger.Plugin) {
+		return rec.Name + "-" + rec.Version + ".zip"
+	}
+	return facet.FileName(rec.Name, rec.Version)
 }
 
 // gone is the answer for a version that is deleted, with the proof of the entry that says

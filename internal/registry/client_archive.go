@@ -134,18 +134,31 @@ func (c *Client) expectArchive(rec ArchiveRecord, kind, name, version string) er
 	return nil
 }
 
+// ArchiveURL is where an archive is downloaded from.
+func (c *Client) ArchiveURL(kind, name, version string) (string, error) {
+	path, err := archivePath(kind, name, "versions", version, "archive")
+	if err != nil {
+		return "", err
+	}
+	u, err := c.endpoint(stable+path, nil)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	return u.String(), nil
+}
+
 // OpenArchive begins the download of an archive and returns its bytes, which nobody has
 // hashed yet, and how many they should be. A version that is deleted is a [*Problem] with
 // the status 410. A registry may answer with a redirect to where it keeps archives, which
 // no token is sent to.
 func (c *Client) OpenArchive(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error) {
-	path, err := archivePath(kind, name, "versions", version, "archive")
+	to, err := c.ArchiveURL(kind, name, version)
 	if err != nil {
 		return nil, 0, err
 	}
-	u, err := c.endpoint(stable+path, nil)
+	u, err := url.Parse(to)
 	if err != nil {
-		return nil, 0, evidence.Errorf(evidence.Validation, "", "", err)
+		return nil, 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, archiveTimeout)
 	res, err := c.fetchArchive(ctx, u)
@@ -158,11 +171,11 @@ func (c *Client) OpenArchive(ctx context.Context, kind, name, version string) (i
 	}
 	defer res.Body.Close()
 	if res.StatusCode/100 == 2 {
-		return nil, 0, fmt.Errorf("registry %s: %s: the answer is not an archive of a known length", c.Base, path)
+		return nil, 0, fmt.Errorf("registry %s: %s: the answer is not an archive of a known length", c.Base, u.Path)
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, MaxAnswer))
 	if err != nil {
-		return nil, 0, fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+		return nil, 0, fmt.Errorf("registry %s: %s: %w", c.Base, u.Path, err)
 	}
 	return nil, 0, asProblem(res, text)
 }

@@ -133,10 +133,10 @@ func exportBlob(ctx context.Context, enc *json.Encoder, blobs Blobs, rec Archive
 	}
 }
 
-// ReadArchive is the record and the evidence of an archive of size bytes that was
+// ReadArchive is the record and the evidence of an archive that was
 // exported with rec, recomputed from its bytes. A record that is not that of the archive
 // is an error.
-func ReadArchive(ctx context.Context, kinds []ArchiveKind, rec ArchiveRecord, r io.Reader, size int64) (ArchiveRecord, evidence.Report, error) {
+func ReadArchive(ctx context.Context, kinds []ArchiveKind, rec ArchiveRecord, r *io.SectionReader) (ArchiveRecord, evidence.Report, error) {
 	i := slices.IndexFunc(kinds, func(k ArchiveKind) bool { return string(k.Kind) == rec.Kind })
 	if i < 0 {
 		return rec, nil, fmt.Errorf("%+.20q is no kind of archive", rec.Kind)
@@ -146,7 +146,7 @@ func ReadArchive(ctx context.Context, kinds []ArchiveKind, rec ArchiveRecord, r 
 		return rec, nil, err
 	}
 	got := rec
-	got.Name, got.Version, got.Size, got.document = content.Name, content.Version, size, digest.Digest{}
+	got.Name, got.Version, got.Size, got.document = content.Name, content.Version, r.Size(), digest.Digest{}
 	got.ContentIntegrity, got.ContentHash, got.Assets, got.APISurface = content.ContentIntegrity, content.ContentHash, content.Assets, content.APISurface
 	got.Manifest = content.Manifest
 	document, err := got.Document()

@@ -79,6 +79,11 @@ names that some system could not extract are refused, and nothing is written the
 // publishArchive publishes a .facet.
 func (a *app) publishArchive(c *cobra.Command, h *hallmark.Host, name string, o hallmark.PublishOptions, asJSON bool) error {
 	p, err := hallmark.PublishArchive(c.Context(), h, name, o)
+	return a.sentArchive(p, asJSON, err)
+}
+
+// sentArchive prints an archive that was published, or not.
+func (a *app) sentArchive(p *hallmark.ArchivePublication, asJSON bool, err error) error {
 	if p == nil {
 		p = &hallmark.ArchivePublication{}
 	}

@@ -31,7 +31,7 @@ func (a *app) plugin() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),
-		a.pluginInstall(), a.pluginRevalidate(), a.pluginOrder(), a.pluginPack())
+		a.pluginInstall(), a.pluginRevalidate(), a.pluginOrder(), a.pluginPack(), a.pluginPublish())
 	return c
 }
 
@@ -440,17 +440,19 @@ func (a *app) installed(from string, in *hallmark.Installed, o hallmark.PluginOp
 func (a *app) pluginInstall() *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
-	var dir, sum string
+	var base, sum string
+	var o hallmark.InstallOptions
 	c := &cobra.Command{
-		Use:   "install URL|ZIP|DIR",
+		Use:   "install URL|ZIP|DIR|NAME[@VERSION]",
 		Short: "Check a plugin and place it below plugins/, with its " + plugin.LockFile,
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			options, err := f.options(c)
-			if err != nil {
+		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
+below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
+the registry, of which the record and its proof in the registry's log are checked too.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
+			if o.PluginOptions, err = f.options(c); err != nil {
 				return err
 			}
-			o := hallmark.InstallOptions{PluginOptions: options, Dir: dir}
 			if sum != "" {
 				if o.SHA256, err = digest.Parse(sum); err != nil {
 					return usage(c, err)
@@ -460,13 +462,76 @@ func (a *app) pluginInstall() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if o.Registry, err = pluginRegistry(h, c, base); err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			o.Progress = a.bars.fetching
 			in, err := hallmark.InstallPlugin(c.Context(), h, names[0], o)
-			return a.installed(names[0], in, options, asJSON, err)
+			return a.installed(names[0], in, o.PluginOptions, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
-	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that holds the plugins")
+	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last login)")
+	logKeyFlag(c, &o.Log)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// pluginRegistry is the registry that plugins are installed from by name. That there is
+// none matters only if one is.
+func pluginRegistry(h *hallmark.Host, c *cobra.Command, base string) (project.Registry, error) {
+	rules, err := hallmark.LogRules(".", "")
+	switch {
+	case base == "" && err == nil, err == nil && rules.URL == base:
+		return rules, nil
+	case base != "":
+		return project.Registry{URL: base}, nil
+	}
+	if _, bad := os.Stat(project.ConfigFile); bad == nil {
+		return project.Registry{}, nil // it names none
+	}
+	if client, _, err := target(h, c, ""); err == nil {
+		return project.Registry{URL: client.Base}, nil
+	}
+	return project.Registry{}, nil
+}
+
+func (a *app) pluginPublish() *cobra.Command {
+	var asJSON bool
+	var o hallmark.PublishOptions
+	var base string
+	c := &cobra.Command{
+		Use:   "publish DIR|ZIP",
+		Short: "Publish a plugin to a registry",
+		Long: `Recompute what the manifest claims of the plugin's files, and send the plugin: a zip as
+it is, a directory as 'hallmark plugin pack' packs it. The registry recomputes it too;
+what it recorded, and the proof that its log has it, are compared.
+
+Names of plugins have no scope: publishing needs an API token that names the plugin, or
+one for every name, in HALLMARK_TOKEN.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			p, err := hallmark.PublishPlugin(c.Context(), h, names[0], o)
+			return a.sentArchive(p, asJSON, err)
+		}),
+	}
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
@@ -568,9 +633,12 @@ func (a *app) pluginPack() *cobra.Command {
 				}
 				out = filepath.Base(abs) + ".zip"
 			}
-			d, err := hallmark.PackPlugin(c.Context(), names[0], out)
+			d, left, err := hallmark.PackPlugin(c.Context(), names[0], out)
 			if err != nil {
 				return err
+			}
+			for _, path := range left {
+				fmt.Fprintf(a.stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.name, surface.Escape(path))
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
