@@ -131,6 +131,8 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
 			l.report = append(l.report, prog.report...)
 		}
+	case l.entry.Source == project.Artifact:
+		prog, err = l.prepareSource(ctx, approval)
 	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)
 	default:
@@ -155,7 +157,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 
 // prepareBare prepares a server that is not locked: its verify block decides.
 func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
-	if l.declared.Record != "" {
+	if l.declared.Command == "" {
 		l.o.Settings.RequireLock = true // without a lock nothing says which bytes a record names
 	}
 	if _, err := l.judge(nil); err != nil {

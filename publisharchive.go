@@ -25,6 +25,23 @@ type ArchivePublication struct {
 	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
 	Record  *registry.ArchiveRecord
 	Entry   *int64 // of the registry's log, proven; nil without a log
+
+	APISurface digest.Digest // of a server that is packed from source, as it was published; zero if nothing was
+}
+
+// capture starts the server of an archive to see which tools it shows.
+func (p *ArchivePublication) capture(ctx context.Context, h *Host, a *facet.Archive, f io.ReadSeeker, o PublishOptions) (digest.Digest, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return digest.Digest{}, err
+	}
+	shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
+	if err != nil {
+		return shown, &evidence.Error{
+			Subject: a.Name() + "@" + a.Version(), Kind: evidence.ClassOf(err), Err: fmt.Errorf("its tools could not be listed: %w", err),
+			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
+		}
+	}
+	return shown, nil
 }
 
 // IsArchive reports whether a file is a .facet, by its name or by its beginning.
@@ -91,14 +108,40 @@ func PublishArchive(ctx context.Context, h *Host, name string, o PublishOptions)
 			return p, err
 		}
 	}
+	var shown digest.Digest
+	if a.Source != nil {
+		claim := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
+		if !a.Source.APISurface.IsZero() {
+			claim.Want = []digest.Digest{a.Source.APISurface}
+		}
+		if o.NoSurface {
+			err = judge(evidence.Waive(claim, evidence.Observed{}, "it was not started to see what it shows"))
+		} else if shown, err = p.capture(ctx, h, a, f, o); err == nil {
+			err = judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
+		}
+		if err != nil {
+			return p, err
+		}
+	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return p, evidence.Errorf(evidence.Operation, where, "", err)
 	}
-	rec, err := o.Registry.PublishArchive(ctx, string(kind), a.Name(), io.LimitReader(f, a.Size), a.Size, o.Token)
+	var rec registry.ArchiveRecord
+	body := io.LimitReader(f, a.Size)
+	if a.Source != nil {
+		rec, err = o.Registry.PublishServer(ctx, a.Name(), shown, body, a.Size, o.Token)
+	} else {
+		rec, err = o.Registry.PublishArchive(ctx, string(kind), a.Name(), body, a.Size, o.Token)
+	}
 	if err != nil {
 		return p, answered(subject, evidence.Operation, err)
 	}
 	p.Record = &rec
+	if !shown.IsZero() {
+		p.APISurface = shown
+	} else if a.Source != nil {
+		p.APISurface = a.Source.APISurface
+	}
 	err = p.recorded(ctx, log, a, document, judge)
 	if err != nil {
 		return p, &evidence.Error{Subject: subject, Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
@@ -124,6 +167,17 @@ func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, a *
 		claim(evidence.FacetTar, rec.ContentIntegrity, "the registry's record, content_integrity", a.Integrity, a.TarSize, "the contents of the archive"),
 		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", a.ContentHash, a.Size, "the archive"),
 		claim(evidence.Document, recorded, "the registry's record, manifest", document, 0, "the archive's manifest"),
+	}
+	if a.Source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
+		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+		if !rec.APISurface.IsZero() {
+			e.Want = []digest.Digest{rec.APISurface}
+		}
+		o := evidence.Observed{From: "what was sent"}
+		if !p.APISurface.IsZero() {
+			o.Digests = []digest.Digest{p.APISurface}
+		}
+		more = append(more, evidence.Compare(e, o))
 	}
 	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: a.Name(), Version: a.Version(), Document: document, Integrity: a.Integrity}
 	switch {
