@@ -89,6 +89,8 @@ func (w *workspace) check(ctx context.Context, name string, offline bool) (evide
 		more = evidence.Report{remoteEvidence(entry)}
 	case entry.Source == "image":
 		more, err = w.checkImage(ctx, declared, entry, approval, offline)
+	case entry.Source == project.Artifact:
+		more, err = w.checkSource(ctx, name, entry, approval)
 	case entry.Closure != nil:
 		more, err = w.checkPackage(ctx, name, entry, approval)
 	default:
@@ -130,9 +132,14 @@ func (w *workspace) checkPackage(ctx context.Context, name string, entry project
 			report = append(report, madeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.slot.Digest}, From: in.slot.Dir()}))
 		}
 	}
+	return append(report, checkRuntime(name, approval)...), nil
+}
+
+// checkRuntime compares an interpreter with the one that was approved.
+func checkRuntime(name string, approval project.Approval) evidence.Report {
 	approved := approval.Runtime
 	if approved == nil {
-		return report, nil
+		return nil
 	}
 	p := &program{server: name}
 	defer p.close()
@@ -142,11 +149,11 @@ func (w *workspace) checkPackage(ctx context.Context, name string, entry project
 	}
 	image, err := guard.OpenImage(approved.Path)
 	if err != nil {
-		return append(report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error())), nil
+		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
 	}
 	p.exe = image
 	p.useRuntime(image, approved.Version, approved)
-	return append(report, p.report...), nil
+	return p.report
 }
 
 func (w *workspace) checkCommand(s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {

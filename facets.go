@@ -15,7 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -49,18 +51,25 @@ type assembly struct {
 
 // heldFacet is a facet whose contents are in the store, or the evidence of why not.
 type heldFacet struct {
+	kind     ledger.Kind // zero: a facet; else an artifact, a server that is packed from source
+	floor    facet.Floor // of an artifact
 	want     project.Facet
 	by       []string // the facets that bring it along; empty for one of hallmark.toml
 	picks    *picks   // what of it is wanted; nil is all
 	before   *project.FacetLock
 	entry    project.FacetLock
 	slot     *store.Slot
-	manifest *facet.Manifest
+	manifest *facet.Manifest         // nil for an artifact
+	source   *facet.Source           // nil for a facet
+	record   *registry.ArchiveRecord // that confirmed it; nil if nobody was asked
 	report   evidence.Report
 	repaired bool // the store had a slot that was bad
 }
 
 func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
+
+// ledgerKind is how registries and their logs call what x is.
+func (x *heldFacet) ledgerKind() ledger.Kind { return cmp.Or(x.kind, ledger.Facet) }
 
 func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assembly, error) {
 	st, err := w.host.store()

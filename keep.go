@@ -106,7 +106,11 @@ func (h *Host) lockedTrees() ([]digest.Digest, error) {
 			kept = append(kept, entry.Integrity)
 		}
 		for _, name := range lock.Servers() {
-			if entry, _ := lock.Server(name); entry.Closure != nil {
+			entry, _ := lock.Server(name)
+			switch {
+			case entry.Source == project.Artifact:
+				kept = append(kept, entry.Artifacts[entry.Ref])
+			case entry.Closure != nil:
 				for _, d := range entry.Closure.Trees {
 					kept = append(kept, d)
 				}

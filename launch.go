@@ -134,6 +134,8 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
 			l.report = append(l.report, prog.report...)
 		}
+	case l.entry.Source == project.Artifact:
+		prog, err = l.prepareSource(ctx, approval)
 	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)
 	default:
@@ -161,7 +163,7 @@ func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
 	if l.declared.Type == "http" && !l.o.Settings.RequireLock {
 		return nil, adm, unpinnedRemote(l.declared)
 	}
-	if l.declared.Record != "" {
+	if l.declared.Command == "" {
 		l.o.Settings.RequireLock = true // without a lock nothing says which bytes a record names
 	}
 	if _, err := l.judge(nil); err != nil {

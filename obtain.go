@@ -107,7 +107,7 @@ func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *proje
 		return err
 	}
 	if rec == nil {
-		r, err := client.ArchiveRecord(ctx, string(ledger.Facet), x.want.Name, x.entry.Version)
+		r, err := client.ArchiveRecord(ctx, string(x.ledgerKind()), x.want.Name, x.entry.Version)
 		if err != nil {
 			return answered(x.subject(), evidence.Operation, err)
 		}
@@ -159,6 +159,10 @@ func (a *assembly) stored(ctx context.Context, x *heldFacet, claim evidence.Clai
 // accept takes a slot whose bytes were hashed: the list of its files follows from them.
 func (a *assembly) accept(x *heldFacet, slot *store.Slot) {
 	x.slot = slot
+	if x.kind == ledger.Artifact { // locks have no list of its files, which follows from its integrity
+		x.entry.Integrity, x.entry.Assets = slot.Digest, slot.Assets
+		return
+	}
 	c := evidence.Claim{Subject: project.AssetsSubject(x.subject()), Scheme: evidence.Document, Authority: evidence.Lock, Where: project.LockFile + ", assets"}
 	if len(x.entry.Assets) > 0 {
 		c.Want = []digest.Digest{project.AssetsDigest(x.entry.Assets)}
@@ -188,17 +192,21 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.C
 		return nil, unconfirmed(f.Name, errors.New("--offline forbids to ask the registry"))
 	}
 	if !f.Requirement.Exact() {
-		all, err := client.ArchiveVersions(ctx, string(ledger.Facet), f.Name)
+		all, err := client.ArchiveVersions(ctx, string(x.ledgerKind()), f.Name)
 		if err != nil {
 			return nil, unconfirmed(f.Name, err)
 		}
-		version, ok := newest(f.Requirement, all)
+		choose, wanted := f.Requirement.Newest, f.Requirement.String()
+		if x.kind == ledger.Artifact {
+			choose, wanted = x.floor.Newest, x.floor.String()+" or a later version below the next major one"
+		}
+		version, ok := choose(activeVersions(all))
 		if !ok {
-			return nil, evidence.Errorf(evidence.Validation, f.Name, "", fmt.Errorf("no active version of it satisfies %s", f.Requirement))
+			return nil, evidence.Errorf(evidence.Validation, f.Name, "", fmt.Errorf("no active version of it satisfies %s", wanted))
 		}
 		x.entry.Version = version
 	}
-	rec, err := client.ArchiveRecord(ctx, string(ledger.Facet), f.Name, x.entry.Version)
+	rec, err := client.ArchiveRecord(ctx, string(x.ledgerKind()), f.Name, x.entry.Version)
 	if err != nil {
 		return nil, unconfirmed(x.subject(), err)
 	}
@@ -208,27 +216,34 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.C
 		return nil, evidence.Errorf(evidence.Validation, x.subject(), "", err)
 	}
 	logged := project.RecordLock{
-		Kind: ledger.Facet, Registry: a.w.config.Registry.Name(), Name: f.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
+		Kind: x.ledgerKind(), Registry: a.w.config.Registry.Name(), Name: f.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
 	}
 	more, err := a.prove(ctx, rec.Proof, &logged)
 	x.report = append(x.report, more...)
 	if err != nil {
 		return nil, err
 	}
-	x.entry.Proof = logged.Proof
+	x.entry.Proof, x.record = logged.Proof, &rec
+	if more, err = a.said(ctx, rec, logged.Proof); err != nil {
+		return nil, err
+	}
+	x.report = append(x.report, more...)
 	_, err = a.judge(x, nil) // nothing is fetched that is not accepted
 	return &rec, err
 }
 
 // newest is the newest active version that satisfies a requirement.
 func newest(r facet.Requirement, all []registry.ArchiveRecord) (string, bool) {
-	var versions []string
+	return r.Newest(activeVersions(all))
+}
+
+func activeVersions(all []registry.ArchiveRecord) (versions []string) {
 	for _, rec := range all {
 		if rec.Status == registry.Active {
 			versions = append(versions, rec.Version)
 		}
 	}
-	return r.Newest(versions)
+	return versions
 }
 
 func recordStatus(rec registry.ArchiveRecord) evidence.Evidence {
@@ -268,9 +283,51 @@ func (a *assembly) prove(ctx context.Context, proof []byte, r *project.RecordLoc
 	return slices.Concat(w.log.report, more), err
 }
 
+// said is what the log says of a record that is proven to be in it beside its contents: the
+// surface that its publisher claims, and what became of its status since.
+func (a *assembly) said(ctx context.Context, rec registry.ArchiveRecord, proof string) (evidence.Report, error) {
+	p, err := ledger.ParseProof([]byte(proof))
+	if err != nil {
+		return nil, nil // there is none, or its own evidence says so
+	}
+	a.logOnce.Lock()
+	defer a.logOnce.Unlock()
+	l := a.w.log
+	proven, err := p.Verify(ledger.Trust{Log: l.trust.Log})
+	if err != nil {
+		return nil, nil
+	}
+	var report evidence.Report
+	if claimed := proven.Leaf.APISurface; !claimed.IsZero() || !rec.APISurface.IsZero() {
+		c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Log, Where: fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)}
+		o := evidence.Observed{From: "the registry's record, api_surface"}
+		if !claimed.IsZero() {
+			c.Want = []digest.Digest{claimed}
+		}
+		if !rec.APISurface.IsZero() {
+			o.Digests = []digest.Digest{rec.APISurface}
+		}
+		report = append(report, evidence.Compare(c, o))
+	}
+	at, changed := rec.StatusEntry()
+	if !changed || at >= l.head.Size { // never changed, or after the head
+		return report, nil
+	}
+	leaf, err := l.entry(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if leaf.Kind != ledger.Status || leaf.Of != ledger.Kind(rec.Kind) || leaf.Name != rec.Name || leaf.Version != rec.Version {
+		return nil, evidence.Errorf(evidence.Integrity, rec.Subject(), "",
+			fmt.Errorf("the registry names entry %d of its log as one about its status, which is about %+q", at, leaf.Subject()))
+	}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}
+	return append(report, l.statusEvidence(r, &leaf, at, &registry.Official{Status: rec.Status, StatusMessage: rec.StatusMessage})), nil
+}
+
 // download fetches the archive of x, hashing it as it comes.
 func (a *assembly) download(ctx context.Context, x *heldFacet, client *registry.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
-	body, size, err := client.OpenArchive(ctx, string(ledger.Facet), x.want.Name, x.entry.Version)
+	body, size, err := client.OpenArchive(ctx, string(x.ledgerKind()), x.want.Name, x.entry.Version)
 	if err != nil {
 		var p *registry.Problem
 		if errors.As(err, &p) && p.Status == http.StatusGone {
@@ -358,14 +415,27 @@ func (a *assembly) unpack(ctx context.Context, x *heldFacet, u unpacking) error 
 		return a.unreadable(x, u, body, h, err)
 	}
 	root.Close()
-	if arch.Manifest == nil {
+	manifest, from := []byte(nil), facet.ManifestFile
+	switch {
+	case x.kind == ledger.Artifact && arch.Source == nil:
+		return evidence.Errorf(evidence.Validation, x.want.Name, "", errors.New("holds a facet, and no server that was packed from source"))
+	case x.kind == ledger.Artifact:
+		manifest, from = arch.Source.Raw, facet.SourceFile
+		if arch.Source.Runtime == facet.RuntimeBinary {
+			if err := os.Chmod(filepath.Join(st.Dir(), filepath.FromSlash(arch.Source.Entry)), 0o700); err != nil {
+				return err
+			}
+		}
+	case arch.Manifest == nil:
 		return evidence.Errorf(evidence.Validation, x.want.Name, "", errors.New("holds a server that was packed from source, and no facet"))
+	default:
+		manifest = arch.Manifest.Raw
 	}
 	if len(u.claims) == 0 { // nobody says which version it is to be
-		x.entry.Version = arch.Manifest.Version
+		x.entry.Version = arch.Version()
 	}
 	subject := x.subject()
-	if got := project.FacetSubject(arch.Manifest.Name, arch.Manifest.Version); got != subject {
+	if got := project.FacetSubject(arch.Name(), arch.Version()); got != subject {
 		kind := evidence.Integrity
 		if len(u.claims) == 0 {
 			kind = evidence.Validation
@@ -379,13 +449,13 @@ func (a *assembly) unpack(ctx context.Context, x *heldFacet, u unpacking) error 
 	}
 	report := arch.Evidence(subject, u.from, claims...)
 	if !u.document.IsZero() {
-		canonical, err := serverjson.Canonical(arch.Manifest.Raw)
+		canonical, err := serverjson.Canonical(manifest)
 		if err != nil {
 			return evidence.Errorf(evidence.Validation, subject, "", err)
 		}
 		report = append(report, evidence.Compare(
 			evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, manifest", Want: []digest.Digest{u.document}},
-			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, From: facet.ManifestFile + " in the archive"}))
+			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(canonical)}, From: from + " in the archive"}))
 	}
 	x.report = append(x.report, report...)
 	adm, err := a.judge(x, nil)

@@ -60,6 +60,7 @@ type Pinned struct {
 	Scripts  []string         // packages whose install scripts were not run
 	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
 	Same     bool             // the same bytes as Before show another surface
+	Claimed  digest.Digest    // api_surface that its publisher claims; zero if it claims none
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
 }
@@ -194,6 +195,9 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	more := evidence.Report{consentEvidence(name, answer, p.out.Consent())}
+	if entry.Source == project.Artifact {
+		more = append(more, claimedEvidence(name, p.out.Claimed, entry.APISurface, answer))
+	}
 	if p.out.Same {
 		// The bytes are those that were approved, and yet the model would be shown something
 		// else: nobody gave consent to that beforehand.
@@ -279,6 +283,9 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 			pypi: ref.Kind() == artifact.PyPI, name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
 			args: append(args, s.Arguments...),
 		})
+	}
+	if s.Source != "" {
+		return p.prepareSource(ctx)
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
 	if runsImage(t) {

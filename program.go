@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // program is a server that can be started: the open images, their evidence and the
@@ -31,6 +33,7 @@ type program struct {
 	args      []string     // argv
 	path      string       // PATH that it was found through and gets
 	variables []string
+	values    map[string]string // variables that its declaration gives values
 	report    evidence.Report
 	subjects  []guard.Subject
 	artifacts map[string]digest.Digest // of the project's own files: what a lock records
@@ -314,6 +317,13 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 		if slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
 			env = append(env, name+"="+getenv(name))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.values)) {
+		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
+			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
+				fmt.Errorf("the variable %s changes what code is loaded", surface.Escape(name)))
+		}
+		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.values[name])
 	}
 	return env, nil
 }

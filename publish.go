@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -35,6 +36,11 @@ type PublishOptions struct {
 	Token    string
 	NoHash   bool // fetch nothing and send the document unchanged
 	Log      LogOptions
+
+	// Of an archive that holds a server: it is started, to publish which tools it shows.
+	NoSurface bool          // do not start it
+	Variables []string      // names of those that it gets from the environment
+	Capture   time.Duration // how long one start may take to show them; 0 is a minute
 }
 
 // Publish hashes the document's packages, compares them with the hashes that it holds

@@ -25,6 +25,8 @@ type ArchivePublication struct {
 	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
 	Record  *registry.ArchiveRecord
 	Entry   *int64 // of the registry's log, proven; nil without a log
+
+	APISurface digest.Digest // of a server that is packed from source, as it was published; zero if nothing was
 }
 
 // IsArchive reports whether a file is a .facet, by its name or by its beginning.
@@ -73,10 +75,18 @@ func PublishArchive(ctx context.Context, h *Host, name string, o PublishOptions)
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, where, "", err)
 	}
-	return sendArchive(ctx, h, outgoing{
+	x := outgoing{
 		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
-		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size),
-	}, a.Evidence(a.Name()+"@"+a.Version(), where), o)
+		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
+	}
+	x.capture = func(ctx context.Context) (digest.Digest, error) {
+		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
+		if err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+		return shown, err
+	}
+	return sendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
 }
 
 // outgoing is an archive that is to be published, and what was computed of it.
@@ -89,9 +99,33 @@ type outgoing struct {
 	hash          digest.Digest // content_hash
 	size          int64         // bytes that it is of
 	body          io.Reader
+
+	// Of a server that is packed from source; nil of others.
+	source  *facet.Source
+	capture func(context.Context) (digest.Digest, error) // starts it, and leaves body at its beginning
 }
 
 func (x outgoing) subject() string { return x.name + "@" + x.version }
+
+// shown starts a server that is packed from source to see which tools it shows, and
+// judges what its author claims of them. The digest is zero if it is not to be started.
+func (x outgoing) shown(ctx context.Context, o PublishOptions, judge func(...evidence.Evidence) error) (digest.Digest, error) {
+	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
+	if !x.source.APISurface.IsZero() {
+		claim.Want = []digest.Digest{x.source.APISurface}
+	}
+	if o.NoSurface {
+		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{}, "it was not started to see what it shows"))
+	}
+	shown, err := x.capture(ctx)
+	if err != nil {
+		return shown, &evidence.Error{
+			Subject: x.subject(), Kind: evidence.ClassOf(err), Err: fmt.Errorf("its tools could not be listed: %w", err),
+			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
+		}
+	}
+	return shown, judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
+}
 
 // sendArchive sends what the report allows, and judges the answer.
 func sendArchive(ctx context.Context, h *Host, x outgoing, report evidence.Report, o PublishOptions) (*ArchivePublication, error) {
@@ -114,11 +148,27 @@ func sendArchive(ctx context.Context, h *Host, x outgoing, report evidence.Repor
 			return p, err
 		}
 	}
-	rec, err := o.Registry.PublishArchive(ctx, string(x.kind), x.name, x.body, x.size, o.Token)
+	var shown digest.Digest
+	if x.source != nil {
+		if shown, err = x.shown(ctx, o, judge); err != nil {
+			return p, err
+		}
+	}
+	var rec registry.ArchiveRecord
+	if x.source != nil {
+		rec, err = o.Registry.PublishServer(ctx, x.name, shown, x.body, x.size, o.Token)
+	} else {
+		rec, err = o.Registry.PublishArchive(ctx, string(x.kind), x.name, x.body, x.size, o.Token)
+	}
 	if err != nil {
 		return p, answered(x.subject(), evidence.Operation, err)
 	}
 	p.Record = &rec
+	if !shown.IsZero() {
+		p.APISurface = shown
+	} else if x.source != nil {
+		p.APISurface = x.source.APISurface
+	}
 	if err := p.recorded(ctx, log, x, judge); err != nil {
 		return p, &evidence.Error{Subject: x.subject(), Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
 	}
@@ -143,6 +193,17 @@ func (p *ArchivePublication) recorded(ctx context.Context, log *registryLog, x o
 		claim(contentsOf(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.integrity, x.contents, "the contents of the archive"),
 		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.hash, x.size, "the archive"),
 		claim(evidence.Document, recorded, "the registry's record, manifest", x.document, 0, "the archive's manifest"),
+	}
+	if x.source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
+		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+		if !rec.APISurface.IsZero() {
+			e.Want = []digest.Digest{rec.APISurface}
+		}
+		o := evidence.Observed{From: "what was sent"}
+		if !p.APISurface.IsZero() {
+			o.Digests = []digest.Digest{p.APISurface}
+		}
+		more = append(more, evidence.Compare(e, o))
 	}
 	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document, Integrity: x.integrity}
 	switch {

@@ -124,7 +124,13 @@ type Source struct {
 	Raw         []byte        // what was parsed
 }
 
-var runtimes = []string{"node", "python", "bun", "deno", "binary"}
+var runtimes = []string{"node", "python", "bun", "deno", RuntimeBinary}
+
+// RuntimeBinary is the runtime of an entry that is started itself.
+const RuntimeBinary = "binary"
+
+// Runtimes are what may start the entry of a server.
+func Runtimes() []string { return slices.Clone(runtimes) }
 
 // ParseSource reads a source-mode server.json strictly. Its error is an [*Invalid] with
 // all problems. A document with packages or remotes is of the other kind, that of package

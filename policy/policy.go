@@ -34,6 +34,8 @@
 //	send      document     log        -       integrity  policy     policy  integrity
 //	send      cosignature  log        -       warn       -          policy  warn
 //	send      checkpoint   log        -       warn       warn       policy  warn
+//	send      api-surface  manifest   -       integrity  -          warn    operation
+//	send      api-surface  record     -       integrity  -          policy  integrity
 //	accept    file         publisher  -       integrity  -          policy  integrity
 //	accept    file         registry   -       integrity  -          policy  operation
 //	accept    ownership    registry   -       policy     policy     -       operation
@@ -66,6 +68,15 @@
 //	pin       finding      log        -       warn       -          policy  integrity
 //	pin       cosignature  log        -       signature  signature  policy  operation
 //	pin       checkpoint   log        -       policy     policy     policy  operation
+//	pin       facet-tar    lock       -       integrity  -          policy  operation
+//	pin       facet-tar    record     -       integrity  policy     policy  policy
+//	pin       facet-tar    manifest   -       integrity  integrity  policy  operation
+//	pin       file         manifest   -       integrity  integrity  policy  integrity
+//	pin       facet-tar    sidecar    -       integrity  integrity  policy  operation
+//	pin       file         sidecar    -       integrity  integrity  policy  operation
+//	pin       facet-tar    log        -       integrity  policy     policy  integrity
+//	pin       api-surface  log        -       integrity  integrity  policy  integrity
+//	pin       api-surface  record     -       drift      warn       warn    operation
 //	launch    pin          lock       -       policy     policy     policy  policy
 //	launch    launch       lock       -       policy     policy     policy  operation
 //	launch    file         lock       -       integrity  policy     policy  operation
@@ -81,6 +92,14 @@
 //	launch    log-key      machine    -       integrity  warn       policy  operation
 //	launch    proof        log        -       integrity  -          policy  integrity
 //	launch    document     log        -       integrity  policy     policy  integrity
+//	launch    facet-tar    lock       -       integrity  policy     policy  operation
+//	launch    facet-tar    record     -       integrity  policy     policy  operation
+//	launch    file         record     -       integrity  policy     policy  operation
+//	launch    document     record     -       integrity  policy     policy  operation
+//	launch    facet-tar    manifest   -       integrity  integrity  policy  operation
+//	launch    file         manifest   -       integrity  integrity  policy  integrity
+//	launch    facet-tar    sidecar    -       integrity  integrity  policy  operation
+//	launch    facet-tar    log        -       integrity  policy     policy  integrity
 //	bare      launch       lock       policy  policy     warn       policy  policy
 //	bare      file         lock       policy  policy     -          policy  policy
 //	bare      file         machine    policy  policy     -          policy  policy
@@ -108,6 +127,7 @@
 //	install   finding      log        -       warn       -          policy  integrity
 //	install   cosignature  log        -       signature  signature  policy  operation
 //	install   checkpoint   log        -       policy     policy     policy  operation
+//	install   api-surface  log        -       integrity  integrity  policy  integrity
 //	check     pin          lock       -       policy     policy     policy  policy
 //	check     oci          lock       -       drift      -          policy  warn
 //	check     launch       lock       -       policy     warn       policy  operation

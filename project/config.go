@@ -35,7 +35,10 @@
 //	url = "https://mcp.example.com/mcp"
 //	headers = { Authorization = "Bearer ${TICKETS_TOKEN}" }  # sent to that URL only
 //
-// In place of command a server may name its record: server = "io.github.acme/notes@1.4.0".
+// In place of command a server may name its record: server = "io.github.acme/notes@1.4.0";
+// or a server that its registry has as an archive, and the lowest version of it:
+// source = "@acme/notes@1.4.0"; or the facet that declares it, to say more about it:
+// facet = "acme-review".
 // Unknown keys, unknown types and keys that a type does not have are errors that name
 // the line. A manifest_version other than 1 is an error.
 package project
@@ -55,6 +58,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -117,10 +121,27 @@ type Server struct {
 	Arguments []string
 	Variables []string // names, copied from the environment at launch
 	Record    string   // "name@version" in the registry, in place of Command
+	Source    string   // "name@floor" of a server that is packed from source, in place of Command
+	Facet     string   // the facet that declares it, in place of Command
 	OnDrift   string   // "withhold", "block" or "warn"
 	Requests  string   // of the server to its client: "allow", "log" or "deny"
 	Kinds     []string // of surface items that are locked and watched; nil: all
 	Verify    *Verify  // nil: nobody claims anything
+
+	Environment map[string]string // values that a facet's author wrote into its declaration
+}
+
+// Source names a server that is packed from source: what facet.json and hallmark.toml say.
+func SourceName(name string, floor facet.Floor) string { return name + "@" + floor.String() }
+
+// ParseSourceName reads "NAME@FLOOR".
+func ParseSourceName(s string) (name string, floor facet.Floor, err error) {
+	at := strings.LastIndexByte(s, '@')
+	if at <= 0 || !facet.CheckName(s[:at]) {
+		return "", floor, fmt.Errorf("%+q is not NAME@VERSION with the lowest version of a server that is packed from source", s)
+	}
+	floor, err = facet.ParseFloor(s[at+1:])
+	return s[:at], floor, err
 }
 
 // VerifyType is the tag of a verify block.
@@ -184,6 +205,8 @@ type (
 		Arguments []string          `toml:"arguments"`
 		Variables []string          `toml:"variables"`
 		Server    string            `toml:"server"`
+		Source    string            `toml:"source"`
+		Facet     string            `toml:"facet"`
 		URL       string            `toml:"url"`
 		Headers   map[string]string `toml:"headers"`
 		OnDrift   string            `toml:"on_drift"`
@@ -334,7 +357,7 @@ func explainTOML(err error) error {
 func (raw serverTOML) server(name string) (s Server, warnings []string, err error) {
 	s = Server{
 		Name: name, Type: raw.Type, Command: raw.Command, Arguments: raw.Arguments,
-		Variables: raw.Variables, Record: raw.Server, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
+		Variables: raw.Variables, Record: raw.Server, Source: raw.Source, Facet: raw.Facet, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
 		URL: raw.URL, Headers: raw.Headers, Requests: raw.Requests,
 	}
 	if !nameRE.MatchString(name) {
@@ -352,10 +375,26 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		return s, nil, fmt.Errorf("unknown type %q", s.Type)
 	case s.URL != "" || s.Headers != nil:
 		return s, nil, errors.New(`url and headers are of type = "http"`)
-	case s.Command == "" && s.Record == "":
-		return s, nil, errors.New("needs a command, or a server to run from its record")
-	case s.Command != "" && s.Record != "":
-		return s, nil, errors.New("has both command and server; one of them names what runs")
+	}
+	var named []string
+	for _, way := range []struct{ key, value string }{{"command", s.Command}, {"server", s.Record}, {"source", s.Source}, {"facet", s.Facet}} {
+		if way.value != "" {
+			named = append(named, way.key)
+		}
+	}
+	switch {
+	case len(named) == 0 && s.Type != "http":
+		return s, nil, errors.New("needs a command, or a server to run from its record, or a source, or a facet")
+	case len(named) > 1:
+		return s, nil, fmt.Errorf("has both %s and %s; one of them names what runs", named[0], named[1])
+	case s.Facet != "" && !facet.CheckName(s.Facet):
+		return s, nil, fmt.Errorf("%+q is not the name of a facet", s.Facet)
+	case s.Facet != "" && s.Arguments != nil:
+		return s, nil, errors.New("its facet says which arguments it gets")
+	case s.Source != "":
+		if _, _, err := ParseSourceName(s.Source); err != nil {
+			return s, nil, fmt.Errorf("source: %w", err)
+		}
 	}
 	for _, v := range s.Variables {
 		if !variableRE.MatchString(v) {
@@ -395,8 +434,8 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		warnings = append(warnings, fmt.Sprintf(".checksum is deprecated; write "+replacement, algorithm, raw.Checksum.Value))
 	}
 	if raw.Verify != nil {
-		if s.Record != "" {
-			return s, nil, &verifyError{errors.New("a server run from its record is verified against that record")}
+		if s.Command == "" {
+			return s, nil, &verifyError{errors.New("a server run from its record, or from a facet or its source, is verified against that")}
 		}
 		if s.Verify, err = raw.Verify.verify(); err != nil {
 			return s, nil, &verifyError{err}

@@ -15,9 +15,11 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -38,14 +40,15 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm", "pypi", "image", "http" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "image", "artifact", "http" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"
-	Arguments    []string                 `json:"arguments"`       // that the server gets
-	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
+	Entry        string                   `json:"entry,omitempty"`   // npm, artifact: the file that is started, inside the slot; pypi: "module:function"
+	Runtime      string                   `json:"runtime,omitempty"` // artifact: what starts it, as its server.json says
+	Arguments    []string                 `json:"arguments"`         // that the server gets
+	Variables    []string                 `json:"variables"`         // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
 	Image        string                   `json:"image,omitempty"`     // "host/repository:tag", as it was resolved; "" if a digest is declared
 	Digest       digest.Digest            `json:"digest,omitzero"`     // of the image's manifest or index
@@ -72,6 +75,8 @@ type RecordLock struct {
 type LaunchLock struct {
 	Command   string            `json:"command,omitempty"`
 	Server    string            `json:"server,omitempty"`
+	Source    string            `json:"source,omitempty"`
+	Facet     string            `json:"facet,omitempty"`
 	Arguments []string          `json:"arguments"`
 	Variables []string          `json:"variables"`
 	Kinds     []string          `json:"surface_kinds,omitempty"`
@@ -80,6 +85,8 @@ type LaunchLock struct {
 	Headers   map[string]string `json:"headers,omitempty"`         // as declared: names of variables, not their values
 	Requests  string            `json:"server_requests,omitempty"` // "" is "allow"
 	Verify    *VerifyLock       `json:"verify,omitempty"`
+
+	Environment map[string]string `json:"environment,omitempty"`
 }
 
 // VerifyLock is a verify block as it was declared.
@@ -116,8 +123,8 @@ func SurfaceSubject(server string) string { return "surface of " + server }
 // Launch is how s is declared.
 func (s Server) Launch() LaunchLock {
 	l := LaunchLock{
-		Command: s.Command, Server: s.Record, Arguments: s.Arguments, Variables: s.Variables,
-		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers,
+		Command: s.Command, Server: s.Record, Source: s.Source, Facet: s.Facet, Arguments: s.Arguments, Variables: s.Variables,
+		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers, Environment: s.Environment,
 	}
 	if s.Requests != "allow" {
 		l.Requests = s.Requests
@@ -169,6 +176,7 @@ func (l *Lock) Remove(name string) { delete(l.servers, name) }
 // must have been admitted under its subject for [policy.Add].
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
 	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
+	s = s.complete()
 	if err := s.check(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -251,6 +259,19 @@ func (r RecordLock) samePlace(o *RecordLock) bool {
 	return o != nil && o.Registry == r.Registry && o.Subject() == r.Subject()
 }
 
+// complete fills in what the record of an artifact is of, which the rest of the entry says.
+func (s ServerLock) complete() ServerLock {
+	if s.Source == Artifact && s.Record != nil {
+		r := *s.Record
+		r.Kind, r.Integrity = ledger.Artifact, s.Artifacts[s.Ref]
+		s.Record = &r
+	}
+	return s
+}
+
+// Artifact is the source of a server that is packed from source.
+const Artifact = "artifact"
+
 // check refuses an entry that Hallmark would not have written: a lock comes from a
 // checkout, and what it names is executed.
 func (s ServerLock) check() error {
@@ -306,11 +327,21 @@ func (s ServerLock) check() error {
 			return errors.New("an image has neither entry nor closure")
 		}
 		digests = slices.AppendSeq(digests, maps.Values(s.Platforms))
+	case Artifact:
+		if s.Record == nil || s.Ref != s.Record.Subject() || !facet.CheckName(s.Record.Name) {
+			return fmt.Errorf("ref %+q is not its record's", s.Ref)
+		}
+		if !slices.Contains(facet.Runtimes(), s.Runtime) || archive.CheckPath(s.Entry) != nil || s.Closure != nil {
+			return fmt.Errorf("entry %+q is not a file of the server, or its runtime %+q is unknown", s.Entry, s.Runtime)
+		}
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
 	}
 	if s.Source != "http" && (s.Launch.URL != "" || s.Launch.Headers != nil) {
 		return errors.New("is not reached by a URL, and has one")
+	}
+	if s.Source != Artifact && s.Runtime != "" {
+		return errors.New("is not packed from source, and has a runtime")
 	}
 	if s.Source != "image" && (s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil) {
 		return errors.New("is no image, and has one")
@@ -447,6 +478,7 @@ func ParseLock(data []byte) (*Lock, error) {
 		if !nameRE.MatchString(name) {
 			return nil, invalid(LockFile, fmt.Errorf("%+q cannot be the name of a server", name))
 		}
+		w.Servers[name] = w.Servers[name].complete()
 		if err := w.Servers[name].check(); err != nil {
 			return nil, invalid(LockFile, fmt.Errorf("%s: %w", name, err))
 		}

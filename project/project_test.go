@@ -85,7 +85,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"verify no path":    {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',value='" + hex64 + "'}\n", "needs a path"},
 		"verify empty":      {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',files=[]}\n", "files is empty"},
 		"verify two shapes": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',path='p',value='" + hex64 + "',files=[]}\n", "both path and files"},
-		"verify record":     {head + "[providers.mcp.a]\nserver='a/b@1.0.0'\nverify={type='none'}\n", "against that record"},
+		"verify record":     {head + "[providers.mcp.a]\nserver='a/b@1.0.0'\nverify={type='none'}\n", "verified against that"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseConfig([]byte(c.text))

@@ -40,8 +40,8 @@ func (raw serverTOML) remote() error {
 	switch {
 	case raw.URL == "":
 		return errors.New(`type "http" needs a url`)
-	case raw.Command != "" || raw.Server != "" || raw.Arguments != nil:
-		return errors.New(`type "http" has a url, and no command, arguments or server`)
+	case raw.Command != "" || raw.Server != "" || raw.Source != "" || raw.Facet != "" || raw.Arguments != nil:
+		return errors.New(`type "http" has a url, and no command, arguments, server, source or facet`)
 	case raw.Variables != nil:
 		return errors.New(`type "http" has no variables; a header names one as ${NAME}`)
 	case raw.Verify != nil || raw.Checksum != nil:

@@ -141,6 +141,9 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	if err != nil {
 		return 0, nil, err
 	}
+	if content.APISurface, err = s.claimedSurface(k, u, content.APISurface); err != nil {
+		return 0, nil, err
+	}
 	rec := ArchiveRecord{
 		Kind: string(k.Kind), Name: content.Name, Version: content.Version,
 		ContentIntegrity: content.ContentIntegrity, ContentHash: content.ContentHash, Size: u.Size,
@@ -176,6 +179,41 @@ func (s *server) acceptArchive(ctx context.Context, k ArchiveKind, u Upload, kee
 	answer, err := s.archiveProven(ctx, inserted, inserted.entry)
 	return http.StatusCreated, answer, err
 }
+
+// claimedSurface is the api_surface that a publisher says a server has: in the request, or
+// in the manifest as it was packed. Where both do they agree.
+func (s *server) claimedSurface(k ArchiveKind, u Upload, packed digest.Digest) (digest.Digest, error) {
+	text := u.Request.URL.Query().Get(apiSurface)
+	if text == "" {
+		return packed, nil
+	}
+	refuse := func(format string, args ...any) (digest.Digest, error) {
+		s.Counters.Invalid.Add(1)
+		p := problem(http.StatusUnprocessableEntity, "validation failed")
+		p.Errors = []ProblemError{{Message: fmt.Sprintf(format, args...), Location: "query." + apiSurface}}
+		return digest.Digest{}, p
+	}
+	claimed, err := digest.Parse(text)
+	switch {
+	case k.Kind != ledger.Artifact:
+		return refuse("is of servers that are packed from source")
+	case err != nil || claimed.Algorithm() != digest.SHA256:
+		return refuse("is not sha256: and 64 hex digits")
+	case packed.IsZero():
+		return claimed, nil
+	}
+	e := evidence.Compare(
+		evidence.Claim{Scheme: evidence.APISurface, Authority: evidence.Manifest, Want: []digest.Digest{packed}},
+		evidence.Observed{Digests: []digest.Digest{claimed}})
+	if e.Outcome != evidence.Match {
+		return refuse("is not the %s of server.json in the archive", packed)
+	}
+	return claimed, nil
+}
+
+// apiSurface is the query parameter of an upload in which the publisher of a server says
+// what its tools are.
+const apiSurface = "api_surface"
 
 // readArchive has an upload read, when it is its publisher's turn.
 func (s *server) readArchive(ctx context.Context, k ArchiveKind, u Upload) (*ArchiveContent, error) {
@@ -287,7 +325,7 @@ func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord, kee
 // archiveProven is a record as it is answered, with the proof of its entry in the log, for
 // which it waits. The index is looked up if it is negative.
 func (s *server) archiveProven(ctx context.Context, rec ArchiveRecord, index int64) (*archiveAnswer, error) {
-	answer := &archiveAnswer{ArchiveRecord: rec}
+	answer := &archiveAnswer{ArchiveRecord: rec, StatusEntry: rec.statusEntry}
 	if s.Log == nil {
 		return answer, nil
 	}

@@ -255,9 +255,13 @@ func describeArchives(api *huma.OpenAPI, k ArchiveKind) {
 		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
 		download := answer("application/octet-stream", bytes)
 		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
+		publishes := []*huma.Param{name}
+		if k.Kind == ledger.Artifact {
+			publishes = append(publishes, param("query", apiSurface, "What its publisher says that its tools have as their fingerprint; the registry never runs it"))
+		}
 		published := answer("application/json", one)
 		published["201"] = published["200"]
-		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive", huma.Operation{Parameters: []*huma.Param{name}, Security: secured, Responses: published,
+		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive", huma.Operation{Parameters: publishes, Security: secured, Responses: published,
 			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
 		change := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema(reflect.TypeFor[StatusBody]())}}}
 		add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",

@@ -115,6 +115,7 @@ func (c *Client) archiveRecord(path string, text []byte, kind, name, version str
 	if a.ProofText != "" {
 		a.Proof = []byte(a.ProofText)
 	}
+	a.statusEntry = a.StatusEntry
 	return a.ArchiveRecord, nil
 }
 
@@ -216,11 +217,25 @@ func (b *archiveBody) Close() error {
 // the registry has a log. That the record is about what was sent is for the caller to
 // compare. The token may be empty.
 func (c *Client) PublishArchive(ctx context.Context, kind, name string, body io.Reader, size int64, token string) (ArchiveRecord, error) {
+	return c.publishArchive(ctx, kind, name, nil, body, size, token)
+}
+
+// PublishServer is PublishArchive for a server that is packed from source, of whose tools
+// its publisher says that they have the fingerprint shown, unless that is zero.
+func (c *Client) PublishServer(ctx context.Context, name string, shown digest.Digest, body io.Reader, size int64, token string) (ArchiveRecord, error) {
+	query := url.Values{}
+	if !shown.IsZero() {
+		query.Set(apiSurface, shown.String())
+	}
+	return c.publishArchive(ctx, string(ledger.Artifact), name, query, body, size, token)
+}
+
+func (c *Client) publishArchive(ctx context.Context, kind, name string, query url.Values, body io.Reader, size int64, token string) (ArchiveRecord, error) {
 	path, err := archivePath(kind, name, "versions")
 	if err != nil {
 		return ArchiveRecord{}, err
 	}
-	u, err := c.endpoint(stable+path, nil)
+	u, err := c.endpoint(stable+path, query)
 	if err != nil {
 		return ArchiveRecord{}, evidence.Errorf(evidence.Validation, "", "", err)
 	}
@@ -256,3 +271,30 @@ func (c *Client) PublishArchive(ctx context.Context, kind, name string, body io.
 
 // archiveTimeout is how long the whole download of an archive may take.
 const archiveTimeout = 10 * time.Minute
+
+// SetArchiveStatus changes the status of one version of an archive, or with version "" of
+// all, and returns how many changed. The message may be empty.
+func (c *Client) SetArchiveStatus(ctx context.Context, kind, name, version string, status Status, message, token string) (int, error) {
+	below := []string{"status"}
+	if version != "" {
+		below = []string{"versions", version, "status"}
+	}
+	path, err := archivePath(kind, name, below...)
+	if err != nil {
+		return 0, err
+	}
+	var answer struct {
+		UpdatedCount int    `json:"updatedCount"`
+		Version      string `json:"version"`
+	}
+	if err := c.patch(ctx, path, status, message, token, &answer); err != nil {
+		return 0, err
+	}
+	if version != "" {
+		if answer.Version != version {
+			return 0, fmt.Errorf("registry %s: asked for version %+.200q of %+q, got %+.200q", c.Base, version, name, answer.Version)
+		}
+		return 1, nil
+	}
+	return answer.UpdatedCount, nil
+}

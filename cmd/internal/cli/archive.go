@@ -90,7 +90,7 @@ func (a *app) sentArchive(p *hallmark.ArchivePublication, asJSON bool, err error
 	if asJSON {
 		return a.json(struct {
 			outcome
-			Record *registry.ArchiveRecord `json:"record,omitempty"`
+			Record *registry.ArchiveRecord `json:"record,omitempty"` // with the api_surface of a server
 			Entry  *int64                  `json:"log_entry,omitempty"`
 		}{outcomeOf(p.Verdict, err), p.Record, p.Entry}, err)
 	}
@@ -98,7 +98,9 @@ func (a *app) sentArchive(p *hallmark.ArchivePublication, asJSON bool, err error
 		return err
 	}
 	a.published(p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
-	_, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash)
+	if _, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
+		_, err = fmt.Fprintf(a.stdout, "api_surface        %s\n", p.APISurface)
+	}
 	return err
 }
 

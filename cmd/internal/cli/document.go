@@ -187,6 +187,9 @@ already must match. With --no-hash nothing is fetched and the document is sent a
 
 An archive of 'hallmark pack' is published as it is, after everything that it claims of
 itself was recomputed. The registry recomputes it too, and what it recorded is compared.
+Of a server that is run from source its author's machine also starts the packed bytes and
+publishes the fingerprint of the tools that they show, as api_surface; the registry never
+runs anything and records it as the publisher's word. --no-surface starts nothing.
 A name in a scope, @acme/notes, needs a login or token for io.github.acme/*, or an API
 token for @acme/*; a name without one needs an API token for every name.
 
@@ -253,6 +256,8 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
+	c.Flags().BoolVar(&o.NoSurface, "no-surface", false, "do not start a packed server to publish which tools it shows")
+	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of an environment variable that a packed server gets when it is started")
 	limits.register(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c

@@ -183,6 +183,9 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	if len(p.Scripts) > 0 {
 		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
+	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != hallmark.Given {
+		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
+	}
 	if p.Same {
 		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
 	}
@@ -196,7 +199,7 @@ func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 // showEntry prints what an entry of the lock starts, with what, and on whose word.
 func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	if e.Launch.URL == "" {
-		declared := append([]string{e.Launch.Command + e.Launch.Server}, e.Launch.Arguments...)
+		declared := append([]string{e.Launch.Command + e.Launch.Server + e.Launch.Source}, e.Launch.Arguments...)
 		fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
 	}
 	if e.Launch.URL != "" {
@@ -214,6 +217,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
 		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
 	}
+	if e.Launch.Facet != "" {
+		fmt.Fprintf(w, "  facet       %s\n", surface.Escape(e.Launch.Facet))
+	}
 	if e.Entry != "" {
 		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
 	}
@@ -225,6 +231,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 	if len(e.Variables) > 0 {
 		fmt.Fprintf(w, "  variables   %s\n", surface.Escape(strings.Join(e.Variables, " ")))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Launch.Environment)) {
+		fmt.Fprintf(w, "  environment %s=%s\n", surface.Escape(name), surface.Escape(e.Launch.Environment[name]))
 	}
 	if e.Launch.OnDrift != "withhold" {
 		fmt.Fprintf(w, "  on drift    %s\n", e.Launch.OnDrift)
