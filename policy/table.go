@@ -149,6 +149,7 @@ var table = map[Flow][]rule{
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
 		{evidence.Document, evidence.Record, allow, integrity, refused, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
+		{evidence.Surface, evidence.Machine, allow, drift, warn, refused, drift},
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
 		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
@@ -251,6 +252,9 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 			d = decision{refuse: evidence.Validation}
 		}
 	default:
+		d = refused
+	}
+	if flow == Check && e.Scheme == evidence.Approval && s.RequireApproval && d == warn {
 		d = refused
 	}
 	if flow == Plugin {

@@ -64,19 +64,6 @@ rule refuses.`,
 	return c
 }
 
-// results are findings as code scanning shows them.
-func results(findings []policy.Finding) []evidence.Result {
-	out := []evidence.Result{}
-	for _, f := range findings {
-		level := evidence.LevelWarning
-		if f.Class != evidence.OK {
-			level = evidence.LevelError
-		}
-		out = append(out, evidence.Result{Evidence: f.Evidence, Level: level})
-	}
-	return out
-}
-
 // scanError says in a line how much was refused: what and why was printed with its server.
 func (a *app) scanError(found *hallmark.Scanned, err error) error {
 	if err == nil {
