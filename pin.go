@@ -33,6 +33,7 @@ type PinOptions struct {
 	Confirm func(*Pinned) (Consent, error)
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
+	Dry     bool // ask, or rather show, and write nothing whatever the answer
 	Log     LogOptions
 	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
 	// zero: those that it declares already.
@@ -187,7 +188,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	entry.ApprovedAt = p.w.host.Now().UTC()
 	answer, err := p.o.Confirm(&p.out)
-	if err != nil {
+	if err != nil || p.o.Dry {
 		return nil, err
 	}
 	more := evidence.Report{consentEvidence(name, answer, p.out.Consent())}

@@ -75,6 +75,7 @@
 //	session   surface      lock       -       drift      drift      policy  drift
 //	install   source       lock       -       policy     -          policy  operation
 //	install   tag          lock       -       drift      -          policy  operation
+//	install   oci          lock       -       drift      -          policy  operation
 //	install   facet-tar    lock       -       integrity  -          policy  operation
 //	install   file         lock       -       integrity  -          policy  integrity
 //	install   document     lock       -       integrity  -          policy  operation

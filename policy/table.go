@@ -115,6 +115,7 @@ var table = map[Flow][]rule{
 	Install: {
 		{evidence.Source, evidence.Lock, allow, refused, allow, refused, operation},
 		{evidence.Tag, evidence.Lock, allow, drift, allow, refused, operation},
+		{evidence.OCI, evidence.Lock, allow, drift, allow, refused, operation},
 		{evidence.FacetTar, evidence.Lock, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, allow, refused, integrity},
 		{evidence.Document, evidence.Lock, allow, integrity, allow, refused, operation},
