@@ -2,10 +2,12 @@ package hallmark
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -16,12 +18,15 @@ import (
 
 // CheckOptions say how to check.
 type CheckOptions struct {
-	Offline bool // do not ask the registry
-	Log     LogOptions
+	Offline   bool // do not ask the registry
+	Log       LogOptions
+	Surface   bool          // start the servers and compare what they show with the lock
+	TrustLock bool          // start those too whose entries this machine has not approved
+	Capture   time.Duration // as of [PinOptions]
 }
 
-// Check verifies the whole lock without starting any server: how each server is
-// declared, its files beside the lock, its files or its tree in the store, the proof
+// Check verifies the whole lock without starting any server, unless o.Surface: how each
+// server is declared, its files beside the lock, its files or its tree in the store, the proof
 // that its record is in the registry's log, this machine's approval, and drift that a
 // guard noted; and of each facet how it is declared, its contents in the store, its proof
 // and its installed files. Unless offline it asks the registry whether it still serves the records
@@ -34,33 +39,87 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	}
 	defer done()
 	w.logOptions = o.Log
+	settings := policy.Settings{RequireApproval: o.Surface}
 	var report evidence.Report
+	var sound []string // servers of which nothing is refused
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		more, err := w.check(ctx, name, o.Offline)
+		more, err := w.check(ctx, name, o)
 		if err != nil {
 			return policy.Verdict{}, err
 		}
-		report = append(report, more...)
+		if _, locked := w.lock.Server(name); locked && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(more), isDrift)).Allowed() {
+			sound = append(sound, name)
+		}
+		report = append(report, placed(more, w.declaredAt(name))...)
 	}
 	more, err := w.checkFacets(ctx)
 	if err != nil {
 		return policy.Verdict{}, err
 	}
 	report = append(report, more...)
+	w.release() // all files are read
 	if !o.Offline {
-		w.release() // all files are read
 		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {
 			return policy.Verdict{}, err
 		}
 		report = append(report, more...)
 	}
-	return policy.Judge(policy.Check, policy.Settings{}, report), nil
+	var problems []error
+	if o.Surface {
+		for _, name := range sound {
+			more, err := w.recapture(ctx, name, o)
+			report = append(report, placed(more, w.declaredAt(name))...)
+			problems = append(problems, err)
+		}
+	}
+	report = placed(once(report), evidence.Place{File: project.LockFile})
+	return policy.Judge(policy.Check, settings, report), errors.Join(problems...)
 }
 
-func (w *workspace) check(ctx context.Context, name string, offline bool) (evidence.Report, error) {
+// declaredAt is where a server is declared; the zero value if it no longer is.
+func (w *workspace) declaredAt(name string) evidence.Place {
+	s, ok := w.config.Servers[name]
+	if !ok {
+		return evidence.Place{}
+	}
+	return evidence.Place{File: project.ConfigFile, Line: s.Line}
+}
+
+// isDrift reports whether e is about a surface or a tag that moved: the server that was
+// locked can still be started.
+func isDrift(e evidence.Evidence) bool {
+	return e.Scheme == evidence.Surface || e.Scheme == evidence.OCI
+}
+
+// placed is report with the place to point at, where it has none.
+func placed(report evidence.Report, at evidence.Place) evidence.Report {
+	for i := range report {
+		if report[i].Place.File == "" {
+			report[i].Place = at
+		}
+	}
+	return report
+}
+
+// once is report without what a later row says too: a proof is verified as it lies in the
+// lock, and then as the log gives it now; drift that was noted may be seen again.
+func once(report evidence.Report) evidence.Report {
+	var out evidence.Report
+	for i, e := range report {
+		repeated := e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+		if !repeated || !slices.ContainsFunc(report[i+1:], func(later evidence.Evidence) bool {
+			return later.Subject == e.Subject && later.Scheme == e.Scheme && later.Authority == e.Authority && later.Outcome == e.Outcome
+		}) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {
 	declared, ok := w.config.Servers[name]
 	entry, locked := w.lock.Server(name)
 	if !ok {
@@ -71,7 +130,7 @@ func (w *workspace) check(ctx context.Context, name string, offline bool) (evide
 	if !locked {
 		return evidence.Report{w.launchEvidence(declared, nil)}, nil
 	}
-	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, false)}
+	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, o.TrustLock)}
 	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err
@@ -88,7 +147,7 @@ func (w *workspace) check(ctx context.Context, name string, offline bool) (evide
 	case entry.Source == "http":
 		more = evidence.Report{remoteEvidence(entry)}
 	case entry.Source == "image":
-		more, err = w.checkImage(ctx, declared, entry, approval, offline)
+		more, err = w.checkImage(ctx, declared, entry, approval, o.Offline)
 	case entry.Source == project.Artifact:
 		more, err = w.checkSource(ctx, name, entry, approval)
 	case entry.Closure != nil:

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,9 @@ func runsImage(t launcher.Target) bool {
 	return t.Opaque == "" && t.Wrapper == "" && len(t.Packages) == 1 && t.Packages[0].Repository() != ""
 }
 
+// tagOf is the tag by which an image is named.
+func tagOf(named launcher.Package) string { return cmp.Or(named.Spec, "latest") }
+
 // prepareImage resolves an image to its digest, reads its manifest and makes it startable
 // by that digest.
 func (p *pinning) prepareImage(ctx context.Context, t launcher.Target) (*program, error) {
@@ -44,10 +48,7 @@ func (p *pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 		e := evidence.Fact(pinned, "")
 		e.Reason = "the tag leads to what its publisher lets it lead to; write the digest into " + project.ConfigFile
 		p.report = append(p.report, e)
-		tag := named.Spec
-		if tag == "" {
-			tag = "latest"
-		}
+		tag := tagOf(named)
 		entry.Image = named.Repository() + ":" + tag
 		d, err = p.w.host.Fetch.FetchTag(ctx, named.Repository(), tag)
 	}

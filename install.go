@@ -67,12 +67,6 @@ func RemoveFacets(ctx context.Context, h *Host, dir string, names []string, o Fa
 	return installFacets(ctx, h, dir, o, facetRequest{remove: names})
 }
 
-// UpgradeFacets resolves the named facets anew, or all of hallmark.toml. Show is told
-// what would change before anything is written; an error of it calls the upgrade off.
-func UpgradeFacets(ctx context.Context, h *Host, dir string, names []string, o FacetOptions, show func(*Installation) error) (*Installation, error) {
-	return installFacets(ctx, h, dir, o, facetRequest{upgrade: true, names: names, show: show})
-}
-
 // facetRequest is what a command wants to change.
 type facetRequest struct {
 	add     *project.Facet
@@ -80,6 +74,9 @@ type facetRequest struct {
 	upgrade bool
 	names   []string // to upgrade; empty: all
 	show    func(*Installation) error
+	// also changes more of the project in the same step: the lock in w, files beside it and
+	// hallmark.toml, whose new text it returns, or nil.
+	also func(ctx context.Context, w *workspace) (files []durable.File, text []byte, err error)
 }
 
 func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req facetRequest) (*Installation, error) {
@@ -127,6 +124,12 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err != nil {
 		return out, err
 	}
+	var more []durable.File
+	if req.also != nil {
+		if more, text, err = req.also(ctx, w); err != nil {
+			return out, err
+		}
+	}
 	out.Verdict = policy.Judge(policy.Install, a.settings(), slices.Concat(out.Verdict.Report(), p.report))
 	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
 	out.changes(w, a)
@@ -134,6 +137,7 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err != nil {
 		return out, err
 	}
+	files = append(files, more...)
 	if req.show != nil {
 		if err := req.show(out); err != nil {
 			return out, err

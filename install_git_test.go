@@ -96,10 +96,10 @@ func testGitInstall(t *testing.T) {
 		"cold install": func() error { w.emptyStore(); _, err := w.install(FacetOptions{}); return err },
 		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(FacetOptions{Frozen: true}); return err },
 		"upgrade": func() error {
-			_, err := UpgradeFacets(t.Context(), w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
+			_, err := upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
 			return err
 		},
-		"outdated": func() error { _, _, err := Outdated(t.Context(), w.host, w.dir); return err },
+		"outdated": func() error { _, err := Outdated(t.Context(), w.host, w.dir); return err },
 	} {
 		err := run()
 		if err == nil || evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
@@ -150,11 +150,11 @@ func TestGitSources(t *testing.T) {
 	if w.entry("kit").Source.Commit != first || !strings.Contains(w.read("tools/skills/greet/SKILL.md"), "First") {
 		t.Error("an install followed the branch")
 	}
-	all, _, err := Outdated(t.Context(), w.host, w.dir)
-	if err != nil || !all[0].Outdated() || all[0].Wanted != second {
+	all, err := Outdated(t.Context(), w.host, w.dir)
+	if err != nil || !all.Facets[0].Outdated() || all.Facets[0].Wanted != second {
 		t.Errorf("%v: %+v", err, all)
 	}
-	out, err := UpgradeFacets(t.Context(), w.host, w.dir, []string{"kit"}, FacetOptions{}, func(*Installation) error { return nil })
+	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, FacetOptions{}, func(*Installation) error { return nil })
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond. $Id$\n" {
 		t.Errorf("%q", w.read("tools/skills/greet/SKILL.md"))
@@ -205,7 +205,7 @@ func TestGitSources(t *testing.T) {
 	w.git("add", "-A")
 	w.git("commit", "--quiet", "-m", "link")
 	w.git("push", "--quiet", w.bare, "main")
-	_, err = UpgradeFacets(t.Context(), w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
+	_, err = upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
 	w.refused(evidence.Validation, err, "symbolic link")
 }
 
@@ -230,4 +230,10 @@ func forgedLock(t *testing.T, name string, entry project.FacetLock) []byte {
 		t.Fatal(err)
 	}
 	return data
+}
+
+// upgradeFacets is an upgrade of a project without servers.
+func upgradeFacets(t *testing.T, h *Host, dir string, names []string, o FacetOptions, show func(*Installation) error) (*Installation, error) {
+	out, err := Upgrade(t.Context(), h, dir, names, UpgradeOptions{Facets: o, Show: show})
+	return out.Facets, err
 }

@@ -480,7 +480,7 @@ func testFrozenInstall(t *testing.T) {
 // An upgrade goes through the same checks as the first install.
 func testUpgrade(t *testing.T) {
 	upgrade := func(w *facetWorld, o FacetOptions) (*Installation, error) {
-		return UpgradeFacets(t.Context(), w.host, w.dir, nil, o, func(*Installation) error { return nil })
+		return upgradeFacets(t, w.host, w.dir, nil, o, func(*Installation) error { return nil })
 	}
 	w := newFacetWorld(t)
 	w.must(w.install(FacetOptions{}))
@@ -510,7 +510,7 @@ func testUpgrade(t *testing.T) {
 		t.Errorf("dry: %+v", out.Facets[0])
 	}
 	// Whoever is shown the changes can call it off.
-	_, err := UpgradeFacets(t.Context(), w.host, w.dir, nil, FacetOptions{}, func(out *Installation) error { return errors.New("no") })
+	_, err := upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(out *Installation) error { return errors.New("no") })
 	if err == nil || w.read(project.LockFile) != lock {
 		t.Error("called off, and written")
 	}

@@ -393,13 +393,21 @@ func (l *launch) observed(r guard.Report) {
 	if len(r.Drift) == 0 {
 		return
 	}
-	note := project.DriftNote{Server: l.declared.Name, At: l.w.host.Now().UTC(), Locked: l.entry.Surface, Items: map[string]project.DriftItem{}}
+	items := map[string]project.DriftItem{}
 	for _, d := range r.Drift {
-		note.Items[d.Key] = project.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
+		items[d.Key] = project.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
 	}
+	var canonical []byte
 	if s, err := surface.New(r.Listing); err == nil {
-		note.Surface = s.Canonical()
+		canonical = s.Canonical()
 	}
+	l.note(items, canonical)
+}
+
+// note writes down which items drifted, and the surface that was seen, nil if it has no
+// canonical form.
+func (l *launch) note(items map[string]project.DriftItem, canonical []byte) {
+	note := project.DriftNote{Server: l.declared.Name, At: l.w.host.Now().UTC(), Locked: l.entry.Surface, Items: items, Surface: canonical}
 	data, err := note.Encode()
 	if err == nil {
 		err = os.MkdirAll(l.w.state, 0o700)

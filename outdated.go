@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -68,13 +69,20 @@ func (w *workspace) facetStatus() []FacetStatus {
 	return all
 }
 
-// Outdated asks the sources of all facets what they have now, and writes nothing. The
-// verdict is about tags that were moved.
-func Outdated(ctx context.Context, h *Host, dir string) ([]FacetStatus, policy.Verdict, error) {
-	var verdict policy.Verdict
+// Status is what the sources of a project's facets and servers have now. The verdict is
+// about tags that were moved, of repositories and of images.
+type Status struct {
+	Facets  []FacetStatus
+	Servers []ServerStatus
+	Verdict policy.Verdict
+}
+
+// Outdated asks the sources of all facets and servers what they have now, and writes
+// nothing. What can be told is returned beside an error.
+func Outdated(ctx context.Context, h *Host, dir string) (Status, error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
-		return nil, verdict, err
+		return Status{}, err
 	}
 	all, client := w.facetStatus(), w.registry()
 	done() // what follows may take long, and only reads
@@ -108,8 +116,21 @@ func Outdated(ctx context.Context, h *Host, dir string) ([]FacetStatus, policy.V
 			s.Newest, _ = newest(any, records)
 		}
 	}
-	verdict = policy.Judge(policy.Install, policy.Settings{}, report)
-	return all, verdict, errors.Join(append(problems, verdict.Err())...)
+	out := Status{Facets: all}
+	for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+		s, _, err := w.latest(ctx, w.config.Servers[name], "")
+		out.Servers = append(out.Servers, s)
+		problems = append(problems, err)
+		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {
+			now, err := digest.Parse(s.Wanted)
+			if err != nil {
+				return out, err
+			}
+			report = append(report, imageTagEvidence(*s.Locked, evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
+		}
+	}
+	out.Verdict = policy.Judge(policy.Install, policy.Settings{}, report)
+	return out, errors.Join(append(problems, out.Verdict.Err())...)
 }
 
 // outdatedGit asks which commit is meant now.

@@ -1,10 +1,7 @@
 package hallmark
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -37,6 +33,7 @@ type PinOptions struct {
 	Confirm func(*Pinned) (Consent, error)
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
+	Dry     bool // ask, or rather show, and write nothing whatever the answer
 	Log     LogOptions
 	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
 	// zero: those that it declares already.
@@ -172,10 +169,11 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.capture(ctx, prog, adm); err != nil {
+	shown, err := p.w.capture(ctx, p.declared, prog, adm, p.o.Capture)
+	if err != nil {
 		return nil, err
 	}
-	shown := p.out.Surface
+	p.out.Surface = shown
 	entry.Surface, entry.APISurface, entry.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
 	observed := evidence.Observed{Digests: []digest.Digest{shown.Digest()}, Size: int64(len(shown.Canonical())), From: "the server's answers"}
 	claim := evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile}
@@ -191,7 +189,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	entry.ApprovedAt = p.w.host.Now().UTC()
 	answer, err := p.o.Confirm(&p.out)
-	if err != nil {
+	if err != nil || p.o.Dry {
 		return nil, err
 	}
 	more := evidence.Report{consentEvidence(name, answer, p.out.Consent())}
@@ -499,48 +497,6 @@ func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
 	data, err := c.Encode()
 	return err == nil && sameDigest(locked, digest.FromBytes(data))
 }
-
-// capture starts the server twice, as a client without capabilities and as one with
-// all, and joins what the two were shown.
-func (p *pinning) capture(ctx context.Context, prog *program, adm policy.Admitted) error {
-	var seen *surface.Surface
-	for _, capabilities := range []string{`{}`, allCapabilities} {
-		process, err := prog.start(ctx, p.w.host, adm, p.w.dir, nil)
-		if err != nil {
-			return evidence.Errorf(evidence.ClassOf(err), p.declared.Name, "", err)
-		}
-		within, cancel := context.WithTimeoutCause(ctx, cmp.Or(p.o.Capture, time.Minute), errors.New("it took too long"))
-		listing, _, err := guard.Capture(within, process, []byte(capabilities), captureVersion, p.declared.Excluded())
-		cancel()
-		process.Kill()
-		if err != nil {
-			return &evidence.Error{
-				Subject: p.declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
-				Hint: "variables that it needs must be set and declared; a kind that it cannot list is left out with surface_kinds",
-			}
-		}
-		s, err := surface.New(listing)
-		if err != nil {
-			return evidence.Errorf(evidence.Validation, p.declared.Name, "", fmt.Errorf("its surface has no canonical form: %w", err))
-		}
-		if seen == nil {
-			seen = s
-			continue
-		}
-		if seen, err = surface.Union(seen, s); err != nil {
-			return evidence.Errorf(evidence.Drift, p.declared.Name, "a surface that differs at each start cannot be pinned",
-				errors.Join(errors.New("two starts showed different items"), err))
-		}
-	}
-	p.out.Surface = seen
-	return nil
-}
-
-// captureVersion is the protocol version that a surface is captured under.
-const captureVersion = "2025-11-25"
-
-// allCapabilities is what a client that can do everything declares.
-const allCapabilities = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
 
 // changes are the differences between the locked surface of name and s. A stored
 // surface that cannot be read shows none; 'check' reports it.

@@ -328,8 +328,9 @@ func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reade
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	if err := p.capture(ctx, prog, adm); err != nil {
+	shown, err := p.w.capture(ctx, p.declared, prog, adm, within)
+	if err != nil {
 		return digest.Digest{}, err
 	}
-	return p.out.Surface.APISurface(), nil
+	return shown.APISurface(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/coverage"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -70,5 +71,40 @@ func TestServersDocument(t *testing.T) {
 	if !strings.Contains(changes, "`[providers.mcp.*].checksum` in `hallmark.toml`, in favour of `.verify`") ||
 		!strings.Contains(changes, "for at least one release after this one") {
 		t.Error("CHANGELOG.md does not announce the end of checksum")
+	}
+}
+
+// testName is a test as docs/attacks.md names it.
+var testName = regexp.MustCompile("`([a-z0-9/]+\\.Test[^`]*)`")
+
+// TestAttacksDocument requires that each attack of docs/attacks.md names tests, and that
+// these exist.
+func TestAttacksDocument(t *testing.T) {
+	data, err := os.ReadFile("../docs/attacks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, rows := os.DirFS(".."), 0
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| attack |") {
+			continue
+		}
+		rows++
+		names := testName.FindAllStringSubmatch(line, -1)
+		if len(names) == 0 {
+			t.Errorf("no test: %s", line)
+		}
+		for _, name := range names {
+			test, err := coverage.ParseTest(name[1])
+			if err == nil {
+				err = coverage.Exists(root, test)
+			}
+			if err != nil {
+				t.Errorf("%s: %v", name[1], err)
+			}
+		}
+	}
+	if rows < 30 {
+		t.Errorf("%d attacks", rows)
 	}
 }

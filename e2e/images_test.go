@@ -219,9 +219,20 @@ func TestImages(t *testing.T) {
 		if code != 0 || !strings.Contains(out, "@"+locked) {
 			t.Errorf("run: exit code %d\n%s", code, out)
 		}
-		code, out = p.run(t, p.bin, "pin", "--yes")
+		code, out = p.run(t, p.bin, "outdated")
+		if code != 6 || !strings.Contains(out, "notes  "+locked+" -> "+moved.String()) {
+			t.Errorf("outdated: exit code %d\n%s", code, out)
+		}
+		code, out = p.run(t, p.bin, "upgrade", "--dry-run")
+		if _, now, _ := p.lock(t); code != 0 || now != locked || !strings.Contains(out, "  linux/amd64 "+platforms["linux/amd64"]+" -> ") {
+			t.Errorf("upgrade --dry-run: exit code %d\n%s", code, out)
+		}
+		code, out = p.run(t, p.bin, "upgrade", "--yes")
 		if code != 0 || !strings.Contains(out, "  new         oci:"+name+"@"+moved.String()) {
-			t.Errorf("pin: exit code %d\n%s", code, out)
+			t.Errorf("upgrade: exit code %d\n%s", code, out)
+		}
+		if code, out := p.run(t, p.bin, "outdated"); code != 0 || out != "" {
+			t.Errorf("outdated after the upgrade: exit code %d\n%s", code, out)
 		}
 		if _, now, _ := p.lock(t); now != moved.String() {
 			t.Errorf("the lock has %s", now)

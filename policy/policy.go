@@ -107,6 +107,7 @@
 //	session   surface      lock       -       drift      drift      policy  drift
 //	install   source       lock       -       policy     -          policy  operation
 //	install   tag          lock       -       drift      -          policy  operation
+//	install   oci          lock       -       drift      -          policy  operation
 //	install   facet-tar    lock       -       integrity  -          policy  operation
 //	install   file         lock       -       integrity  -          policy  integrity
 //	install   document     lock       -       integrity  -          policy  operation
@@ -140,6 +141,7 @@
 //	check     document     lock       -       integrity  integrity  policy  integrity
 //	check     document     record     -       integrity  policy     policy  operation
 //	check     surface      lock       -       drift      drift      policy  drift
+//	check     surface      machine    -       drift      warn       policy  drift
 //	check     approval     machine    -       warn       warn       -       warn
 //	check     file         machine    -       policy     -          policy  operation
 //	check     log-key      machine    -       integrity  policy     policy  operation
@@ -304,6 +306,9 @@ type Settings struct {
 	RequireHashes bool    // a package without a publisher's claim is refused
 	MissingHashes Missing // what a record without file_hashes does at pin
 	RequireLock   bool    // a server that is not locked is not launched, a facet not installed
+	// RequireApproval refuses what this machine has not approved, in flow check: servers are
+	// about to be started.
+	RequireApproval bool
 
 	// Of flow plugin; the package comment says what each does.
 	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool

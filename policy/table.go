@@ -147,6 +147,7 @@ var table = map[Flow][]rule{
 	Install: {
 		{evidence.Source, evidence.Lock, allow, refused, allow, refused, operation},
 		{evidence.Tag, evidence.Lock, allow, drift, allow, refused, operation},
+		{evidence.OCI, evidence.Lock, allow, drift, allow, refused, operation},
 		{evidence.FacetTar, evidence.Lock, allow, integrity, allow, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, allow, refused, integrity},
 		{evidence.Document, evidence.Lock, allow, integrity, allow, refused, operation},
@@ -182,6 +183,7 @@ var table = map[Flow][]rule{
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity},
 		{evidence.Document, evidence.Record, allow, integrity, refused, refused, operation},
 		{evidence.Surface, evidence.Lock, allow, drift, drift, refused, drift},
+		{evidence.Surface, evidence.Machine, allow, drift, warn, refused, drift},
 		{evidence.Approval, evidence.Machine, allow, warn, warn, allow, warn},
 		{evidence.File, evidence.Machine, allow, refused, allow, refused, operation},
 		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
@@ -294,6 +296,9 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 			d = decision{refuse: evidence.Validation}
 		}
 	default:
+		d = refused
+	}
+	if flow == Check && e.Scheme == evidence.Approval && s.RequireApproval && d == warn {
 		d = refused
 	}
 	if flow == Plugin {

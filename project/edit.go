@@ -27,7 +27,8 @@ type part struct {
 	inline     bool // it stands in braces
 	last       bool // it is the last key of its expression, whose value follows
 	kind       unstable.Kind
-	value      [2]int // bytes of that value
+	value      [2]int   // bytes of that value
+	strings    [][2]int // of an array of strings: bytes of each
 }
 
 // parts are all keys of a file, in its order.
@@ -76,6 +77,9 @@ func parts(data []byte) ([]part, error) {
 		case unstable.Array:
 			i := 0
 			for it := v.Children(); it.Next(); {
+				if n := it.Node(); n.Kind == unstable.String {
+					last.strings = append(last.strings, [2]int{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)})
+				}
 				if it.Node().Kind == unstable.InlineTable {
 					nested(it.Node(), append(slices.Clone(path), strconv.Itoa(i)))
 				}
@@ -322,6 +326,46 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	return out, nil
 }
 
+// SetLaunch returns data with the arguments and the record of a declared server set to those
+// of s, each string at its place. Everything else stays.
+func SetLaunch(data []byte, s Server) ([]byte, error) {
+	before, err := ParseConfig(data)
+	if err != nil {
+		return nil, err
+	}
+	all, err := parts(data)
+	if err != nil {
+		return nil, invalid(ConfigFile, explainTOML(err))
+	}
+	old := before.Servers[s.Name]
+	var edits []edit
+	for _, p := range all {
+		if len(p.path) != 4 || p.path[2] != s.Name || !p.last {
+			continue
+		}
+		switch {
+		case isServerKey(p.path, "server") && old.Record != s.Record:
+			edits = append(edits, edit{p.value[0], p.value[1], requoted(data[p.value[0]:], s.Record)})
+		case isServerKey(p.path, "arguments") && len(p.strings) == len(s.Arguments) && len(old.Arguments) == len(s.Arguments):
+			for i, at := range p.strings {
+				if old.Arguments[i] != s.Arguments[i] {
+					edits = append(edits, edit{at[0], at[1], requoted(data[at[0]:], s.Arguments[i])})
+				}
+			}
+		}
+	}
+	out := apply(data, edits)
+	after, err := ParseConfig(out)
+	if err != nil {
+		return nil, err
+	}
+	if got := after.Servers[s.Name]; got.Record != s.Record || !slices.Equal(got.Arguments, s.Arguments) {
+		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s", surface.Escape(s.Name),
+			surface.Escape(strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " "))))
+	}
+	return out, nil
+}
+
 // AddServers returns data, or a new file where that is nil, with a table for each server
 // behind all else: its command, arguments and variables.
 func AddServers(data []byte, servers []Server) ([]byte, error) {
@@ -367,6 +411,14 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 		}
 	}
 	return out, nil
+}
+
+// requoted writes a string in the place of another one, in quotes like its where that does.
+func requoted(old []byte, s string) string {
+	if plain := `"` + s + `"`; old[0] == '"' && strconv.Quote(s) == plain {
+		return plain
+	}
+	return tomlString(s)
 }
 
 // tomlString writes a string of TOML.

@@ -96,3 +96,47 @@ func FuzzMigrateConfig(f *testing.F) {
 		}
 	})
 }
+
+func TestSetLaunch(t *testing.T) {
+	const text = `manifest_version = 1 # one
+[providers.mcp.notes]
+command = "npx" # the launcher
+arguments = [
+  "-y", # do not ask
+  '@acme/notes@1.4.0', # pinned
+  "a \" b",
+]
+[providers.mcp]
+tasks = { server = "io.github.acme/tasks@2.0.1", variables = ["KEY"] }
+`
+	c, err := ParseConfig([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Servers["notes"]
+	s.Arguments = []string{"-y", "@acme/notes@1.5.0", `a " b`}
+	out, err := SetLaunch([]byte(text), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Replace(text, "@acme/notes@1.4.0", "@acme/notes@1.5.0", 1)
+	if string(out) != want {
+		t.Errorf("got %s\nwant %s", out, want)
+	}
+	r := c.Servers["tasks"]
+	r.Record = "io.github.acme/tasks@2.1.0"
+	if out, err = SetLaunch(out, r); err != nil {
+		t.Fatal(err)
+	}
+	if want = strings.Replace(want, `"io.github.acme/tasks@2.0.1"`, `"io.github.acme/tasks@2.1.0"`, 1); string(out) != want {
+		t.Errorf("got %s\nwant %s", out, want)
+	}
+	s.Arguments = append(s.Arguments, "more")
+	if _, err := SetLaunch([]byte(text), s); err == nil {
+		t.Error("an argument more has no place to stand at")
+	}
+	s.Name = "nobody"
+	if _, err := SetLaunch([]byte(text), s); err == nil {
+		t.Error("a server that is not declared was set")
+	}
+}

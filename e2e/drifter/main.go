@@ -12,7 +12,6 @@ import (
 	"log"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -52,13 +51,19 @@ func say(s string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
 }
 
-// count adds one to the number in the file and returns it.
+// count adds a byte to the file and returns how many it has: processes that start side by
+// side are counted each.
 func count(file string) string {
-	data, _ := os.ReadFile(file) // none yet at the first start
-	n, _ := strconv.Atoi(strings.TrimSpace(string(data)))
-	next := strconv.Itoa(n + 1)
-	if err := os.WriteFile(file, []byte(next), 0o600); err != nil {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		_, err = f.WriteString("x")
+	}
+	if err != nil {
 		log.Fatal(fmt.Errorf("counting starts: %w", err))
 	}
-	return next
+	info, err := f.Stat()
+	if err != nil {
+		log.Fatal(fmt.Errorf("counting starts: %w", err))
+	}
+	return strconv.FormatInt(info.Size(), 10)
 }

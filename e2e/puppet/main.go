@@ -6,7 +6,9 @@
 //
 //	{"tools/list": {"tools": [...]}, "prompts/list": {"prompts": [...]}, "instructions": "..."}
 //
-// A result {"$error": "TEXT"} is an error with that message instead.
+// A result {"$error": "TEXT"} is an error with that message instead. A client whose protocol
+// version is agreed to be VERSION is given "METHOD@VERSION", where that is there, and one
+// with the capability sampling "METHOD+sampling".
 //
 // It is read anew for every request. A first line that begins with "#!" is left out, so
 // that FILE can be a script whose interpreter the puppet is. A call to a tool is answered by the tool's name:
@@ -37,11 +39,21 @@ type request struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params struct {
-		Name            string          `json:"name"`
-		Arguments       json.RawMessage `json:"arguments"`
-		ProtocolVersion string          `json:"protocolVersion"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		client
+		Meta map[string]json.RawMessage `json:"_meta"` // of a stateless client
 	} `json:"params"`
 }
+
+// client is what a client says of itself, in initialize or with each request.
+type client struct {
+	ProtocolVersion string                     `json:"protocolVersion"`
+	Capabilities    map[string]json.RawMessage `json:"capabilities"`
+}
+
+// is the client of this process.
+var is client
 
 func main() {
 	if len(os.Args) < 2 {
@@ -87,6 +99,14 @@ func respond(r request) (any, error) {
 	if err := json.Unmarshal(data, &script); err != nil {
 		return nil, err
 	}
+	const meta = "io.modelcontextprotocol/"
+	if r.Method == "initialize" {
+		is = r.Params.client
+	} else if version := r.Params.Meta[meta+"protocolVersion"]; version != nil {
+		if err := errors.Join(json.Unmarshal(version, &is.ProtocolVersion), json.Unmarshal(r.Params.Meta[meta+"clientCapabilities"], &is.Capabilities)); err != nil {
+			return nil, err
+		}
+	}
 	switch r.Method {
 	case "ping":
 		return map[string]any{}, nil
@@ -108,7 +128,13 @@ func respond(r request) (any, error) {
 	case "tools/call":
 		return call(r)
 	}
-	if result, ok := script[r.Method]; ok {
+	name := r.Method
+	if _, ok := script[name+"@"+is.ProtocolVersion]; ok {
+		name += "@" + is.ProtocolVersion
+	} else if _, ok := script[name+"+sampling"]; ok && is.Capabilities["sampling"] != nil {
+		name += "+sampling"
+	}
+	if result, ok := script[name]; ok {
 		var fault struct {
 			Text string `json:"$error"`
 		}

@@ -136,26 +136,6 @@ func (a *app) remove() *cobra.Command {
 	return c
 }
 
-func (a *app) upgrade() *cobra.Command {
-	var f facetFlags
-	c := &cobra.Command{
-		Use:   "upgrade [NAME...]",
-		Short: "Take the newest versions that hallmark.toml allows",
-		Long: `Resolve facets anew, as far as their requirements in hallmark.toml allow, and show every
-version, hash and member that changes before anything is written. A branch is followed; a
-tag that was moved is reported as drift and not followed.`,
-	}
-	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
-		return hallmark.UpgradeFacets(c.Context(), h, f.dir, names, f.o, func(out *hallmark.Installation) error {
-			a.bars.stop()
-			return showChangesOfFacets(a.stderr, out)
-		})
-	})
-	f.register(c)
-	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
-	return c
-}
-
 // showInstallation prints one line for each facet, and what a person must look at.
 func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) error {
 	for _, f := range out.Facets {
@@ -240,17 +220,20 @@ type (
 	}
 )
 
-func installResult(out *hallmark.Installation, err error) any {
-	result := struct {
-		outcome
-		Written bool        `json:"written"`
-		Facets  []facetJSON `json:"facets"`
-		Targets []string    `json:"targets"`
-		Files   []string    `json:"files"`
-		Deleted []string    `json:"deleted"`
-		Kept    []string    `json:"kept"`
-		Servers []string    `json:"servers"`
-	}{Facets: []facetJSON{}}
+// installJSON is what became of facets. Servers are those that facets declare.
+type installJSON struct {
+	outcome
+	Written bool        `json:"written"`
+	Facets  []facetJSON `json:"facets"`
+	Targets []string    `json:"targets"`
+	Files   []string    `json:"files"`
+	Deleted []string    `json:"deleted"`
+	Kept    []string    `json:"kept"`
+	Servers []string    `json:"servers"`
+}
+
+func installResult(out *hallmark.Installation, err error) installJSON {
+	result := installJSON{Facets: []facetJSON{}}
 	if out == nil {
 		out = &hallmark.Installation{}
 	}
@@ -282,7 +265,8 @@ type statusJSON struct {
 
 type statusResult struct {
 	outcome
-	Facets []statusJSON `json:"facets"`
+	Facets  []statusJSON       `json:"facets"`
+	Servers []serverStatusJSON `json:"servers,omitempty"`
 }
 
 func (a *app) list() *cobra.Command {
@@ -304,7 +288,7 @@ files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' 
 				return err
 			}
 			if asJSON {
-				r := statusResult{outcomeOf(policy.Verdict{}, nil), []statusJSON{}}
+				r := statusResult{outcome: outcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}}
 				for _, s := range all {
 					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present})
 				}
@@ -328,49 +312,5 @@ files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' 
 	}
 	projectFlag(c, &dir)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the list as one JSON document")
-	return c
-}
-
-func (a *app) outdated() *cobra.Command {
-	var dir string
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "outdated",
-		Short: "Show which facets have newer versions, or tags that were moved",
-		Args:  args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(dir)
-			if err != nil {
-				return err
-			}
-			all, verdict, err := hallmark.Outdated(c.Context(), h, dir)
-			if asJSON {
-				r := statusResult{outcomeOf(verdict, err), []statusJSON{}}
-				for _, s := range all {
-					outdated := s.Outdated()
-					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated})
-				}
-				return a.json(r, err)
-			}
-			for _, s := range all {
-				if !s.Outdated() && (s.Newest == "" || s.Newest == s.Wanted) {
-					continue
-				}
-				locked := "(not locked)"
-				if s.Locked != nil {
-					locked = s.Locked.Version
-					if s.Locked.Source.Kind == project.FromGit {
-						locked = s.Locked.Source.Commit
-					}
-				}
-				if _, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (newest %s)\n", s.Name, surface.Escape(locked), surface.Escape(s.Wanted), surface.Escape(s.Newest)); err != nil {
-					return err
-				}
-			}
-			return err
-		}),
-	}
-	projectFlag(c, &dir)
-	c.Flags().BoolVar(&asJSON, "json", false, "print all facets as one JSON document")
 	return c
 }

@@ -319,7 +319,7 @@ func (a *app) pluginGate() *cobra.Command {
 			err = errors.Join(failed...)
 			switch {
 			case asSARIF:
-				return a.json(sarifOf(outcomes), err)
+				return a.json(evidence.MakeSARIF(version(), nil, pluginResults(outcomes)), err)
 			case asJSON:
 				return a.json(struct {
 					outcome

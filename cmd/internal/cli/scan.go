@@ -13,7 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -62,19 +61,6 @@ rule refuses.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")
 	return c
-}
-
-// results are findings as code scanning shows them.
-func results(findings []policy.Finding) []evidence.Result {
-	out := []evidence.Result{}
-	for _, f := range findings {
-		level := evidence.LevelWarning
-		if f.Class != evidence.OK {
-			level = evidence.LevelError
-		}
-		out = append(out, evidence.Result{Evidence: f.Evidence, Level: level})
-	}
-	return out
 }
 
 // scanError says in a line how much was refused: what and why was printed with its server.

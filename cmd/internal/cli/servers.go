@@ -29,10 +29,11 @@ func projectFlag(c *cobra.Command, dir *string) {
 
 func (a *app) pin() *cobra.Command {
 	var (
-		dir, missing, approve string
-		yes, asJSON, write    bool
-		from                  hallmark.ClientFiles
-		log                   hallmark.LogOptions
+		dir           string
+		asJSON, write bool
+		consent       consentFlags
+		from          hallmark.ClientFiles
+		log           hallmark.LogOptions
 	)
 	c := &cobra.Command{
 		Use:   "pin [NAME...]",
@@ -51,7 +52,7 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
-			o := hallmark.PinOptions{Settings: policy.Settings{MissingHashes: policy.Missing(missing)}, Log: log, From: from, WriteConfig: write}
+			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write}
 			if write && from.Client == "" && from.Config == "" {
 				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
 			}
@@ -62,28 +63,10 @@ its file, for 'hallmark unpin'.`,
 			if err := a.logOptions(c, &o.Log); err != nil {
 				return err
 			}
-			switch o.Settings.MissingHashes {
-			case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
-			default:
-				return usage(c, errors.New("--missing-hashes is allow, warn or refuse"))
+			if err := consent.options(c, &o); err != nil {
+				return err
 			}
-			var approved digest.Digest
-			if approve != "" {
-				if approved, err = digest.Parse(approve); err != nil {
-					return usage(c, err)
-				}
-			}
-			o.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
-				a.bars.stop()
-				a.showPin(a.stderr, p)
-				switch {
-				case !approved.IsZero():
-					return bound(approved, p.Consent()), nil
-				case yes:
-					return hallmark.Standing, nil
-				}
-				return a.ask(c.Context(), "Lock this?")
-			}
+			o.Confirm = consent.asking(c.Context(), a, a.showPin)
 			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
 			a.bars.stop()
 			if asJSON {
@@ -104,39 +87,87 @@ its file, for 'hallmark unpin'.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	c.Flags().BoolVar(&yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
-	c.Flags().StringVar(&approve, "approve", "", "consent to exactly what was shown with this `digest`")
+	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	logKeyFlag(c, &log)
 	clientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
-	c.Flags().StringVar(&missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
 	return c
 }
 
-func pinResult(pinned []*hallmark.Pinned, err error) any {
-	type server struct {
-		Name     string             `json:"name"`
-		Written  bool               `json:"written"`
-		Consent  digest.Digest      `json:"consent"` // zero before there was anything to show
-		Entry    project.ServerLock `json:"entry"`
-		Runtime  *project.Runtime   `json:"runtime,omitempty"`
-		Changes  []surface.Change   `json:"changes"`
-		Clients  []string           `json:"clients,omitempty"` // files that start it by hallmark run now
-		Findings []policy.Finding   `json:"findings"`
+// consentFlags say how consent to new entries of the lock is given.
+type consentFlags struct {
+	yes              bool
+	approve, missing string
+	approved         digest.Digest
+}
+
+func (f *consentFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
+	c.Flags().StringVar(&f.approve, "approve", "", "consent to exactly what was shown with this `digest`")
+	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
+}
+
+// options checks the flags and sets what of o they are about.
+func (f *consentFlags) options(c *cobra.Command, o *hallmark.PinOptions) (err error) {
+	switch o.Settings.MissingHashes = policy.Missing(f.missing); o.Settings.MissingHashes {
+	case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
+	default:
+		return usage(c, errors.New("--missing-hashes is allow, warn or refuse"))
 	}
-	servers := []server{}
+	if f.approve != "" {
+		if f.approved, err = digest.Parse(f.approve); err != nil {
+			return usage(c, err)
+		}
+	}
+	return nil
+}
+
+// asking shows what would be locked and gets the answer.
+func (f *consentFlags) asking(ctx context.Context, a *app, show func(io.Writer, *hallmark.Pinned)) func(*hallmark.Pinned) (hallmark.Consent, error) {
+	return func(p *hallmark.Pinned) (hallmark.Consent, error) {
+		a.bars.stop()
+		show(a.stderr, p)
+		switch {
+		case !f.approved.IsZero():
+			return bound(f.approved, p.Consent()), nil
+		case f.yes:
+			return hallmark.Standing, nil
+		}
+		return a.ask(ctx, "Lock this?")
+	}
+}
+
+// pinnedJSON is a server that was pinned, or would have been.
+type pinnedJSON struct {
+	Name     string              `json:"name"`
+	Written  bool                `json:"written"`
+	Consent  digest.Digest       `json:"consent"` // zero before there was anything to show
+	Before   *project.ServerLock `json:"before,omitempty"`
+	Entry    project.ServerLock  `json:"entry"`
+	Runtime  *project.Runtime    `json:"runtime,omitempty"`
+	Changes  []surface.Change    `json:"changes"`
+	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
+	Findings []policy.Finding    `json:"findings"`
+}
+
+func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
+	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := server{p.Name, p.Written, digest.Digest{}, p.Entry, p.Runtime, p.Changes, p.Clients, p.Verdict.Findings}
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent = p.Consent()
 		}
 		servers = append(servers, s)
 	}
+	return servers
+}
+
+func pinResult(pinned []*hallmark.Pinned, err error) any {
 	return struct {
 		outcome
-		Servers []server `json:"servers"`
-	}{outcomeOf(policy.Verdict{}, err), servers}
+		Servers []pinnedJSON `json:"servers"`
+	}{outcomeOf(policy.Verdict{}, err), pinnedServers(pinned)}
 }
 
 // bound is consent to what has the digest that was approved, and to nothing else.
@@ -452,46 +483,4 @@ func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 		}
 	}
 	fmt.Fprintf(w, "  consent     %s\n", r.Consent())
-}
-
-func (a *app) check() *cobra.Command {
-	var dir string
-	var asJSON bool
-	var o hallmark.CheckOptions
-	c := &cobra.Command{
-		Use:   "check",
-		Short: "Verify the whole lock without starting anything",
-		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
-executables and trees in the store are those that were locked, that its record is in
-the registry's log, and report drift that a guard saw. Nothing is started.
-
-The registry is asked whether it still serves the records that were locked, whether
-its log continues the one that this machine saw, and what the log says of the records
-since. With --offline nothing is fetched; the proofs in the lock are verified all the
-same.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(dir)
-			if err != nil {
-				return err
-			}
-			if err := a.logOptions(c, &o.Log); err != nil {
-				return err
-			}
-			verdict, err := hallmark.Check(c.Context(), h, dir, o)
-			a.bars.stop()
-			if err == nil {
-				err = verdict.Err()
-			}
-			if asJSON {
-				return a.json(outcomeOf(verdict, err), err)
-			}
-			return errors.Join(report(a.stdout, verdict), err)
-		}),
-	}
-	projectFlag(c, &dir)
-	logKeyFlag(c, &o.Log)
-	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
-	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
-	return c
 }

@@ -1,0 +1,117 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// captureVersions are the protocol versions that a surface is captured under, newest
+// first: all that the Go SDK speaks. Servers may show each version something else.
+var captureVersions = [...]string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// captureCapabilities are those of the clients that a surface is captured as: one that can
+// do nothing and one that can do everything, as servers offer tools by what a client can.
+var captureCapabilities = [...]string{`{}`, `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`}
+
+// captureWidth is how many processes of one server are started at once.
+const captureWidth = 4
+
+// sight is what one process showed one kind of client.
+type sight struct {
+	version string // of the protocol, that was asked for
+	caps    string
+	shown   *surface.Surface // nil: not captured yet
+	err     error
+}
+
+// String says in an error which client it was.
+func (s *sight) String() string {
+	if s.caps == captureCapabilities[0] {
+		return "a client of " + s.version + " that can do nothing"
+	}
+	return "a client of " + s.version + " that can do everything"
+}
+
+// capture starts prog, a process for each client, and joins what they were shown. within is
+// the time that one process may take, 0 a minute. Processes run side by side; if that does
+// not work, as where a server wants a port or a file for itself, one after the other.
+func (w *workspace) capture(ctx context.Context, declared project.Server, prog *program, adm policy.Admitted, within time.Duration) (*surface.Surface, error) {
+	var sights []*sight
+	for _, version := range captureVersions {
+		for _, caps := range captureCapabilities {
+			sights = append(sights, &sight{version: version, caps: caps})
+		}
+	}
+	one := func(ctx context.Context, s *sight) error {
+		process, err := prog.start(ctx, w.host, adm, w.dir, nil)
+		if err != nil {
+			return evidence.Errorf(evidence.ClassOf(err), declared.Name, "", err)
+		}
+		ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(within, time.Minute), errors.New("it took too long"))
+		defer cancel()
+		listing, _, err := guard.Capture(ctx, process, []byte(s.caps), s.version, declared.Excluded())
+		process.Kill()
+		if err != nil {
+			return &evidence.Error{
+				Subject: declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
+				Hint: "variables that it needs must be set and declared; a kind that it cannot list is left out with surface_kinds",
+			}
+		}
+		if s.shown, err = surface.New(listing); err != nil {
+			return evidence.Errorf(evidence.Validation, declared.Name, "", fmt.Errorf("its surface has no canonical form: %w", err))
+		}
+		return nil
+	}
+	group, abreast := errgroup.WithContext(ctx)
+	group.SetLimit(captureWidth)
+	for _, s := range sights {
+		group.Go(func() error { return one(abreast, s) })
+	}
+	if err := group.Wait(); evidence.ClassOf(err) == evidence.Operation {
+		for _, s := range sights {
+			if s.shown != nil {
+				continue
+			}
+			if err := one(ctx, s); err != nil {
+				return nil, err
+			}
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	return join(declared.Name, sights)
+}
+
+// join is the union of what was shown. What two clients were shown under one name must be
+// the same: a lock holds one digest of it.
+func join(server string, sights []*sight) (*surface.Surface, error) {
+	seen := sights[0].shown
+	for i, s := range sights[1:] {
+		more, err := surface.Union(seen, s.shown)
+		if err == nil {
+			seen = more
+			continue
+		}
+		other := sights[0]
+		for _, o := range sights[:i+1] {
+			if _, differs := surface.Union(o.shown, s.shown); differs != nil {
+				other = o
+				break
+			}
+		}
+		return nil, evidence.Errorf(evidence.Drift, server, "a surface that differs at each start, or by the client's protocol, cannot be pinned",
+			errors.Join(errors.New("two starts showed different items"), err, fmt.Errorf("to %s and to %s", other, s)))
+	}
+	return seen, nil
+}

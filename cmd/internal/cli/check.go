@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+func (a *app) check() *cobra.Command {
+	var (
+		dir             string
+		asJSON, asSARIF bool
+		o               hallmark.CheckOptions
+	)
+	c := &cobra.Command{
+		Use:   "check",
+		Short: "Verify the whole lock; with --surface, also what the servers show now",
+		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
+executables and trees in the store are those that were locked, that its record is in
+the registry's log, and report drift that a guard saw. Nothing is started.
+
+The registry is asked whether it still serves the records that were locked, whether
+its log continues the one that this machine saw, and what the log says of the records
+since. With --offline nothing is fetched; the proofs in the lock are verified all the
+same, and a record that was locked without one is a warning.
+
+With --surface each server of which nothing is refused is started from the verified bytes,
+as every kind of client, and what it shows is compared with the lock. Another surface of
+the same bytes is an alarm, exit code 6; 'hallmark review' shows it. In CI, where no
+machine has approved the lock, this needs --trust-lock.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			switch {
+			case asJSON && asSARIF:
+				return usage(c, errors.New("--json and --sarif exclude each other"))
+			case o.TrustLock && !o.Surface:
+				return usage(c, errors.New("--trust-lock is about servers that --surface starts"))
+			}
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			verdict, err := hallmark.Check(c.Context(), h, dir, o)
+			a.bars.stop()
+			if err != nil && verdict.Flow == "" {
+				return err // before there was anything to report
+			}
+			err = errors.Join(verdict.Err(), err)
+			switch {
+			case asSARIF:
+				return a.json(evidence.MakeSARIF(version(), checkRules, results(verdict.Findings)), err)
+			case asJSON:
+				return a.json(outcomeOf(verdict, err), err)
+			}
+			return errors.Join(report(a.stdout, verdict), err)
+		}),
+	}
+	projectFlag(c, &dir)
+	logKeyFlag(c, &o.Log)
+	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
+	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")
+	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "with --surface: accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
+	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what is wrong as SARIF 2.1.0")
+	return c
+}
+
+// checkRules describes what code scanning most often shows of a check.
+var checkRules = map[string]string{
+	"surface-mismatch":    "What the server shows a model is not what was approved.",
+	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",
+	"launch-mismatch":     "The server is declared otherwise than when it was locked.",
+	"launch-absent":       "The server is declared and not locked, or locked and no longer declared.",
+	"file-mismatch":       "A file is not the one that was locked.",
+	"tree-mismatch":       "Installed packages are not those that were locked.",
+	"tree-unverifiable":   "Packages are not installed on this machine; the next run fetches and verifies them.",
+	"document-mismatch":   "A file beside the lock, or a registry's record, is not the one that was locked.",
+	"oci-mismatch":        "The tag of an image leads to another image than the locked one.",
+	"approval-absent":     "This machine has not approved the lock's entry.",
+	"approval-mismatch":   "The lock's entry is not the one that this machine approved.",
+	"proof-absent":        "Nothing proves that the record is in a registry's log.",
+	"installed-mismatch":  "An installed file of a facet was changed.",
+	"facet-tar-mismatch":  "The contents of a facet are not those that were locked.",
+	"checkpoint-mismatch": "The registry's log is older than the rules allow.",
+}

@@ -1,0 +1,282 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) surface() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "surface",
+		Short: "Capture, hash, compare and show what servers show a model",
+		Long: `A surface is all that a server shows a model: tools, prompts, resources, templates and
+instructions, in one canonical form (spec/surface.md).`,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.surfaceCapture(), a.surfaceHash(), a.surfaceDiff(), a.surfaceShow())
+	return c
+}
+
+// seeing are the flags of commands that may start a server to see its surface.
+type seeing struct {
+	dir    string
+	asJSON bool
+	o      hallmark.SurfaceOptions
+	log    hallmark.LogOptions
+}
+
+func (s *seeing) register(c *cobra.Command, a *app) {
+	projectFlag(c, &s.dir)
+	logKeyFlag(c, &s.log)
+	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
+	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
+	s.o.Judged = func(v policy.Verdict) {
+		a.bars.stop()
+		for _, f := range v.Warnings() {
+			fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
+		}
+	}
+}
+
+// capture starts the server called name, or the command of s.
+func (s *seeing) capture(a *app, c *cobra.Command, name string) (*surface.Surface, error) {
+	h, err := a.host(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.logOptions(c, &s.log); err != nil {
+		return nil, err
+	}
+	s.o.LogKey = s.log.Key
+	seen, err := hallmark.CaptureSurface(c.Context(), h, s.dir, name, s.o)
+	a.bars.stop()
+	return seen, err
+}
+
+// stored is the surface in a file, or of a locked server if there is no such file.
+func (s *seeing) stored(a *app, c *cobra.Command, name string) (*surface.Surface, error) {
+	if isFile(name) {
+		return hallmark.ReadSurface(name)
+	}
+	h, err := a.host(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	return hallmark.LockedSurface(c.Context(), h, s.dir, name)
+}
+
+// isFile reports whether an argument is meant as a file and not as a server.
+func isFile(name string) bool {
+	if strings.ContainsAny(name, `/\`) || strings.HasSuffix(name, ".json") {
+		return true
+	}
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// surfaceJSON is a surface in a JSON answer.
+type surfaceJSON struct {
+	Surface    digest.Digest            `json:"surface"`
+	APISurface digest.Digest            `json:"api_surface"`
+	Items      map[string]digest.Digest `json:"surface_items"`
+}
+
+func digestsOf(s *surface.Surface) surfaceJSON {
+	return surfaceJSON{s.Digest(), s.APISurface(), s.ItemDigests()}
+}
+
+// shownJSON is a surface with its contents.
+type shownJSON struct {
+	outcome
+	surfaceJSON
+	Document json.RawMessage   `json:"document"`
+	Warnings []surface.Warning `json:"warnings"`
+}
+
+func shownResult(s *surface.Surface) shownJSON {
+	return shownJSON{outcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(), append([]surface.Warning{}, surface.Warnings(s)...)}
+}
+
+func (a *app) surfaceCapture() *cobra.Command {
+	var s seeing
+	c := &cobra.Command{
+		Use:   "capture NAME | -- COMMAND [ARGUMENT...]",
+		Short: "Start a server and print what it shows each kind of client",
+		Long: `Start a server of hallmark.toml, locked or not, as 'hallmark run' does, or the command
+behind '--', and print its surface: what it shows under every version of the protocol, to a
+client that can do nothing and to one that can do everything. Nothing is locked by this.`,
+		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
+			name := ""
+			switch dash := c.ArgsLenAtDash(); {
+			case dash == 0 && len(words) > 0:
+				s.o.Command = words
+			case dash < 0 && len(words) == 1 && len(s.o.Variables) == 0:
+				name = words[0]
+			case len(s.o.Variables) > 0:
+				return usage(c, errors.New("--variable is for a command behind '--'"))
+			default:
+				return usage(c, errors.New("takes one NAME, or a command behind '--'"))
+			}
+			seen, err := s.capture(a, c, name)
+			if err != nil {
+				return err
+			}
+			if s.asJSON {
+				return a.json(shownResult(seen), nil)
+			}
+			_, err = a.stdout.Write(seen.Indented())
+			return err
+		}),
+	}
+	s.register(c, a)
+	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil, "`NAME` of a variable that the command gets from the environment")
+	return c
+}
+
+func (a *app) surfaceHash() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "hash FILE...",
+		Short: "Print the digests of surfaces that lie in files",
+		Args:  args(cobra.MinimumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(_ *cobra.Command, files []string) error {
+			type hashed struct {
+				File string `json:"file"`
+				surfaceJSON
+			}
+			all := []hashed{}
+			for _, file := range files {
+				s, err := hallmark.ReadSurface(file)
+				if err != nil {
+					return err
+				}
+				all = append(all, hashed{file, digestsOf(s)})
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Files []hashed `json:"files"`
+				}{outcomeOf(policy.Verdict{}, nil), all}, nil)
+			}
+			for _, f := range all {
+				if _, err := fmt.Fprintf(a.stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface, surface.Escape(f.File), f.APISurface); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the digests, those of all items too, as one JSON document")
+	return c
+}
+
+func (a *app) surfaceDiff() *cobra.Command {
+	var s seeing
+	c := &cobra.Command{
+		Use:   "diff NAME | OLD NEW",
+		Short: "Compare a locked surface with what the server shows now, or two files",
+		Long: `Compare the surface that is locked of a server with what it shows now, for which it is
+started as 'hallmark run' starts it; or two surfaces, each a file or the name of a locked
+server. Changes are classified, the words that changed are marked, and what a terminal
+would obey or hide is escaped. Exit code 6 if anything differs.`,
+		Args: args(cobra.RangeArgs(1, 2)),
+		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
+			before, err := s.stored(a, c, names[0])
+			if err != nil {
+				return err
+			}
+			var after *surface.Surface
+			if len(names) == 2 {
+				after, err = s.stored(a, c, names[1])
+			} else if isFile(names[0]) {
+				return usage(c, errors.New("name a server, or two files"))
+			} else {
+				after, err = s.capture(a, c, names[0])
+			}
+			if err != nil {
+				return err
+			}
+			changes := append([]surface.Change{}, surface.Diff(before, after)...)
+			if len(changes) > 0 {
+				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "", fmt.Errorf("%s", evidence.Count(len(changes), "change")))
+			}
+			if s.asJSON {
+				return a.json(struct {
+					outcome
+					Old     surfaceJSON      `json:"old"`
+					New     surfaceJSON      `json:"new"`
+					Changes []surface.Change `json:"changes"`
+				}{outcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), changes}, err)
+			}
+			if _, failed := io.WriteString(a.stdout, surface.Text(changes)); failed != nil {
+				return failed
+			}
+			return err
+		}),
+	}
+	s.register(c, a)
+	return c
+}
+
+func (a *app) surfaceShow() *cobra.Command {
+	var s seeing
+	c := &cobra.Command{
+		Use:   "show NAME | FILE",
+		Short: "Print a locked surface, or one in a file, for a person to read",
+		Long: `Print every item of a surface with all its text. What a terminal would obey or hide is
+escaped, and what looks like an instruction to the model is named.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
+			seen, err := s.stored(a, c, names[0])
+			if err != nil {
+				return err
+			}
+			if s.asJSON {
+				return a.json(shownResult(seen), nil)
+			}
+			return showItems(a.stdout, seen)
+		}),
+	}
+	projectFlag(c, &s.dir)
+	c.Flags().BoolVar(&s.asJSON, "json", false, "print the surface, its digests and warnings as one JSON document")
+	return c
+}
+
+// showItems prints each item in full, one member a line.
+func showItems(w io.Writer, s *surface.Surface) error {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "surface      %s\napi_surface  %s\n", s.Digest(), s.APISurface())
+	warnings := surface.Warnings(s)
+	for _, item := range s.Items() {
+		fmt.Fprintf(&b, "\n%s  %s\n", surface.Escape(item.Key()), item.Digest)
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, item.JSON, "  ", "  "); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "  %s\n", visible(indented.Bytes()))
+		for i := range warnings {
+			if warnings[i].Item == item.Key() {
+				fmt.Fprintf(&b, "  look at  %s\n", warnings[i])
+			}
+		}
+	}
+	for _, rest := range slices.DeleteFunc(warnings, func(w surface.Warning) bool { return w.Item != "" }) {
+		fmt.Fprintf(&b, "look at  %s\n", rest)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) upgrade() *cobra.Command {
+	var (
+		f       facetFlags
+		consent consentFlags
+	)
+	c := &cobra.Command{
+		Use:   "upgrade [NAME[@VERSION]...]",
+		Short: "Take the newest versions of facets and servers",
+		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
+before anything is written: of a facet every version, hash and member, of a server the old
+and the new digests and its surface's differences, classified.
+
+Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
+moved is reported as drift and not. A server that is pinned to an exact version of a package
+or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
+image's tag stays as it is and is resolved anew. Each server needs consent. All of it is
+written, or nothing.`,
+		RunE: a.reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(f.dir)
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &f.o.Log); err != nil {
+				return err
+			}
+			f.o.Progress = a.bars.fetching
+			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
+			if err := consent.options(c, &o.Pin); err != nil {
+				return err
+			}
+			o.Pin.Confirm = consent.asking(c.Context(), a, a.showUpgrade)
+			if f.o.Dry {
+				o.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
+					a.bars.stop()
+					a.showUpgrade(a.stderr, p)
+					return hallmark.No, nil
+				}
+			}
+			o.Show = func(out *hallmark.Installation) error {
+				a.bars.stop()
+				return showChangesOfFacets(a.stderr, out)
+			}
+			out, err := hallmark.Upgrade(c.Context(), h, f.dir, names, o)
+			a.bars.stop()
+			if f.asJSON {
+				return a.json(upgradeResult(out, err), err)
+			}
+			if err != nil {
+				return err
+			}
+			if out.Facets != nil {
+				err = errors.Join(notes(a.stderr, out.Facets.Verdict), showInstallation(a.stdout, a.stderr, out.Facets, f.o.Dry))
+			}
+			return errors.Join(err, showUpgraded(a.stdout, out))
+		}),
+	}
+	f.register(c)
+	consent.register(c)
+	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
+	return c
+}
+
+// showUpgrade prints what the upgrade of a server changes, and all that consent is asked for.
+func (a *app) showUpgrade(w io.Writer, p *hallmark.Pinned) {
+	var before project.ServerLock
+	if p.Before != nil {
+		before = *p.Before
+	}
+	fmt.Fprintf(w, "\n%s:\n", p.Name)
+	line := func(what, before, after string) {
+		if before != after {
+			fmt.Fprintf(w, "  %-11s %s -> %s\n", what, surface.Escape(before), surface.Escape(after))
+		}
+	}
+	line("record", before.Launch.Server, p.Entry.Launch.Server)
+	line("artifact", before.Ref, p.Entry.Ref)
+	line("digest", before.Artifacts[before.Ref].String(), p.Entry.Artifacts[p.Entry.Ref].String())
+	for _, platform := range slices.Sorted(maps.Keys(p.Entry.Platforms)) {
+		line(platform, before.Platforms[platform].String(), p.Entry.Platforms[platform].String())
+	}
+	line("api_surface", before.APISurface.String(), p.Entry.APISurface.String())
+	line("surface", before.Surface.String(), p.Entry.Surface.String())
+	a.showPin(w, p)
+}
+
+// showUpgraded prints one line for each server.
+func showUpgraded(w io.Writer, out *hallmark.Upgraded) error {
+	for _, s := range out.Status {
+		what := "unchanged"
+		switch {
+		case s.Outdated() && out.Written:
+			what = "updated"
+		case s.Outdated():
+			what = "outdated"
+		}
+		if _, err := fmt.Fprintf(w, "%-9s  %s  %s -> %s\n", what, s.Name, surface.Escape(shownVersion(s.Current)), surface.Escape(shownVersion(s.Wanted))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shownVersion is a version in a line of text; some servers have none.
+func shownVersion(version string) string {
+	if version == "" {
+		return "(none)"
+	}
+	return version
+}
+
+// serverStatusJSON is a server of outdated.
+type serverStatusJSON struct {
+	Name     string              `json:"name"`
+	Declared string              `json:"declared"`
+	Locked   *project.ServerLock `json:"locked,omitempty"`
+	Current  string              `json:"current,omitempty"`
+	Wanted   string              `json:"wanted,omitempty"`
+	Newest   string              `json:"newest,omitempty"`
+	Outdated bool                `json:"outdated"`
+}
+
+func serverStatus(all []hallmark.ServerStatus) []serverStatusJSON {
+	out := []serverStatusJSON{}
+	for _, s := range all {
+		out = append(out, serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated()})
+	}
+	return out
+}
+
+func upgradeResult(out *hallmark.Upgraded, err error) any {
+	if out == nil {
+		out = &hallmark.Upgraded{}
+	}
+	result := struct {
+		installJSON
+		Status []serverStatusJSON `json:"status"`
+		Pinned []pinnedJSON       `json:"pinned"`
+	}{installResult(out.Facets, err), serverStatus(out.Status), pinnedServers(out.Servers)}
+	result.Written = out.Written
+	return result
+}
+
+func (a *app) outdated() *cobra.Command {
+	var dir string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "outdated",
+		Short: "Show which facets and servers have newer versions, or tags that were moved",
+		Long: `Ask the sources of all facets and servers what they have now: one line for each of which an
+upgrade would take another version, or which has a newer one that its declaration does not
+allow. Exit code 6 if a tag was moved, of a repository or an image.`,
+		Args: args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			all, err := hallmark.Outdated(c.Context(), h, dir)
+			if asJSON {
+				r := statusResult{outcomeOf(all.Verdict, err), []statusJSON{}, serverStatus(all.Servers)}
+				for _, s := range all.Facets {
+					outdated := s.Outdated()
+					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated})
+				}
+				return a.json(r, err)
+			}
+			row := func(outdated bool, name, locked, wanted, newest string) error {
+				if !outdated && (newest == "" || newest == wanted) {
+					return nil
+				}
+				_, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (newest %s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(newest))
+				return err
+			}
+			for _, s := range all.Facets {
+				locked := "(not locked)"
+				if s.Locked != nil {
+					locked = s.Locked.Version
+					if s.Locked.Source.Kind == project.FromGit {
+						locked = s.Locked.Source.Commit
+					}
+				}
+				if failed := row(s.Outdated(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+					return failed
+				}
+			}
+			for _, s := range all.Servers {
+				locked := "(not locked)"
+				if s.Locked != nil {
+					locked = shownVersion(s.Current)
+				}
+				if failed := row(s.Outdated(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+					return failed
+				}
+			}
+			return err
+		}),
+	}
+	projectFlag(c, &dir)
+	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
+	return c
+}

@@ -1,0 +1,99 @@
+package hallmark
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// recapture starts a locked server from the verified bytes, as run does, and compares what
+// it shows now with the lock. Drift is noted, for review.
+func (w *workspace) recapture(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {
+	declared := w.config.Servers[name]
+	entry, _ := w.lock.Server(name)
+	l := &launch{w: w, o: RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, declared: declared, entry: &entry}
+	seen, err := l.capture(ctx, o.Capture, nil)
+	if err != nil {
+		return nil, err
+	}
+	report, items := surfaceEvidence(name, entry, seen)
+	if len(items) > 0 {
+		l.note(items, seen.Canonical())
+	}
+	return report, nil
+}
+
+// capture starts the server and gives what it shows. judged, which may be nil, is told the
+// verdict before.
+func (l *launch) capture(ctx context.Context, within time.Duration, judged func(policy.Verdict)) (*surface.Surface, error) {
+	prog, adm, err := l.prepare(ctx)
+	if prog != nil {
+		defer prog.close()
+	}
+	if judged != nil && l.verdict.Flow != "" {
+		judged(l.verdict)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.w.capture(ctx, l.declared, prog, adm, within)
+}
+
+// surfaceEvidence compares what a server shows with what is locked, as a whole and item by
+// item where they differ. An item that is not shown now takes nothing back that was
+// approved: it is said, and is no drift.
+func surfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface) (report evidence.Report, drift map[string]project.DriftItem) {
+	const from = "the server's answers"
+	drift = map[string]project.DriftItem{}
+	now := seen.ItemDigests()
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		want, locked := entry.SurfaceItems[key]
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		item := project.DriftItem{Got: now[key], Reason: guard.New}
+		if locked {
+			c.Want, item.Want, item.Reason = []digest.Digest{want}, want, guard.Changed
+		}
+		if e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{now[key]}, From: from}); e.Outcome != evidence.Match {
+			e.Reason = item.Reason
+			report, drift[key] = append(report, e), item
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(entry.SurfaceItems)) {
+		if _, shown := now[key]; !shown {
+			e := evidence.Compare(evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Machine}, evidence.Observed{From: from})
+			e.Reason = "no client was shown it now; what is absent is no drift"
+			report = append(report, e)
+		}
+	}
+	if len(drift) > 0 {
+		e := evidence.Compare(evidence.Claim{
+			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
+		}, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: int64(len(seen.Canonical())), From: from})
+		e.Reason = "ALARM: the same bytes show another surface"
+		return append(evidence.Report{e}, report...), drift
+	}
+	// All that is shown is locked, item by item.
+	same := evidence.Compare(evidence.Claim{
+		Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{itemsDigest(shown(entry, now))}, Where: project.LockFile + ", surface_items",
+	}, evidence.Observed{Digests: []digest.Digest{itemsDigest(now)}, Size: int64(len(seen.Canonical())), From: from})
+	return append(evidence.Report{same}, report...), nil
+}
+
+// shown are the items of an entry that now has too.
+func shown(entry project.ServerLock, now map[string]digest.Digest) map[string]digest.Digest {
+	out := map[string]digest.Digest{}
+	for key, d := range entry.SurfaceItems {
+		if _, ok := now[key]; ok {
+			out[key] = d
+		}
+	}
+	return out
+}

@@ -1,0 +1,305 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ServerStatus is a server of a project beside what its source has now. Versions are those
+// of a package or a record, or the digest of an image.
+type ServerStatus struct {
+	Name     string
+	Declared string              // command and arguments, or the record
+	Locked   *project.ServerLock // nil: not locked
+	Current  string              // that is locked; empty if it is not, or has no version
+	Wanted   string              // that an upgrade takes; empty if the source has no versions
+	Newest   string              // of all
+}
+
+// Outdated reports whether there is something that an upgrade would take.
+func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.Current }
+
+func (w *workspace) serverStatus(s project.Server) ServerStatus {
+	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")}
+	entry, ok := w.lock.Server(s.Name)
+	if !ok {
+		return out
+	}
+	out.Locked = &entry
+	switch {
+	case entry.Launch.Server != "":
+		_, out.Current, _ = cutLast(entry.Launch.Server, "@")
+	case entry.Source == "image":
+		out.Current = entry.Digest.String()
+	default:
+		if ref, err := artifact.Parse(entry.Ref); err == nil {
+			out.Current = ref.Version()
+		}
+	}
+	return out
+}
+
+// latest asks the source of a server what it has now, or takes version where that is not
+// empty. An exact version in the declaration is moved: next is how the server is declared
+// then. A range or a tag stays, and is resolved anew.
+func (w *workspace) latest(ctx context.Context, s project.Server, version string) (status ServerStatus, next project.Server, err error) {
+	status, next = w.serverStatus(s), s
+	if s.Record != "" {
+		name, _, _ := cutLast(s.Record, "@")
+		if status.Newest, err = w.latestRecord(ctx, name, version); err != nil {
+			return status, next, err
+		}
+		status.Wanted, next.Record = status.Newest, name+"@"+status.Newest
+		return status, next, nil
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	switch {
+	case runsImage(t) && version == "" && !t.Packages[0].Pinned():
+		named := t.Packages[0]
+		d, err := w.host.Fetch.FetchTag(ctx, named.Repository(), tagOf(named))
+		if err != nil {
+			return status, next, evidence.Errorf(evidence.Operation, "oci:"+named.Text, "", err)
+		}
+		defer d.Close()
+		status.Wanted = d.Observed.SHA256().String()
+		status.Newest = status.Wanted
+		return status, next, nil
+	case !downloads(t):
+		if version != "" {
+			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+", then run 'hallmark pin "+s.Name+"'",
+				errors.New("is no package whose version could be set"))
+		}
+		return status, next, err // nobody has a newer one
+	}
+	exact := t.Packages[0].Pinned() || version != ""
+	if status.Wanted = version; version == "" {
+		f := declared
+		if exact {
+			f = onward
+		}
+		if status.Wanted, err = w.resolved(ctx, s, t, f); err != nil {
+			return status, next, err
+		}
+	}
+	if status.Newest = status.Wanted; !exact {
+		status.Newest, err = w.resolved(ctx, s, t, free)
+		return status, next, err
+	}
+	versions := make([]string, len(t.Packages))
+	versions[0] = status.Wanted
+	arguments, ok := t.Spell(versions...)
+	if !ok {
+		return status, next, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("its command line cannot name the version %+q", status.Wanted))
+	}
+	next.Arguments = arguments
+	return status, next, nil
+}
+
+func (w *workspace) latestRecord(ctx context.Context, name, version string) (string, error) {
+	if version != "" {
+		return version, nil // which the pin finds, or not
+	}
+	client := w.registry()
+	if client == nil {
+		return "", evidence.Errorf(evidence.Validation, name, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+	}
+	envelope, err := client.Get(ctx, name, registry.Latest)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, name, "", err)
+	}
+	r, err := w.record(*envelope)
+	if err != nil {
+		return "", err
+	}
+	return r.doc.Version, nil
+}
+
+// What is asked of a resolver.
+type freedom int
+
+const (
+	declared freedom = iota // what is declared
+	onward                  // what is declared exactly, or a newer version
+	free                    // any version
+)
+
+// resolved is the version that the ecosystem's own resolver finds for what t names.
+func (w *workspace) resolved(ctx context.Context, s project.Server, t launcher.Target, f freedom) (string, error) {
+	of := t.Packages[0]
+	if of.Ecosystem == launcher.NPM {
+		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
+		closure, err := resolveNPM(ctx, w.host, w.dir, of.Name, spec)
+		if err != nil {
+			return "", err
+		}
+		return closure.Root.Version(), nil
+	}
+	var with []string
+	for i, p := range t.Packages {
+		requirement := p.Requirement()
+		switch {
+		case i == 0 && f == onward:
+			requirement = strings.Replace(requirement, "==", ">=", 1)
+		case i == 0 && f == free:
+			if at := strings.IndexAny(requirement, "<>=!~ "); at >= 0 {
+				requirement = requirement[:at]
+			}
+		}
+		with = append(with, requirement)
+	}
+	prog, err := w.packageProgram(ctx, s.Name, project.EngineUV, w.host.Getenv("PATH"), nil)
+	if prog != nil {
+		defer prog.close()
+	}
+	if err != nil {
+		return "", err
+	}
+	closure, err := resolvePython(ctx, w.host, of.Name, with, prog.runtime)
+	if err != nil {
+		return "", err
+	}
+	return closure.Root.Version(), nil
+}
+
+// UpgradeOptions say how to upgrade.
+type UpgradeOptions struct {
+	Facets FacetOptions // with Dry nothing is written, of servers neither
+	Pin    PinOptions   // Confirm is told of each server; with Dry its answer does not count
+	// Show is told what would change of facets before anything is written; an error of it
+	// calls the upgrade off.
+	Show func(*Installation) error
+}
+
+// Upgraded is what [Upgrade] took.
+type Upgraded struct {
+	Facets  *Installation  // nil if no facet was meant
+	Status  []ServerStatus // of all servers that were meant
+	Servers []*Pinned      // of those that are outdated
+	Written bool
+}
+
+// Upgrade resolves the named facets and servers anew, or all of the project. A server may
+// be named "NAME@VERSION". What a package or a record is pinned to in hallmark.toml is set
+// to the version that is taken; each server is pinned as [Pin] does, with its consent. All
+// of it is written, or nothing.
+func Upgrade(ctx context.Context, h *Host, dir string, names []string, o UpgradeOptions) (*Upgraded, error) {
+	o.Pin.Dry = o.Facets.Dry
+	out := &Upgraded{}
+	u := &upgrade{o: o, out: out, named: map[string]string{}, all: len(names) == 0}
+	w, done, err := openWorkspace(ctx, h, dir, false)
+	if err != nil {
+		return out, err
+	}
+	var facets []string
+	for _, name := range names {
+		if _, ok := w.config.Facets[name]; ok {
+			facets = append(facets, name)
+			continue
+		}
+		server, version, _ := strings.Cut(name, "@")
+		if _, ok := w.config.Servers[server]; !ok {
+			done()
+			return out, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet or server in "+project.ConfigFile))
+		}
+		u.named[server] = version
+	}
+	any := len(facets) > 0 || u.all && len(w.config.Facets)+len(w.lock.Facets()) > 0
+	done()
+	if any {
+		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.servers})
+		out.Written = out.Facets != nil && out.Facets.Written
+	} else {
+		out.Written, err = u.alone(ctx, h, dir)
+	}
+	for _, p := range out.Servers {
+		p.Written = out.Written
+	}
+	return out, err
+}
+
+// upgrade is an upgrade under way.
+type upgrade struct {
+	o     UpgradeOptions
+	out   *Upgraded
+	named map[string]string // servers, and the version to take or ""
+	all   bool              // all servers are meant
+}
+
+// alone upgrades servers of a project of whose facets none is meant.
+func (u *upgrade) alone(ctx context.Context, h *Host, dir string) (written bool, err error) {
+	w, done, err := openWorkspace(ctx, h, dir, true)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	files, text, err := u.servers(ctx, w)
+	if err != nil || len(files) == 0 {
+		return false, err
+	}
+	lock, err := w.lock.Encode()
+	if err != nil {
+		return false, err
+	}
+	files = append(files, durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644})
+	if text != nil {
+		files = append(files, durable.File{Path: w.path(project.ConfigFile), Data: text, Perm: 0o644})
+	}
+	return true, w.replace(ctx, files)
+}
+
+// servers pins those that are outdated. It returns the files that change, save for the
+// lock, whose new entries w has; and hallmark.toml, nil if it stays.
+func (u *upgrade) servers(ctx context.Context, w *workspace) (files []durable.File, text []byte, err error) {
+	w.logOptions = u.o.Pin.Log
+	for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+		version, named := u.named[name]
+		_, locked := w.lock.Server(name)
+		switch {
+		case !named && (!u.all || !locked || u.o.Facets.Offline):
+			continue
+		case !locked:
+			return nil, nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first", errors.New("is not locked"))
+		case u.o.Facets.Offline:
+			return nil, nil, offline(name)
+		}
+		status, next, err := w.latest(ctx, w.config.Servers[name], version)
+		if err != nil {
+			return nil, nil, err
+		}
+		u.out.Status = append(u.out.Status, status)
+		if !status.Outdated() {
+			continue
+		}
+		p := &pinning{w: w, o: u.o.Pin, declared: next, path: w.host.Getenv("PATH")}
+		more, err := p.pin(ctx)
+		if p.out.Name != "" {
+			u.out.Servers = append(u.out.Servers, &p.out)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, more...)
+		if text == nil {
+			text = w.text
+		}
+		if text, err = project.SetLaunch(text, next); err != nil {
+			return nil, nil, err
+		}
+	}
+	if len(files) == 0 {
+		return nil, nil, nil
+	}
+	approvals, err := w.approvals.Encode()
+	return append(files, durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600}), text, err
+}
