@@ -6,7 +6,8 @@
 //
 //	{"tools/list": {"tools": [...]}, "prompts/list": {"prompts": [...]}, "instructions": "..."}
 //
-// A result {"$error": "TEXT"} is an error with that message instead.
+// A result {"$error": "TEXT"} is an error with that message instead. "tools/list CURSOR" is
+// the page with that cursor; without one every page is the first. "version" is the server's.
 //
 // It is read anew for every request. A first line that begins with "#!" is left out, so
 // that FILE can be a script whose interpreter the puppet is. A call to a tool is answered by the tool's name:
@@ -14,6 +15,7 @@
 //	args       the arguments that the puppet was started with
 //	env        the names and values of its environment, sorted
 //	exit       nothing: it ends with code 7
+//	announce   its name, after notifications that every list has changed
 //	any other  the tool's name and the arguments of the call
 //
 // It is static and small, and speaks the protocol by hand, as a server in any language
@@ -40,6 +42,7 @@ type request struct {
 		Name            string          `json:"name"`
 		Arguments       json.RawMessage `json:"arguments"`
 		ProtocolVersion string          `json:"protocolVersion"`
+		Cursor          string          `json:"cursor"`
 	} `json:"params"`
 }
 
@@ -71,6 +74,11 @@ func main() {
 			fmt.Fprintln(os.Stderr, "puppet:", err)
 			os.Exit(1)
 		}
+		if r.Method == "tools/call" && r.Params.Name == "announce" {
+			for _, kind := range []string{"tools", "prompts", "resources"} {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`+"\n", kind)
+			}
+		}
 		os.Stdout.Write(append(data, '\n'))
 	}
 }
@@ -90,16 +98,23 @@ func respond(r request) (any, error) {
 	switch r.Method {
 	case "ping":
 		return map[string]any{}, nil
-	case "initialize":
+	case "initialize", "server/discover":
 		capabilities := map[string]any{"tools": map[string]any{}}
 		for _, kind := range []string{"prompts", "resources"} {
 			if script[kind+"/list"] != nil {
 				capabilities[kind] = map[string]any{}
 			}
 		}
-		result := map[string]any{
-			"protocolVersion": r.Params.ProtocolVersion, "capabilities": capabilities,
-			"serverInfo": map[string]any{"name": "puppet", "version": "1.0.0"},
+		who := map[string]any{"name": "puppet", "version": "1.0.0"}
+		if script["version"] != nil {
+			who["version"] = script["version"]
+		}
+		result := map[string]any{"capabilities": capabilities}
+		if r.Method == "initialize" {
+			result["protocolVersion"], result["serverInfo"] = r.Params.ProtocolVersion, who
+		} else {
+			result["supportedVersions"] = []string{"2026-07-28"}
+			result["_meta"] = map[string]any{"io.modelcontextprotocol/serverInfo": who}
 		}
 		if script["instructions"] != nil {
 			result["instructions"] = script["instructions"]
@@ -108,7 +123,11 @@ func respond(r request) (any, error) {
 	case "tools/call":
 		return call(r)
 	}
-	if result, ok := script[r.Method]; ok {
+	result, ok := script[r.Method+" "+r.Params.Cursor]
+	if !ok {
+		result, ok = script[r.Method]
+	}
+	if ok {
 		var fault struct {
 			Text string `json:"$error"`
 		}
