@@ -64,6 +64,12 @@ func run(ctx context.Context, o options) error {
 	if err := benchPlugin(ctx, o, t); err != nil {
 		return err
 	}
+	if err := benchGuard(ctx, o, t); err != nil {
+		return err
+	}
+	if err := benchSurface(o, t); err != nil {
+		return err
+	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}
