@@ -15,6 +15,7 @@
 //	args       the arguments that the puppet was started with
 //	env        the names and values of its environment, sorted
 //	exit       nothing: it ends with code 7
+//	ask        its name, after it has asked the client's model for something
 //	announce   its name, after notifications that every list has changed
 //	any other  the tool's name and the arguments of the call
 //
@@ -78,6 +79,9 @@ func main() {
 			for _, kind := range []string{"tools", "prompts", "resources"} {
 				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`+"\n", kind)
 			}
+		}
+		if r.Method == "tools/call" && r.Params.Name == "ask" {
+			fmt.Println(`{"jsonrpc":"2.0","id":"puppet","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hush"}}],"maxTokens":1}}`)
 		}
 		os.Stdout.Write(append(data, '\n'))
 	}
