@@ -251,6 +251,7 @@ func (g *guarded) attack(a attack, version string, keep ...bool) {
 		t.Errorf("run said %q", alarms)
 	}
 	audit, err := os.ReadFile(log)
+	g.plain("the log", string(audit))
 	if err != nil || bytes.Count(audit, []byte("\n")) != len(callsOf(a)) {
 		t.Errorf("%v; the log is\n%s", err, audit)
 	}

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -101,4 +102,20 @@ func TestStatelessListings(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
 	ask("6", "server/discover", "")
 	c.want(`{"jsonrpc":"2.0","id":6,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
+}
+
+// TestAuditASCII: a log line is JSON of printable characters, and means the same.
+func TestAuditASCII(t *testing.T) {
+	const name = "\x1b[2J\u202e\u200b\U000E0041\u009b\x7fé"
+	var b strings.Builder
+	r := &relay{o: Options{Log: &b, Server: "srv"}, notes: &notes{}}
+	r.audit("tools/call", name, "refused", name)
+	line := strings.TrimSuffix(b.String(), "\n")
+	var got auditLine
+	if err := json.Unmarshal([]byte(line), &got); err != nil || got.Name != name || got.Reason != name {
+		t.Errorf("%v: %q", err, line)
+	}
+	if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		t.Errorf("%q", line)
+	}
 }
