@@ -167,7 +167,8 @@ func imported(s clients.Server) (project.Server, error) {
 	words := append([]string{s.Command}, s.Args...)
 	switch {
 	case s.URL != "":
-		return refuse("", errors.New("is reached by its URL, which cannot be pinned yet"))
+		return refuse(`declare it in hallmark.toml with type = "http", and let the client start 'hallmark run `+s.Name+"'",
+			errors.New("is reached by its URL, and is not taken over from a client"))
 	case !slices.Equal(launcher.Redact(words), words):
 		return refuse("give it to the server in a variable", errors.New("has what looks like a secret in its arguments, which would be written into "+project.ConfigFile))
 	}

@@ -66,6 +66,12 @@ func run(ctx context.Context, o options) error {
 			return err
 		}
 	}
+	if err := benchGuard(ctx, o, t); err != nil {
+		return err
+	}
+	if err := benchSurface(o, t); err != nil {
+		return err
+	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}

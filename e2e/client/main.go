@@ -9,6 +9,7 @@
 //	tool NAME: DESCRIPTION
 //	call NAME: TEXT
 //	call NAME: error CODE: MESSAGE
+//	asked METHOD                      for a request of the server, which gets no answer
 //
 // Each line that the program prints must be JSON. The exit code is 99 if it is not, or if
 // there is no end to it.
@@ -88,6 +89,7 @@ type session struct {
 
 type answer struct {
 	ID     json.RawMessage
+	Method string
 	Result json.RawMessage
 	Error  *struct {
 		Code    int
@@ -111,6 +113,9 @@ func (s *session) ask(method, params string) (a answer, ok bool) {
 		}
 		if string(a.ID) == id {
 			return a, true
+		}
+		if a.ID != nil && a.Method != "" {
+			fmt.Printf("asked %s\n", a.Method)
 		}
 	}
 }

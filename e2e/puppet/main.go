@@ -9,6 +9,8 @@
 // A result {"$error": "TEXT"} is an error with that message instead. A client whose protocol
 // version is agreed to be VERSION is given "METHOD@VERSION", where that is there, and one
 // with the capability sampling "METHOD+sampling".
+// "tools/list CURSOR" is the page with that cursor; without one every page is the first.
+// "version" is the server's.
 //
 // It is read anew for every request. A first line that begins with "#!" is left out, so
 // that FILE can be a script whose interpreter the puppet is. A call to a tool is answered by the tool's name:
@@ -16,6 +18,8 @@
 //	args       the arguments that the puppet was started with
 //	env        the names and values of its environment, sorted
 //	exit       nothing: it ends with code 7
+//	ask        its name, after it has asked the client's model for something
+//	announce   its name, after notifications that every list has changed
 //	any other  the tool's name and the arguments of the call
 //
 // It is static and small, and speaks the protocol by hand, as a server in any language
@@ -41,6 +45,7 @@ type request struct {
 	Params struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
+		Cursor    string          `json:"cursor"`
 		client
 		Meta map[string]json.RawMessage `json:"_meta"` // of a stateless client
 	} `json:"params"`
@@ -83,6 +88,14 @@ func main() {
 			fmt.Fprintln(os.Stderr, "puppet:", err)
 			os.Exit(1)
 		}
+		if r.Method == "tools/call" && r.Params.Name == "announce" {
+			for _, kind := range []string{"tools", "prompts", "resources"} {
+				fmt.Printf(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed"}`+"\n", kind)
+			}
+		}
+		if r.Method == "tools/call" && r.Params.Name == "ask" {
+			fmt.Println(`{"jsonrpc":"2.0","id":"puppet","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hush"}}],"maxTokens":1}}`)
+		}
 		os.Stdout.Write(append(data, '\n'))
 	}
 }
@@ -110,16 +123,23 @@ func respond(r request) (any, error) {
 	switch r.Method {
 	case "ping":
 		return map[string]any{}, nil
-	case "initialize":
+	case "initialize", "server/discover":
 		capabilities := map[string]any{"tools": map[string]any{}}
 		for _, kind := range []string{"prompts", "resources"} {
 			if script[kind+"/list"] != nil {
 				capabilities[kind] = map[string]any{}
 			}
 		}
-		result := map[string]any{
-			"protocolVersion": r.Params.ProtocolVersion, "capabilities": capabilities,
-			"serverInfo": map[string]any{"name": "puppet", "version": "1.0.0"},
+		who := map[string]any{"name": "puppet", "version": "1.0.0"}
+		if script["version"] != nil {
+			who["version"] = script["version"]
+		}
+		result := map[string]any{"capabilities": capabilities}
+		if r.Method == "initialize" {
+			result["protocolVersion"], result["serverInfo"] = r.Params.ProtocolVersion, who
+		} else {
+			result["supportedVersions"] = []string{"2026-07-28"}
+			result["_meta"] = map[string]any{"io.modelcontextprotocol/serverInfo": who}
 		}
 		if script["instructions"] != nil {
 			result["instructions"] = script["instructions"]
@@ -134,7 +154,11 @@ func respond(r request) (any, error) {
 	} else if _, ok := script[name+"+sampling"]; ok && is.Capabilities["sampling"] != nil {
 		name += "+sampling"
 	}
-	if result, ok := script[name]; ok {
+	result, ok := script[r.Method+" "+r.Params.Cursor]
+	if !ok {
+		result, ok = script[name]
+	}
+	if ok {
 		var fault struct {
 			Text string `json:"$error"`
 		}

@@ -1,6 +1,6 @@
-// Package guard starts a server from the bytes that were verified and relays
-// its standard input and output, withholding what drifted from the approved
-// surface.
+// Package guard starts a server from the bytes that were verified, or connects to a
+// remote one, and relays between it and its client, withholding what drifted from the
+// approved surface.
 //
 // # Execution
 //
@@ -36,7 +36,7 @@
 //     one. A request under an id that is pending is refused. Ids are compared by
 //     JSON type and value.
 //   - Guarded requests (tools/call, prompts/get, resources/read,
-//     resources/subscribe, completion/complete, tasks/...) wait until the guard
+//     resources/subscribe, subscriptions/listen, completion/complete, tasks/...) wait until the guard
 //     itself has listed the whole surface of this process and compared it with
 //     the approved one, and again after each list_changed notification. Pings,
 //     listings, answers to the server and everything else pass meanwhile. With
@@ -58,5 +58,28 @@
 // malformed and known by the digest of its name. When more drifted than can be
 // remembered, everything of that kind is refused until the session ends.
 //
-// Results of calls, logs and progress are not surface and are not looked at.
+// Results of calls, logs and progress are not surface and are not looked at, but for what
+// they ask of the client if [Options] say to log or deny that: the requests in a result of
+// type input_required, and the error that sends the user to a URL. Where they are denied the
+// call is answered with an error.
+//
+// In stateless protocol versions a server announces changes to those only who subscribe, so
+// each listing and each introduction that the client gets is judged by itself. A tool that is
+// changed without a word, after the client has listed it and before it calls it, is called: the
+// model was never shown the new one.
+//
+// # Remote servers
+//
+// [Connect] makes a [Process] of a server that is reached by streamable HTTP. Each line is
+// one POST to its URL; the lines of the server come from the answers, JSON or streams of
+// events, and from the stream that is opened by GET after notifications/initialized. A stream
+// that breaks off is taken up after its last event, five times without a new one. Redirects
+// are refused, so that headers go nowhere else. The session's id and the protocol version are
+// sent as the protocol says, from version 2026-07-28 on also the method, the name and the
+// arguments that a tool's schema asks to repeat in headers.
+//
+// Bounded are: an answer and an event (64 MiB), a response's headers (64 KiB), requests without
+// an answer (256), and the wait for a notification to be taken (30 s). A call may take any time.
+// What cannot be had from the server is answered with an error; a server that has forgotten the
+// session ends it, with exit code 1.
 package guard

@@ -1,11 +1,13 @@
 package guard
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
 	"time"
+	"unicode/utf16"
 )
 
 // maxNotes bounds the lines on standard error of one session.
@@ -58,5 +60,26 @@ func (r *relay) audit(method, name, outcome, reason string) {
 	}
 	r.notes.mu.Lock()
 	defer r.notes.mu.Unlock()
-	r.o.Log.Write(append(line, '\n'))
+	r.o.Log.Write(append(ascii(line), '\n'))
+}
+
+// ascii is the JSON text b with everything else than printable ASCII as \u escapes: a log
+// is read in a terminal.
+func ascii(b []byte) []byte {
+	if !bytes.ContainsFunc(b, func(r rune) bool { return r > '~' }) {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		switch {
+		case r <= '~':
+			out = append(out, byte(r))
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }

@@ -352,7 +352,8 @@ func (a *app) run() *cobra.Command {
 		Long: `Verify everything that the lock claims of a server, start it from the bytes that were
 verified, and relay between it and the MCP client on standard input and output. What
 the server shows is compared with the approved surface before any call is let through;
-what differs is withheld.`,
+what differs is withheld. A server of type "http" is reached at its URL, of which nothing but
+what it shows can be verified.`,
 		Args: args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
 			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
