@@ -108,7 +108,7 @@ func TestSwapGivesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := describe(path)
-			if err := swap(r, ".temp", "f", mine, info, []byte("old\n")); err == nil {
+			if err := swap(r, ".temp", "f", mine, contents{data: []byte("old\n"), info: info}); err == nil {
 				t.Error("the edit is made")
 			}
 			if after := describe(path); after != before {
