@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -60,7 +61,7 @@ var errReplaced = errors.New("was changed by somebody else while it was edited")
 // tempName is the name of a new file beside its place.
 func tempName(name string) string {
 	if len(name) > 200 { // names end at 255 bytes
-		name = name[:200]
+		name = strings.ToValidUTF8(name[:200], "")
 	}
 	return "." + name + "." + rand.Text()[:12] + ".tmp"
 }
@@ -68,7 +69,7 @@ func tempName(name string) string {
 // replace makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
 func (s *Server) replace(p *place, old contents, data []byte) error {
-	from, opened, err := p.open(os.O_RDONLY) // for what is kept of it
+	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
 	if err != nil {
 		return err
 	}

@@ -375,6 +375,10 @@ func TestTagWidth(t *testing.T) {
 	// A server with narrower tags takes the wider ones.
 	wide := p.call("read_text_file", arguments{"path": path}).ok()
 	serve(t, d).call("edit_text_file", arguments{"path": path, "file_hash": wide.hash(), "operations": ops(replaceOp(wide.anchor("x"), "y"))}).ok()
+	if s, err := New(Config{Roots: []string{""}}); err == nil {
+		s.Close()
+		t.Error("a root without a name is the current directory")
+	}
 	if _, err := New(Config{TagWidth: 5}); err == nil {
 		t.Error("5 digits are accepted")
 	}
