@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
 // TestSnapshots edits files at random and asks for every state that may still be known:
@@ -130,6 +132,38 @@ func TestSameSize(t *testing.T) {
 		path := write(t, d, "f", text)
 		if got := p.call("read_text_file", arguments{"path": path, "max_bytes": 1 << 20}).ok(); got.hash() != sum([]byte(text)).String() {
 			t.Errorf("the hash of %.10q... is %s", text, got.hash())
+		}
+	}
+}
+
+// TestGrows reads a file that grew, or shrank, after its size was looked at: all of it, and
+// no more than is allowed.
+func TestGrows(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "1234567890")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		text  string
+		limit int64
+		fine  bool
+	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
+		for _, known := range []string{"", "1234567890", "123456789x"} {
+			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
+			p := &place{asked: "f", root: &root{path: d}, rel: "f"}
+			s.snapshots.add(p.real(), sum([]byte(known)), []byte(known))
+			write(t, d, "f", test.text)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, hash, err := s.bytes(p, f, info)
+			f.Close()
+			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || asProblem("f", err).Code != hashline.TooLarge) {
+				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
+			}
 		}
 	}
 }
