@@ -58,6 +58,9 @@ type editResult struct {
 
 // claimed parses the file_hash of a call.
 func claimed(text string) (evidence.Claim, error) {
+	if text == "" {
+		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
+	}
 	d, err := digest.Parse(text)
 	if err != nil || d.Algorithm() != digest.SHA256 {
 		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))

@@ -47,8 +47,11 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 		pattern = "(?i:" + pattern + ")"
 	}
 	re, err := regexp.Compile(pattern)
-	if err != nil || in.Pattern == "" || len(in.Pattern) > maxPattern {
-		return nil, refuse(hashline.Invalid, "pattern %s is no regular expression of RE2 with 1 to %d bytes", show(in.Pattern), maxPattern)
+	switch {
+	case in.Pattern == "" || len(in.Pattern) > maxPattern:
+		return nil, refuse(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
+	case err != nil:
+		return nil, refuse(hashline.Invalid, "pattern is no regular expression of RE2: %s", show(err.Error()))
 	}
 	var only *glob
 	if in.Glob != "" {

@@ -94,6 +94,28 @@ func TestSnapshotsForget(t *testing.T) {
 	}
 }
 
+// TestSnapshotsAgain forgets a state that the file had twice only with the second one.
+func TestSnapshotsAgain(t *testing.T) {
+	s := new(snapshots)
+	add := func(text string) { s.add("f", sum([]byte(text)), []byte(text)) }
+	known := func(text string) bool {
+		data, ok := s.get(sum([]byte(text)).String())
+		return ok && string(data) == text
+	}
+	for _, text := range []string{"one", "two", "one", "three", "one"} {
+		add(text)
+	}
+	for left := 4; left > 0; left-- {
+		if !known("one") || known("two") != (left > 3-1) || known("three") != (left > 0) {
+			t.Errorf("%d earlier states: one is known %v, two %v, three %v", left, known("one"), known("two"), known("three"))
+		}
+		s.drop(s.order.Front())
+	}
+	if !known("one") || known("two") || known("three") {
+		t.Error("only the latest state was to be left")
+	}
+}
+
 // FuzzEscape compares with the library's encoder, as far as that writes the same.
 func FuzzEscape(f *testing.F) {
 	f.Add("plain text that is longer than eight bytes")

@@ -85,7 +85,11 @@ func TestSwapGivesBack(t *testing.T) {
 		"written in place": func(path string) error { return os.WriteFile(path, []byte("theirs\n"), 0o600) },
 		"link":             func(path string) error { os.Remove(path); return os.Symlink("other", path) },
 		"directory":        func(path string) error { os.Remove(path); return os.Mkdir(path, 0o700) },
-		"removed":          os.Remove,
+		"truncated":        func(path string) error { return os.Truncate(path, 2) },
+		"appended to": func(path string) error {
+			return os.WriteFile(path, []byte("old\nmore\n"), 0o600)
+		},
+		"removed": os.Remove,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := dir(t)
