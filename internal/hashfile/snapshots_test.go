@@ -114,6 +114,13 @@ func TestSnapshotsAgain(t *testing.T) {
 	if !known("one") || known("two") || known("three") {
 		t.Error("only the latest state was to be left")
 	}
+	add("three")
+	add("one")
+	add("four") // the earlier ones are one, three, one
+	s.drop(s.order.Front())
+	if !known("one") || !known("three") || !known("four") {
+		t.Error("a state that the file had again is forgotten with its first time")
+	}
 }
 
 // FuzzEscape compares with the library's encoder, as far as that writes the same.
