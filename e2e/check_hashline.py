@@ -38,7 +38,7 @@ def resolve(text, lines, index, width, exact, insertion):
     having = [i + 1 for i, (content, _) in enumerate(lines) if fnv(content).endswith(tag)]
     if n in having:
         return n, None
-    if len(having) == 1 and not exact:
+    if len(having) == 1 and not exact and abs(having[0] - n) <= 3:
         return having[0], {"operation": index, "anchor": "%d:%s" % (n, tag), "line": having[0]}
     raise Refused("anchor_ambiguous" if len(having) > 1 else "anchor_not_found", [index], having[:10])
 

@@ -60,6 +60,11 @@ func (a anchor) has(f *File, n int) bool {
 // mostCandidates is how many lines an error lists.
 const mostCandidates = 10
 
+// farthest is how many lines an anchor may be moved. Numbers are off by one or two where
+// somebody miscounts; a tag that was made up is found anywhere in the file, once in a while
+// as the only one of its kind.
+const farthest = 3
+
 // resolve finds the line of an anchor.
 func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	if a.line == 0 {
@@ -81,12 +86,14 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 		}
 	}
 	switch {
-	case count == 1 && !exact:
+	case count == 1 && !exact && max(found[0]-a.line, a.line-found[0]) <= farthest:
 		return found[0], nil
 	case count == 0:
 		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again", a.text, a.instead(f))
-	case count == 1:
+	case count == 1 && exact:
 		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly", a.text, a.instead(f), found[0])
+	case count == 1:
+		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away", a.text, a.instead(f), found[0], farthest)
 	default:
 		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s", a.text, a.instead(f), count, listed(found, count))
 	}

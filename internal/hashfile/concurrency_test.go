@@ -5,12 +5,14 @@ package hashfile
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,15 +33,21 @@ type process struct {
 
 func startProcess(t testing.TB, c Config) *process {
 	t.Helper()
-	config, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{cmd: exec.Command(self)}
+	return startAs(t, self, c, nil)
+}
+
+func startAs(t testing.TB, program string, c Config, attr *syscall.SysProcAttr) *process {
+	t.Helper()
+	config, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(program)}
+	p.cmd.SysProcAttr = attr
 	p.cmd.Env = append(os.Environ(), "HASHFILE_TEST_SERVER="+string(config))
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -215,14 +223,20 @@ func TestForeignWriter(t *testing.T) {
 	tidy(t, d)
 }
 
-// TestKilled kills servers while they write (R1). The file is always one of the two states, whole.
+// TestKilled kills servers while they write (R1), HALLMARK_KILLS times. The file is always one
+// of the two states, whole, with its mode, and what is left beside it are temporary files only.
 func TestKilled(t *testing.T) {
 	d, locks := dir(t), t.TempDir()
 	body := strings.Repeat("a line that stays as it is\n", 40_000) // 1 MB, so that writing takes a while
 	path := write(t, d, "f", "0\n"+body)
 	sumOf := func(n int) string { return sum([]byte(fmt.Sprintf("%d\n%s", n, body))).String() }
-	state, killed, finished := 0, 0, 0
-	for round := range 30 {
+	kills, _ := strconv.Atoi(os.Getenv("HALLMARK_KILLS"))
+	kills = max(kills, 30)
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	state, killed, finished, left := 0, 0, 0, 0
+	for round := range kills {
 		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
 		anchor := "1:" + hashline.Tag(hashline.Hash(fmt.Append(nil, state)), 2)
 		args, _ := json.Marshal(arguments{"path": path, "file_hash": sumOf(state), "operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
@@ -243,8 +257,25 @@ func TestKilled(t *testing.T) {
 		default:
 			t.Fatalf("round %d: the file is neither the old nor the new one", round)
 		}
+		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o640 {
+			t.Fatalf("round %d: %v, %v", round, st.Mode(), err)
+		}
+		entries, err := os.ReadDir(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Name() == "f" {
+				continue
+			}
+			if !strings.HasPrefix(e.Name(), ".f.") || !strings.HasSuffix(e.Name(), ".tmp") {
+				t.Fatalf("round %d: %s is left", round, e.Name())
+			}
+			left++
+			os.Remove(filepath.Join(d, e.Name()))
+		}
 	}
-	t.Logf("%d old, %d new", killed, finished)
+	t.Logf("%d old, %d new, %d temporary files left", killed, finished, left)
 	if finished == 0 {
 		t.Error("no edit was ever finished")
 	}
@@ -296,6 +327,52 @@ func TestKept(t *testing.T) {
 		t.Error("the names are torn apart")
 	}
 	tidy(t, d)
+}
+
+// TestNotWritable edits a file that the server's user may not write, in a directory that it
+// may: replacing it would be a way around the file's mode.
+func TestNotWritable(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "a\n")
+	os.Chmod(path, 0o444)
+	p := startProcess(t, Config{Roots: []string{d}, Locks: t.TempDir()})
+	if os.Getuid() == 0 { // root may write everything
+		p = startNobody(t, d)
+		os.Chown(path, 65534, 65534)
+	}
+	args := arguments{"path": path, "file_hash": sum([]byte("a\n")).String(), "operations": ops(replaceOp("1:8c", "b"))}
+	r, err := p.call("edit_text_file", args)
+	if err != nil || !r.Result.IsError || r.Result.StructuredContent["code"] != "io" || !strings.Contains(r.Result.Content[0].Text, "denies access") {
+		t.Errorf("%v, %v", r, err)
+	}
+	if content(t, path) != "a\n" {
+		t.Error("written")
+	}
+	tidy(t, d)
+	os.Chmod(path, 0o644)
+	if r, err := p.call("edit_text_file", args); err != nil || r.Result.IsError {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// startNobody starts a server for dir as a user without rights of its own.
+func startNobody(t *testing.T, dir string) *process {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := t.TempDir()
+	copied, locks := filepath.Join(place, "server"), filepath.Join(place, "locks")
+	if err := errors.Join(os.WriteFile(copied, program, 0o755), os.Mkdir(locks, 0o777), os.Chmod(locks, 0o777), os.Chmod(dir, 0o777),
+		os.Chmod(filepath.Dir(place), 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return startAs(t, copied, Config{Roots: []string{dir}, Locks: locks}, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}})
 }
 
 // TestTwoEdits makes two edits of one state at once: one is stale.

@@ -58,6 +58,9 @@ type editResult struct {
 
 // claimed parses the file_hash of a call.
 func claimed(text string) (evidence.Claim, error) {
+	if text == "" {
+		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
+	}
 	d, err := digest.Parse(text)
 	if err != nil || d.Algorithm() != digest.SHA256 {
 		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
@@ -65,9 +68,9 @@ func claimed(text string) (evidence.Claim, error) {
 	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
 }
 
-// matches reports whether data is what a call claims the file to be.
-func (s *Server) matches(c evidence.Claim, data []byte) bool {
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.sum(data)}, Size: int64(len(data))}).Outcome == evidence.Match
+// matches reports whether a file is what a call claims it to be.
+func (c contents) matches(claim evidence.Claim) bool {
+	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash}, Size: int64(len(c.data))}).Outcome == evidence.Match
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
@@ -101,11 +104,11 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	defer unlock()
-	data, info, err := s.contents(p)
+	now, err := s.contents(p)
 	if err != nil {
 		return nil, err
 	}
-	result, rebased, err := s.edit(p, claim, data, ops, in)
+	result, rebased, err := s.edit(p, claim, now, ops, in)
 	if err != nil {
 		return nil, err
 	}
@@ -113,54 +116,55 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)", show(in.Path), len(result.Bytes()), s.c.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1) // while the file is written
-	go func() { hash <- s.sum(result.Bytes()) }()
+	go func() { hash <- digest.FromBytes(result.Bytes()) }()
 	if !in.DryRun {
 		if err := ctx.Err(); err != nil {
 			return nil, asProblem(in.Path, err)
 		}
-		if err := s.replace(p, info, data, result.Bytes()); errors.Is(err, errReplaced) {
+		if err := s.replace(p, now, result.Bytes()); errors.Is(err, errReplaced) {
 			return nil, s.staleNow(p, ops, errReplaced.Error())
 		} else if err != nil {
 			return nil, asProblem(in.Path, err)
 		}
 	}
-	return s.edited(result, <-hash, in, rebased), nil
+	return s.edited(p, result, <-hash, in, rebased), nil
 }
 
-// edit applies the operations to data, or to the snapshot that they were made for.
-func (s *Server) edit(p *place, claim evidence.Claim, data []byte, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
+// edit applies the operations to the file, or to the snapshot that they were made for.
+func (s *Server) edit(p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
-	if s.matches(claim, data) {
-		r, err = hashline.Edit(data, ops, o)
+	if now.matches(claim) {
+		collect(int64(len(now.data)))
+		r, err = hashline.Edit(now.data, ops, o)
 		if err != nil {
-			return nil, false, s.explain(p, data, ops, err)
+			return nil, false, s.explain(p, now, ops, err)
 		}
 		return r, false, nil
 	}
-	if _, err := hashline.Parse(data); err != nil {
+	if _, err := hashline.Parse(now.data); err != nil {
 		return nil, false, asProblem(p.asked, err)
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
-		return nil, false, s.fresh(stale(p.asked, changed), data, ops)
+		return nil, false, s.fresh(p, stale(p.asked, changed), now, ops)
 	}
 	base, ok := s.snapshots.get(claim.Want[0].String())
 	if !ok {
-		return nil, false, s.fresh(stale(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), data, ops)
+		return nil, false, s.fresh(p, stale(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), now, ops)
 	}
-	r, err = hashline.Rebase(base, data, ops, o)
+	r, err = hashline.Rebase(base, now.data, ops, o)
 	if err != nil {
-		return nil, true, s.explain(p, data, ops, err)
+		return nil, true, s.explain(p, now, ops, err)
 	}
 	return r, true, nil
 }
 
 // explain adds to a refused edit what helps to make it again.
-func (s *Server) explain(p *place, data []byte, ops []hashline.Operation, err error) error {
+func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
 	problem := asProblem(p.asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
-		return s.fresh(problem, data, ops, problem.Candidates...)
+		return s.fresh(p, problem, now, ops, problem.Candidates...)
 	}
 	return problem
 }
@@ -168,23 +172,22 @@ func (s *Server) explain(p *place, data []byte, ops []hashline.Operation, err er
 // staleNow is the answer to an edit that somebody else's change overtook.
 func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
 	problem := stale(p.asked, why)
-	if data, _, err := s.contents(p); err == nil {
-		return s.fresh(problem, data, ops)
+	if now, err := s.contents(p); err == nil {
+		return s.fresh(p, problem, now, ops)
 	}
 	return problem
 }
 
 // fresh adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) fresh(p *problem, data []byte, ops []hashline.Operation, more ...int) *problem {
-	f, err := hashline.Parse(data)
+func (s *Server) fresh(p *place, out *problem, now contents, ops []hashline.Operation, more ...int) *problem {
+	f, err := hashline.Parse(now.data)
 	if err != nil {
-		return p
+		return out
 	}
-	hash := s.sum(data)
-	s.snapshots.add(hash, data)
-	p.FileHash = hash.String()
+	s.snapshots.add(p.real(), now.hash, now.data)
+	out.FileHash = now.hash.String()
 	n := f.Lines()
-	p.TotalLines = &n
+	out.TotalLines = &n
 	var ranges [][2]int
 	for _, o := range ops {
 		for _, anchor := range []string{o.Anchor, o.EndAnchor} {
@@ -197,8 +200,8 @@ func (s *Server) fresh(p *problem, data []byte, ops []hashline.Operation, more .
 	for _, line := range more {
 		ranges = append(ranges, [2]int{line, line})
 	}
-	p.Lines = s.lines(f, ranges)
-	return p
+	out.Lines = s.lines(f, ranges)
+	return out
 }
 
 // lines are the tagged lines of ranges, each line once, in order, as far as an answer
@@ -222,14 +225,14 @@ func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
 }
 
 // edited is the answer to an edit.
-func (s *Server) edited(r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+func (s *Server) edited(p *place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(hash, r.Bytes())
+		s.snapshots.add(p.real(), hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -302,15 +305,15 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 	if _, err := survey.Write(data); err != nil {
 		return nil, asProblem(in.Path, err)
 	}
-	hash := s.sum(data)
-	s.snapshots.add(hash, data)
+	hash := digest.FromBytes(data)
+	s.snapshots.add(p.real(), hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }
 
 // rewrite replaces the whole content of a file that exists.
 func (s *Server) rewrite(p *place, in writeArguments, data []byte) error {
-	old, info, err := s.contents(p)
+	now, err := s.contents(p)
 	if err != nil {
 		return err
 	}
@@ -321,13 +324,13 @@ func (s *Server) rewrite(p *place, in writeArguments, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if !s.matches(claim, old) {
-		return s.fresh(stale(in.Path, "has changed since it was read"), old, nil)
+	if !now.matches(claim) {
+		return s.fresh(p, stale(in.Path, "has changed since it was read"), now, nil)
 	}
-	if string(old) == in.Content {
+	if string(now.data) == in.Content {
 		return refuse(hashline.NoChange, "%s has this content already; nothing was written", show(in.Path))
 	}
-	if err := s.replace(p, info, old, data); errors.Is(err, errReplaced) {
+	if err := s.replace(p, now, data); errors.Is(err, errReplaced) {
 		return s.staleNow(p, nil, errReplaced.Error())
 	} else if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
 )
 
@@ -67,44 +68,122 @@ func kindOf(m fs.FileMode) string {
 	return "something special"
 }
 
-// readAll reads an open file of at most limit bytes.
-func readAll(f *os.File, info fs.FileInfo, asked string, limit int64) ([]byte, error) {
-	if info.Size() > limit {
-		return nil, tooLarge(asked, info.Size(), limit)
+// chunkSize is how much is read at once, in bytes.
+const chunkSize = 128 << 10
+
+// chunk is a buffer that release takes back. It may have grown meanwhile.
+func (s *Server) chunk() []byte {
+	if b, ok := s.chunks.Get().(*[]byte); ok {
+		return (*b)[:chunkSize]
 	}
-	if info.Size() > maxSnapshot {
-		runtime.GC() // what an earlier call held has the size that is needed now
+	return make([]byte, chunkSize)
+}
+
+func (s *Server) release(b []byte) {
+	if cap(b) >= chunkSize && cap(b) <= 8*chunkSize {
+		s.chunks.Put(&b)
 	}
-	data := make([]byte, 0, info.Size()+1)
-	for {
-		n, err := f.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		if int64(len(data)) > limit {
-			return nil, tooLarge(asked, int64(len(data)), limit)
-		}
-		if err == io.EOF {
-			return data, nil
-		}
+}
+
+// largeFile is from which size a file is hashed while it is read, and the memory of
+// earlier calls collected before, in bytes.
+const largeFile = 4 << 20
+
+// collect frees what earlier calls held, before a call takes as much again.
+func collect(size int64) {
+	if size > largeFile {
+		runtime.GC()
+	}
+}
+
+// bytes reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If
+// it is as it was when it was last read here, the bytes are those that are held since, so
+// that a file takes its memory once. Nobody changes them.
+func (s *Server) bytes(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
+	size := info.Size()
+	if size > s.c.MaxFile {
+		return nil, hash, tooLarge(p.asked, size, s.c.MaxFile)
+	}
+	if hash, known, ok := s.snapshots.latest(p.real()); ok && int64(len(known)) == size {
+		chunk := s.chunk()
+		same, err := holds(f, known, chunk)
+		s.release(chunk)
 		if err != nil {
-			return nil, asProblem(asked, err)
+			return nil, hash, asProblem(p.asked, err)
 		}
-		if len(data) == cap(data) {
+		if same {
+			return known, hash, nil
+		}
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, hash, asProblem(p.asked, err)
+		}
+	}
+	collect(size)
+	data = make([]byte, 0, size+1)
+	h := newHashing()
+	defer func() { hash = h.sum() }()
+	for {
+		n, err := f.Read(data[len(data):min(cap(data), len(data)+largeFile)])
+		h.add(data[len(data) : len(data)+n])
+		data = data[:len(data)+n]
+		switch {
+		case int64(len(data)) > s.c.MaxFile:
+			return nil, hash, tooLarge(p.asked, int64(len(data)), s.c.MaxFile)
+		case err == io.EOF:
+			return data, hash, nil
+		case err != nil:
+			return nil, hash, asProblem(p.asked, err)
+		case len(data) == cap(data):
 			data = append(data, 0)[:len(data)]
 		}
 	}
+}
+
+// hashing hashes what is read while more is read.
+type hashing struct {
+	parts chan []byte
+	done  chan digest.Digest
+}
+
+func newHashing() *hashing {
+	h := &hashing{make(chan []byte, 16), make(chan digest.Digest, 1)}
+	go func() {
+		hasher := digest.NewHasher()
+		for part := range h.parts {
+			hasher.Write(part)
+		}
+		h.done <- hasher.Digest(digest.SHA256)
+	}()
+	return h
+}
+
+// add takes a part, which nobody changes any more.
+func (h *hashing) add(part []byte) { h.parts <- part }
+
+// sum ends it.
+func (h *hashing) sum() digest.Digest {
+	close(h.parts)
+	return <-h.done
 }
 
 func tooLarge(asked string, size, limit int64) *problem {
 	return refuse(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", show(asked), size, limit)
 }
 
-// contents reads the file at a place.
-func (s *Server) contents(p *place) ([]byte, fs.FileInfo, error) {
+// contents is the file at a place.
+type contents struct {
+	data []byte // changed by nobody
+	hash digest.Digest
+	info fs.FileInfo
+}
+
+func (s *Server) contents(p *place) (c contents, err error) {
 	f, info, err := p.open(os.O_RDONLY)
 	if err != nil {
-		return nil, nil, err
+		return c, err
 	}
 	defer f.Close()
-	data, err := readAll(f, info, p.asked, s.c.MaxFile)
-	return data, info, err
+	c.info = info
+	c.data, c.hash, err = s.bytes(p, f, info)
+	return c, err
 }

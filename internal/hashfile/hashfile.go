@@ -36,6 +36,7 @@ import (
 	"io"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -73,6 +74,7 @@ type Server struct {
 	client    clientRoots
 	snapshots *snapshots
 	texts     *texts
+	chunks    sync.Pool // of *[]byte
 	server    *mcp.Server
 }
 

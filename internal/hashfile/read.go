@@ -73,17 +73,17 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	}
 	header += "]\n"
 	if len(kept) > largeText {
-		return &answer{text: header, write: func(w io.Writer) error { return tagged(w, kept, survey.First, s.c.TagWidth) }, structure: facts}, nil
+		return &answer{text: header, write: func(w io.Writer) error { return s.tagged(w, kept, survey.First) }, structure: facts}, nil
 	}
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)), structure: facts}, nil
 }
 
 // tagged writes lines as a reader is shown them, in pieces, the next of which is made
 // while one is written.
-func tagged(w io.Writer, text []byte, first, width int) error {
+func (s *Server) tagged(w io.Writer, text []byte, first int) error {
 	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
 	for range cap(free) {
-		free <- nil
+		free <- s.chunk()
 	}
 	go func() {
 		defer close(pieces)
@@ -101,7 +101,7 @@ func tagged(w io.Writer, text []byte, first, width int) error {
 			if !ok {
 				return // nobody reads any more
 			}
-			pieces <- hashline.AppendLines(buf[:0], text[:n], first, width)
+			pieces <- hashline.AppendLines(buf[:0], text[:n], first, s.c.TagWidth)
 			first += bytes.Count(text[:n], []byte{'\n'})
 			text = text[n:]
 		}
@@ -117,6 +117,11 @@ func tagged(w io.Writer, text []byte, first, width int) error {
 		}
 		free <- piece
 	}
+	if err == nil {
+		for range cap(free) {
+			s.release(<-free)
+		}
+	}
 	return err
 }
 
@@ -129,15 +134,14 @@ func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error
 	}
 	defer f.Close()
 	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
-		data, err := readAll(f, info, p.asked, s.c.MaxFile)
+		data, hash, err := s.bytes(p, f, info)
 		if err != nil {
 			return digest.Digest{}, err
 		}
 		if err := survey.Whole(data); err != nil {
 			return digest.Digest{}, asProblem(p.asked, err)
 		}
-		hash := s.sum(data)
-		s.snapshots.add(hash, data)
+		s.snapshots.add(p.real(), hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {

@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
@@ -60,35 +61,35 @@ var errReplaced = errors.New("was changed by somebody else while it was edited")
 // tempName is the name of a new file beside its place.
 func tempName(name string) string {
 	if len(name) > 200 { // names end at 255 bytes
-		name = name[:200]
+		name = strings.ToValidUTF8(name[:200], "")
 	}
 	return "." + name + "." + rand.Text()[:12] + ".tmp"
 }
 
-// replace makes data the content of the file at p, which was read as old with info. On an
+// replace makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
-func (s *Server) replace(p *place, info fs.FileInfo, old, data []byte) error {
-	from, opened, err := p.open(os.O_RDONLY) // for what is kept of it
+func (s *Server) replace(p *place, old contents, data []byte) error {
+	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	if !os.SameFile(info, opened) {
+	if !os.SameFile(old.info, opened) {
 		return errReplaced
 	}
 	if n := links(from); n > 1 {
 		if !s.c.HardLinks {
 			return refuse(hardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", show(p.asked), n)
 		}
-		return s.overwrite(p, info, old, data)
+		return s.overwrite(p, old, data)
 	}
 	temp := tempName(p.name)
-	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return keep(from, f, info) })
+	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return keep(from, f, old.info) })
 	if err != nil {
 		return err
 	}
 	defer mine.Close()
-	if err := swap(p.parent(), temp, p.name, mine, info, old); err != nil {
+	if err := swap(p.parent(), temp, p.name, mine, old); err != nil {
 		return err
 	}
 	return syncDir(p.parent())
@@ -149,16 +150,16 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 
 // overwrite writes into the file itself, so that all its names show the new bytes. A crash
 // may leave a mixture.
-func (s *Server) overwrite(p *place, info fs.FileInfo, old, data []byte) error {
+func (s *Server) overwrite(p *place, old contents, data []byte) error {
 	f, opened, err := p.open(os.O_RDWR)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if !os.SameFile(info, opened) {
+	if !os.SameFile(old.info, opened) {
 		return errReplaced
 	}
-	if same, err := holds(f, old); err != nil || !same {
+	if same, err := holds(f, old.data, make([]byte, chunkSize)); err != nil || !same {
 		return errors.Join(err, errReplaced)
 	}
 	write := func(data []byte) error {
@@ -168,27 +169,27 @@ func (s *Server) overwrite(p *place, info fs.FileInfo, old, data []byte) error {
 		return errors.Join(f.Truncate(int64(len(data))), f.Sync())
 	}
 	if err := write(data); err != nil {
-		return errors.Join(err, write(old)) // a full disk: the old bytes have room
+		return errors.Join(err, write(old.data)) // a full disk: the old bytes have room
 	}
 	return nil
 }
 
-// is reports whether a name stands for the file that info describes, with these bytes.
-func is(dir *os.Root, name string, info fs.FileInfo, want []byte) bool {
-	p := &place{chain: []*os.Root{dir}, name: name, info: info}
+// is reports whether a name stands for the file that was read, with its bytes.
+func is(dir *os.Root, name string, old contents) bool {
+	p := &place{chain: []*os.Root{dir}, name: name, info: old.info}
 	f, opened, err := p.open(os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	same, err := holds(f, want)
-	return err == nil && same && os.SameFile(opened, info)
+	same, err := holds(f, old.data, make([]byte, chunkSize))
+	return err == nil && same && os.SameFile(opened, old.info)
 }
 
 // swapUnguarded is swap where two names cannot be exchanged: between the last look at the
 // old file and the renaming lies a moment in which somebody else's bytes are lost.
-func swapUnguarded(dir *os.Root, temp, name string, info fs.FileInfo, old []byte) error {
-	if !is(dir, name, info, old) {
+func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
+	if !is(dir, name, old) {
 		dir.Remove(temp)
 		return errReplaced
 	}
@@ -211,9 +212,8 @@ func vacant(p *place) error {
 	return nil
 }
 
-// holds reports whether a file, read from its position, has exactly these bytes.
-func holds(f io.Reader, want []byte) (bool, error) {
-	buf := make([]byte, 256<<10)
+// holds reports whether a file, read from its position into buf, has exactly these bytes.
+func holds(f io.Reader, want, buf []byte) (bool, error) {
 	for {
 		n, err := f.Read(buf)
 		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {

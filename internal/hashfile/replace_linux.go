@@ -73,10 +73,10 @@ func attribute(fd int, name string) ([]byte, error) {
 }
 
 // swap gives temp, the new file that is open as mine, the name of the old one, if that is
-// still the file that info describes with the bytes old. The two names are exchanged in
+// still the file that was read, with its bytes. The two names are exchanged in
 // one step, and what was displaced is looked at afterwards: if it is something else, it
 // gets its name back. On an error the new file is gone.
-func swap(dir *os.Root, temp, name string, mine *os.File, info fs.FileInfo, old []byte) error {
+func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 	d, err := dir.Open(".")
 	if err != nil {
 		dir.Remove(temp)
@@ -87,7 +87,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, info fs.FileInfo, old 
 	exchange := func() error { return unix.Renameat2(fd, temp, fd, name, unix.RENAME_EXCHANGE) }
 	switch err := exchange(); {
 	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS):
-		return swapUnguarded(dir, temp, name, info, old) // the file system cannot
+		return swapUnguarded(dir, temp, name, old) // the file system cannot
 	case errors.Is(err, unix.ENOENT):
 		dir.Remove(temp)
 		return errReplaced // removed, or moved away
@@ -95,7 +95,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, info fs.FileInfo, old 
 		dir.Remove(temp)
 		return err
 	}
-	if is(dir, temp, info, old) {
+	if is(dir, temp, old) {
 		return dir.Remove(temp)
 	}
 	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes

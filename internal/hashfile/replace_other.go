@@ -19,8 +19,8 @@ func keep(_, f *os.File, info fs.FileInfo) error {
 }
 
 // swap gives temp the name of the old file. Two files cannot be exchanged here.
-func swap(dir *os.Root, temp, name string, _ *os.File, info fs.FileInfo, old []byte) error {
-	return swapUnguarded(dir, temp, name, info, old)
+func swap(dir *os.Root, temp, name string, _ *os.File, old contents) error {
+	return swapUnguarded(dir, temp, name, old)
 }
 
 // moveNew gives what is at a place of the same allowed directory another one, unless

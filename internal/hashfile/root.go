@@ -1,6 +1,7 @@
 package hashfile
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,9 @@ type root struct {
 }
 
 func openRoot(dir string) (*root, error) {
+	if dir == "" { // as of a variable that is not set; it would be the current one
+		return nil, errors.New("an allowed directory has an empty name")
+	}
 	given, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err

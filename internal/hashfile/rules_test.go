@@ -219,3 +219,30 @@ func TestGlobs(t *testing.T) {
 		}
 	}
 }
+
+// FuzzRules reads rules of any kind: what they are, they are read alike each time, are
+// either refused with a reason or hold, and cover with a directory what is in it.
+func FuzzRules(f *testing.F) {
+	f.Add("---\nforbidden: [a, \"b/**\"]\nread_only:\n  - c\nignore: d\n---\n", "a/x")
+	f.Add("---\nforbidden: '\n---", "x")
+	f.Add("---\r\nforbidden:\r\n- '**'\r\n...\r\n", "x/y/z")
+	f.Add("\ufeff---\nforbidden: [[]\n---\n", "")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		r := &ruleSet{dir: "."}
+		if err := r.parse(text); err != nil {
+			if err.Error() == "" {
+				t.Error("refused without a reason")
+			}
+			return
+		}
+		if path == "" || strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") {
+			return
+		}
+		if r.forbids(path) && !r.forbids(path+"/below") {
+			t.Errorf("%q is forbidden, and what is in it is not", path)
+		}
+		if r.forbids(path) != r.forbids(strings.ToUpper(path)) && strings.ToLower(strings.ToUpper(path)) == strings.ToLower(path) {
+			t.Errorf("letter case of %q counts", path)
+		}
+	})
+}

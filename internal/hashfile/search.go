@@ -47,8 +47,11 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 		pattern = "(?i:" + pattern + ")"
 	}
 	re, err := regexp.Compile(pattern)
-	if err != nil || in.Pattern == "" || len(in.Pattern) > maxPattern {
-		return nil, refuse(hashline.Invalid, "pattern %s is no regular expression of RE2 with 1 to %d bytes", show(in.Pattern), maxPattern)
+	switch {
+	case in.Pattern == "" || len(in.Pattern) > maxPattern:
+		return nil, refuse(hashline.Invalid, "pattern has %d bytes; give 1 to %d", len(in.Pattern), maxPattern)
+	case err != nil:
+		return nil, refuse(hashline.Invalid, "pattern is no regular expression of RE2: %s", show(err.Error()))
 	}
 	var only *glob
 	if in.Glob != "" {
@@ -149,14 +152,14 @@ func (q *search) path(ctx context.Context, sc *scope, asked string) error {
 }
 
 func (q *search) file(p *place) error {
-	data, _, err := q.s.contents(p)
+	now, err := q.s.contents(p)
 	if err != nil {
 		return err
 	}
-	if !q.re.Match(data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
+	if !q.re.Match(now.data) && !strings.ContainsAny(q.re.String(), "^$\\") { // most files, at once
 		return nil
 	}
-	f, err := hashline.Parse(data)
+	f, err := hashline.Parse(now.data)
 	if err != nil {
 		return asProblem(p.asked, err)
 	}
@@ -170,9 +173,8 @@ func (q *search) file(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	hash := q.s.sum(data)
-	q.s.snapshots.add(hash, data)
-	out := fileHits{Path: p.real(), FileHash: hash.String(), Lines: []string{}}
+	q.s.snapshots.add(p.real(), now.hash, now.data)
+	out := fileHits{Path: p.real(), FileHash: now.hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {
 		for i := max(n-q.context, last+1); i <= min(n+q.context, f.Lines()); i++ {

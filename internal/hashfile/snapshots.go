@@ -3,6 +3,7 @@ package hashfile
 import (
 	"bytes"
 	"container/list"
+	"slices"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -12,74 +13,190 @@ import (
 const (
 	maxSnapshots = 64 << 20
 	maxSnapshot  = 16 << 20 // of one file; larger ones cannot be rebased
+	snapshotCost = 512      // what one takes besides its bytes, about
 )
 
-// snapshots are the contents of files as they were read, by file_hash. Those that were not
-// used for the longest time go first.
+// snapshots are the contents of files as they were read. Of each file the latest is held
+// whole, and each earlier one by what it has in place of a stretch of the one after it, so
+// that a file that is edited again and again is not held as often. What was not used for
+// the longest time goes first.
 type snapshots struct {
 	mu    sync.Mutex
-	order list.List // of *snapshot, latest first
+	files map[string]*list.Element // by real path
+	known map[string]*history      // by file_hash; the latest file that had it
+	order list.List                // of *history, latest first
 	size  int
 }
 
-type snapshot struct {
-	hash digest.Digest
-	data []byte
+// history is the states of one file.
+type history struct {
+	path  string
+	hash  digest.Digest
+	data  []byte    // the latest, which nobody changes
+	older []earlier // oldest first
 }
 
-// sum is the file_hash of data. Comparing with what is known is faster than hashing.
-func (s *Server) sum(data []byte) digest.Digest {
-	s.snapshots.mu.Lock()
-	var candidates []*snapshot
-	for e := s.snapshots.order.Front(); e != nil; e = e.Next() {
-		if found := e.Value.(*snapshot); len(found.data) == len(data) {
-			candidates = append(candidates, found)
-		}
-	}
-	s.snapshots.mu.Unlock()
-	for _, c := range candidates {
-		if bytes.Equal(c.data, data) {
-			return c.hash
-		}
-	}
-	return digest.FromBytes(data)
+// earlier is a state whose bytes are the first head and the last tail of the next state,
+// with middle between.
+type earlier struct {
+	hash       string
+	head, tail int
+	size       int // of the next state
+	middle     []byte
 }
 
-// add keeps data, which the caller does not change.
-func (s *snapshots) add(hash digest.Digest, data []byte) {
+// latest is the latest state of the file at path. The caller does not change data.
+func (s *snapshots) latest(path string) (hash digest.Digest, data []byte, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.files[path]
+	if e == nil {
+		return digest.Digest{}, nil, false
+	}
+	s.order.MoveToFront(e)
+	h := e.Value.(*history)
+	return h.hash, h.data, true
+}
+
+// add keeps data as the latest state of the file at path. Nobody changes it any more.
+func (s *snapshots) add(path string, hash digest.Digest, data []byte) {
 	if len(data) > maxSnapshot {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.find(hash.String()) != nil {
-		return
+	if s.files == nil {
+		s.files, s.known = map[string]*list.Element{}, map[string]*history{}
 	}
-	s.order.PushFront(&snapshot{hash, data})
-	s.size += len(data)
+	e := s.files[path]
+	if e == nil {
+		e = s.order.PushFront(&history{path: path, hash: hash, data: data})
+		s.files[path] = e
+		s.size += len(path) + len(data) + snapshotCost
+	} else {
+		s.order.MoveToFront(e)
+		h := e.Value.(*history)
+		if bytes.Equal(h.data, data) {
+			return
+		}
+		was := h.before(data)
+		h.older = append(h.older, was)
+		s.size += len(data) - len(h.data) + len(was.middle) + snapshotCost
+		h.hash, h.data = hash, data
+	}
+	s.known[hash.String()] = e.Value.(*history)
 	for s.size > maxSnapshots {
-		last := s.order.Back()
-		s.size -= len(last.Value.(*snapshot).data)
-		s.order.Remove(last)
+		s.drop(s.order.Back())
 	}
 }
 
+// before describes the latest state as the one before next.
+func (h *history) before(next []byte) earlier {
+	n := min(len(h.data), len(next))
+	head := common(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
+	a, b := len(h.data), len(next)
+	tail := common(n-head, func(from, to int) bool { return bytes.Equal(h.data[a-to:a-from], next[b-to:b-from]) })
+	return earlier{h.hash.String(), head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
+}
+
+// common is how many of n bytes are the same in two states, counted from where they begin
+// to be compared.
+func common(n int, same func(from, to int) bool) int {
+	found := 0
+	for step := 64 << 10; found < n; { // by blocks, then by less and less
+		step = min(step, n-found)
+		switch {
+		case same(found, found+step):
+			found += step
+		case step == 1:
+			return found
+		default:
+			step /= 2
+		}
+	}
+	return found
+}
+
+// drop forgets the oldest state of a file. s.mu is held.
+func (s *snapshots) drop(e *list.Element) {
+	h := e.Value.(*history)
+	if len(h.older) == 0 {
+		s.order.Remove(e)
+		delete(s.files, h.path)
+		s.forget(h, h.hash.String())
+		s.size -= len(h.path) + len(h.data) + snapshotCost
+		return
+	}
+	oldest := h.older[0]
+	h.older[0] = earlier{}
+	h.older = h.older[1:]
+	s.size -= len(oldest.middle) + snapshotCost
+	if h.hash.String() != oldest.hash && h.find(oldest.hash) < 0 {
+		s.forget(h, oldest.hash)
+	}
+}
+
+func (s *snapshots) forget(h *history, hash string) {
+	if s.known[hash] == h {
+		delete(s.known, hash)
+	}
+}
+
+// get is the state with a file_hash. The caller does not change it.
 func (s *snapshots) get(hash string) (data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if found := s.find(hash); found != nil {
-		return found.data, true
+	h := s.known[hash]
+	if h == nil {
+		return nil, false
 	}
-	return nil, false
+	s.order.MoveToFront(s.files[h.path])
+	if h.hash.String() == hash {
+		return h.data, true
+	}
+	return h.earlier(h.find(hash)), true
 }
 
-// find moves what it finds to the front. s.mu is held.
-func (s *snapshots) find(hash string) *snapshot {
-	for e := s.order.Front(); e != nil; e = e.Next() {
-		if found := e.Value.(*snapshot); found.hash.String() == hash {
-			s.order.MoveToFront(e)
-			return found
-		}
+// find is the index of the earlier state with a hash, or -1.
+func (h *history) find(hash string) int {
+	return slices.IndexFunc(h.older, func(e earlier) bool { return e.hash == hash })
+}
+
+// earlier puts together an earlier state.
+func (h *history) earlier(i int) []byte {
+	// Pieces of the state: bytes, or if there are none, a stretch of state i.
+	type piece struct {
+		text     []byte
+		from, to int
 	}
-	return nil
+	first := h.older[i]
+	pieces := []piece{{to: first.head + len(first.middle) + first.tail}}
+	for _, e := range h.older[i:] { // from state i to the next
+		var next []piece
+		end, shift := e.head+len(e.middle), e.size-e.tail-e.head-len(e.middle)
+		for _, p := range pieces {
+			if p.text != nil {
+				next = append(next, p)
+				continue
+			}
+			if p.from < e.head {
+				next = append(next, piece{from: p.from, to: min(p.to, e.head)})
+			}
+			if from, to := max(p.from, e.head), min(p.to, end); from < to {
+				next = append(next, piece{text: e.middle[from-e.head : to-e.head]})
+			}
+			if from := max(p.from, end); from < p.to {
+				next = append(next, piece{from: from + shift, to: p.to + shift})
+			}
+		}
+		pieces = next
+	}
+	var data []byte
+	for _, p := range pieces {
+		if p.text == nil {
+			p.text = h.data[p.from:p.to]
+		}
+		data = append(data, p.text...)
+	}
+	return data
 }

@@ -85,7 +85,11 @@ func TestSwapGivesBack(t *testing.T) {
 		"written in place": func(path string) error { return os.WriteFile(path, []byte("theirs\n"), 0o600) },
 		"link":             func(path string) error { os.Remove(path); return os.Symlink("other", path) },
 		"directory":        func(path string) error { os.Remove(path); return os.Mkdir(path, 0o700) },
-		"removed":          os.Remove,
+		"truncated":        func(path string) error { return os.Truncate(path, 2) },
+		"appended to": func(path string) error {
+			return os.WriteFile(path, []byte("old\nmore\n"), 0o600)
+		},
+		"removed": os.Remove,
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := dir(t)
@@ -108,7 +112,7 @@ func TestSwapGivesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := describe(path)
-			if err := swap(r, ".temp", "f", mine, info, []byte("old\n")); err == nil {
+			if err := swap(r, ".temp", "f", mine, contents{data: []byte("old\n"), info: info}); err == nil {
 				t.Error("the edit is made")
 			}
 			if after := describe(path); after != before {

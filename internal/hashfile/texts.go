@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
+	"fmt"
 	"io"
+	"math/bits"
+	"slices"
 	"strconv"
 	"sync"
 	"unicode/utf8"
@@ -23,6 +27,7 @@ type texts struct {
 	mu     sync.Mutex
 	next   int
 	waits  map[string]func(io.Writer) error
+	bufs   sync.Pool // of *[]byte, for encoding
 }
 
 // tokenSize is the length of a token: secret and number.
@@ -74,7 +79,15 @@ func (w *textWriter) Write(message []byte) (int, error) {
 			return 0, err
 		}
 		if write := w.texts.get(token); write != nil {
-			if err := write(&jsonText{w: w.w}); err != nil {
+			buf, _ := w.texts.bufs.Get().(*[]byte)
+			if buf == nil {
+				buf = new([]byte)
+			}
+			j := &jsonText{w.w, *buf}
+			err := write(j)
+			*buf = j.buf
+			w.texts.bufs.Put(buf)
+			if err != nil {
 				return 0, err
 			}
 		}
@@ -85,54 +98,88 @@ func (w *textWriter) Write(message []byte) (int, error) {
 func (w *textWriter) Close() error { return w.w.Close() }
 
 // jsonText writes text as the inside of a JSON string. Each write is whole code points,
-// and what is not UTF-8 becomes U+FFFD.
+// and runs of what is not UTF-8 become U+FFFD.
 type jsonText struct {
 	w   io.Writer
 	buf []byte
 }
 
-// plain are the bytes that stand for themselves.
-var plain = func() (p [256]bool) {
-	for c := range p {
-		p[c] = c >= ' ' && c != '"' && c != '\\' && c != 0x7f
+func (j *jsonText) Write(p []byte) (int, error) {
+	size := len(p)
+	if !utf8.Valid(p) {
+		p = bytes.ToValidUTF8(p, []byte("\ufffd"))
 	}
-	return p
+	for len(p) > 0 {
+		n := min(len(p), largeText)
+		j.buf = slices.Grow(j.buf[:0], maxEscape*n+8)
+		j.buf = j.buf[:escape(j.buf[:cap(j.buf)], p[:n])]
+		if _, err := j.w.Write(j.buf); err != nil {
+			return 0, err
+		}
+		p = p[n:]
+	}
+	return size, nil
+}
+
+// maxEscape is how many bytes stand for one, at most.
+const maxEscape = len(`\u0000`)
+
+// escapes is what stands for each byte that does not stand for itself, and how many of
+// these bytes there are.
+var escapes = func() (e [utf8.RuneSelf]struct {
+	text [8]byte
+	n    int
+}) {
+	set := func(c byte, text string) { e[c].n = copy(e[c].text[:], text) }
+	for c := range byte(' ') {
+		set(c, fmt.Sprintf(`\u%04x`, c))
+	}
+	set(0x7f, `\u007f`)
+	set('\n', `\n`)
+	set('\t', `\t`)
+	set('\r', `\r`)
+	set('"', `\"`)
+	set('\\', `\\`)
+	return e
 }()
 
-func (j *jsonText) Write(p []byte) (int, error) {
-	j.buf = j.buf[:0]
-	valid := utf8.Valid(p)
-	start := 0
-	for i := 0; i < len(p); {
-		c := p[i]
-		if plain[c] && (c < utf8.RuneSelf || valid) {
-			i++
+// Eight bytes at once: each of them 1, and the highest bit of each.
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones
+)
+
+// escape writes text as the inside of a JSON string to dst, which has room for maxEscape
+// times its size and eight bytes, and returns how much that is.
+//
+// Eight bytes x are looked at together: those below n are those of which x-n*ones has the
+// highest bit and x has not, up to the first such byte; what equals a byte is what is below
+// 1 after exclusive or with it.
+func escape(dst, text []byte) int {
+	n := 0
+	for len(text) >= 8 {
+		x := binary.LittleEndian.Uint64(text)
+		binary.LittleEndian.PutUint64(dst[n:], x)
+		quote, slash, del := x^'"'*ones, x^'\\'*ones, x^0x7f*ones
+		found := ((x-' '*ones)&^x | (quote-ones)&^quote | (slash-ones)&^slash | (del-ones)&^del) & highs
+		if found == 0 {
+			n += 8
+			text = text[8:]
 			continue
 		}
-		j.buf = append(j.buf, p[start:i]...)
-		switch {
-		case c == '\n':
-			j.buf = append(j.buf, `\n`...)
-		case c == '\t':
-			j.buf = append(j.buf, `\t`...)
-		case c == '\r':
-			j.buf = append(j.buf, `\r`...)
-		case c == '"' || c == '\\':
-			j.buf = append(j.buf, '\\', c)
-		case c < utf8.RuneSelf:
-			const digits = "0123456789abcdef"
-			j.buf = append(j.buf, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-		default:
-			r, size := utf8.DecodeRune(p[i:])
-			j.buf = utf8.AppendRune(j.buf, r)
-			i += size
-			start = i
-			continue
-		}
-		i++
-		start = i
+		i := bits.TrailingZeros64(found) / 8
+		e := &escapes[text[i]&0x7f]
+		copy(dst[n+i:n+i+8], e.text[:])
+		n += i + e.n
+		text = text[i+1:]
 	}
-	j.buf = append(j.buf, p[start:]...)
-	_, err := j.w.Write(j.buf)
-	return len(p), err
+	for _, c := range text {
+		if c < utf8.RuneSelf && escapes[c].n > 0 {
+			n += copy(dst[n:], escapes[c].text[:escapes[c].n])
+		} else {
+			dst[n] = c
+			n++
+		}
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // answer is what a tool gives: a text for models, and a structure for programs.
@@ -58,7 +60,7 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 	s.server.AddTool(&mcp.Tool{Name: name, Description: description, InputSchema: schema, Annotations: hints},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var in In
-			if err := decode(req.Params.Arguments, &in); err != nil {
+			if err := decode(req.Params.Arguments, &in, schema.Properties, s.c.MaxRequest); err != nil {
 				return failure(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name, show(err.Error()))), nil
 			}
 			sc, ask, err := s.scope(ctx, req)
@@ -106,9 +108,24 @@ func inPieces(w io.Writer, text string) error {
 	return nil
 }
 
-func decode(arguments json.RawMessage, in any) error {
+// decode reads arguments that every program reads alike. The library by itself would take
+// other letter case for the same name, the last of two members, and U+FFFD for what is no
+// text, which would then be written.
+func decode(arguments json.RawMessage, in any, names map[string]*jsonschema.Schema, limit int) error {
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
+	}
+	if err := surface.CheckJSON(arguments, surface.Limits{Size: limit}); err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(arguments, &members); err != nil {
+		return err
+	}
+	for name := range members {
+		if names[name] == nil {
+			return fmt.Errorf("there is no argument %q", name)
+		}
 	}
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.DisallowUnknownFields()

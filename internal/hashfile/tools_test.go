@@ -163,6 +163,16 @@ func TestReadLimits(t *testing.T) {
 	small, _ := connect(t, Config{Roots: []string{d}, MaxFile: 100}, "2025-11-25", nil)
 	small.call("read_text_file", arguments{"path": path}).refused("too_large")
 	small.call("write_text_file", arguments{"path": filepath.Join(d, "new"), "content": strings.Repeat("x", 101)}).refused("too_large")
+	sparse := write(t, d, "sparse", "")
+	if err := os.Truncate(sparse, 1<<42); err == nil { // no byte of it is read, nor memory made for it
+		none := "sha256:" + strings.Repeat("0", 64)
+		p.call("read_text_file", arguments{"path": sparse, "end_line": 1}).refused("too_large")
+		p.call("read_text_file", arguments{"path": sparse, "max_bytes": 1 << 30}).refused("too_large")
+		p.call("edit_text_file", arguments{"path": sparse, "file_hash": none, "operations": ops(replaceOp("1:25", "x"))}).refused("too_large")
+		p.call("write_text_file", arguments{"path": sparse, "file_hash": none, "content": "x"}).refused("too_large")
+		p.call("search_files", arguments{"pattern": "line 4999"}).ok()
+		os.Remove(sparse)
+	}
 	p.call("read_text_file", arguments{"path": write(t, d, "bin", "ab\x00c")}).refused("binary")
 	if r := p.call("read_text_file", arguments{"path": write(t, d, "latin", "caf\xe9")}).refused("binary"); !strings.Contains(r.Text, "offset 3") {
 		t.Error(r.Text)
@@ -375,6 +385,10 @@ func TestTagWidth(t *testing.T) {
 	// A server with narrower tags takes the wider ones.
 	wide := p.call("read_text_file", arguments{"path": path}).ok()
 	serve(t, d).call("edit_text_file", arguments{"path": path, "file_hash": wide.hash(), "operations": ops(replaceOp(wide.anchor("x"), "y"))}).ok()
+	if s, err := New(Config{Roots: []string{""}}); err == nil {
+		s.Close()
+		t.Error("a root without a name is the current directory")
+	}
 	if _, err := New(Config{TagWidth: 5}); err == nil {
 		t.Error("5 digits are accepted")
 	}

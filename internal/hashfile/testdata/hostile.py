@@ -109,7 +109,14 @@ for i, arguments in enumerate([None, [], "x", 7, True, {}, {"path": None}, {"pat
                                {"path": "\u0000"}, {"path": "x" * 100000}, {"path": "file", "more": 1}, {"path": "file", "start_line": -1},
                                {"path": "file", "start_line": 1e308}, {"path": "file", "start_line": 2**63}, {"path": "file", "max_bytes": "all"}]):
     refused("arguments %d" % i, call("w", "read_text_file", arguments))
-refused("a lone surrogate", call("w", "read_text_file", {"path": "\ud800"}), "not_found")
+refused("a lone surrogate", call("w", "read_text_file", {"path": "\ud800"}), "invalid")
+refused("a lone surrogate to be written", call("w", "write_text_file", {"path": allowed + "/new", "content": "a\udc00"}), "invalid")
+refused("a name in other letter case", call("w", "read_text_file", {"Path": allowed + "/file"}), "invalid")
+refused("an argument under two names", call("w", "read_text_file", {"path": allowed + "/file", "PATH": allowed + "/other"}), "invalid")
+got = play("an argument twice", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":"x","path":"file"}}}\n'], [1])
+assert got[1]["result"]["structuredContent"]["code"] == "invalid", got
+got = play("invalid UTF-8 to be written", [b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write_text_file","arguments":{"path":"new","content":"caf\xe9"}}}\n'], [1])
+assert got[1].get("error") or got[1]["result"]["structuredContent"]["code"] == "invalid", got
 refused("an unknown tool", call("w", "format_disk", {}))
 refused("a method that is none", {"jsonrpc": "2.0", "id": "w", "method": "tools/destroy"})
 for path in ["/etc/passwd", base + "/outside/secret", allowed + "/../outside/secret", "../outside/secret", allowed + "/./../outside/secret",

@@ -1,0 +1,110 @@
+package hashfile
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+// text is much like the file of bench's P11.
+func text(size int) []byte {
+	var b bytes.Buffer
+	for i := 0; b.Len() < size; i++ {
+		fmt.Fprintf(&b, "    value_%d = compute(input[%d], \"name %d\"); // comment %d\n", i, i, i, i)
+	}
+	return b.Bytes()
+}
+
+func BenchmarkAnswer(b *testing.B) {
+	data := text(10 << 20)
+	s := &Server{c: Config{TagWidth: 2}}
+	b.SetBytes(int64(len(data)))
+	b.Run("all", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			s.tagged(&jsonText{w: io.Discard}, data, 1)
+		}
+	})
+	b.Run("tags", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		var buf []byte
+		for b.Loop() {
+			buf = hashline.AppendLines(buf[:0], data, 1, 2)
+		}
+	})
+	b.Run("escape", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		j := &jsonText{w: io.Discard}
+		for b.Loop() {
+			for at := 0; at < len(data); at += 64 << 10 {
+				j.Write(data[at:min(at+64<<10, len(data))])
+			}
+		}
+	})
+	b.Run("sum", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			digest.FromBytes(data)
+		}
+	})
+	b.Run("survey", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			(&hashline.Survey{First: 1}).Whole(data)
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			hashline.Parse(data)
+		}
+	})
+}
+
+// BenchmarkRead is a whole call, of a client that looks into nothing.
+func BenchmarkRead(b *testing.B) {
+	for _, size := range []int{1000, 100_000, 10_000_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			dir := b.TempDir()
+			path := filepath.Join(dir, "file")
+			if err := os.WriteFile(path, text(size), 0o600); err != nil {
+				b.Fatal(err)
+			}
+			s, err := New(Config{Roots: []string{dir}, Locks: dir, Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			in, toServer := io.Pipe()
+			fromServer, out := io.Pipe()
+			go s.Run(b.Context(), in, out)
+			answers := bufio.NewReaderSize(fromServer, 1<<20)
+			ask := func(message string) {
+				fmt.Fprintln(toServer, message)
+				for {
+					if _, err := answers.ReadSlice('\n'); err == nil {
+						return
+					} else if err != bufio.ErrBufferFull {
+						b.Fatal(err)
+					}
+				}
+			}
+			ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
+			fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			b.SetBytes(int64(size))
+			b.ReportAllocs()
+			for b.Loop() {
+				ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"read_text_file","arguments":{"path":%q,"max_bytes":100000000}}}`, path))
+			}
+			toServer.Close()
+		})
+	}
+}

@@ -1,0 +1,198 @@
+package hashfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/hashline"
+)
+
+// TestSnapshots edits files at random and asks for every state that may still be known:
+// it has the bytes that it had.
+func TestSnapshots(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		s := new(snapshots)
+		states := map[string][]byte{}
+		files := map[string][]byte{"a": nil, "b": []byte("line\n")}
+		for range 40 {
+			path := string(rune('a' + r.IntN(2)))
+			data := bytes.Clone(files[path])
+			at := r.IntN(len(data) + 1)
+			end := at + r.IntN(len(data)-at+1)
+			data = append(append(data[:at:at], strings.Repeat(string(rune('x'+r.IntN(3))), r.IntN(5))...), data[end:]...)
+			files[path] = data
+			hash := digest.FromBytes(data)
+			states[hash.String()] = data
+			s.add(path, hash, data)
+			if got, known, ok := s.latest(path); !ok || got.String() != hash.String() || !bytes.Equal(known, data) {
+				t.Fatalf("the latest state is %s %q", got, known)
+			}
+		}
+		for hash, want := range states {
+			if got, ok := s.get(hash); !ok || !bytes.Equal(got, want) {
+				t.Fatalf("%q, %v, want %q", got, ok, want)
+			}
+		}
+	}
+}
+
+// TestSnapshotsForget holds a file that is edited again and again once, and no more in
+// all than is allowed: what was not used for the longest time is not known any more.
+func TestSnapshotsForget(t *testing.T) {
+	s := new(snapshots)
+	body := bytes.Repeat([]byte("a line that stays\n"), 10<<20/18)
+	for i := range 50 {
+		data := append(fmt.Appendf(nil, "%d\n", i), body...)
+		s.add("a", digest.FromBytes(data), data)
+	}
+	if s.size > 11<<20 {
+		t.Errorf("50 states of 10 MiB that differ in a line take %d bytes", s.size)
+	}
+	first := digest.FromBytes(append([]byte("0\n"), body...)).String()
+	if data, ok := s.get(first); !ok || !bytes.HasPrefix(data, []byte("0\na line")) || len(data) != len(body)+2 {
+		t.Error("the first state is not known")
+	}
+	other := func(name string, size int) string {
+		data := bytes.Repeat([]byte(name), size)
+		hash := digest.FromBytes(data)
+		s.add(name, hash, data)
+		return hash.String()
+	}
+	b, c := other("b", 16<<20), other("c", 16<<20)
+	s.latest("a")
+	other("d", 16<<20)
+	other("e", 16<<20)
+	for hash, want := range map[string]bool{first: true, b: false, c: true} {
+		if _, ok := s.get(hash); ok != want {
+			t.Errorf("%s: known is %v", hash, ok)
+		}
+	}
+	large := other("f", maxSnapshot+1)
+	if _, ok := s.get(large); ok || s.size > maxSnapshots {
+		t.Errorf("what is too large is known, or too much: %d", s.size)
+	}
+	// The states of one file are forgotten one after the other, and the count is right at the end.
+	for i := range 6 {
+		data := bytes.Repeat([]byte{byte('0' + i)}, maxSnapshot)
+		s.add("g", digest.FromBytes(data), data)
+	}
+	if s.size > maxSnapshots {
+		t.Errorf("%d bytes are held", s.size)
+	}
+	for s.order.Len() > 0 {
+		s.drop(s.order.Back())
+	}
+	if s.size != 0 || len(s.files) != 0 || len(s.known) != 0 {
+		t.Errorf("%d bytes, %d files, %d states are left of nothing", s.size, len(s.files), len(s.known))
+	}
+}
+
+// TestSnapshotsAgain forgets a state that the file had twice only with the second one.
+func TestSnapshotsAgain(t *testing.T) {
+	s := new(snapshots)
+	add := func(text string) { s.add("f", sum([]byte(text)), []byte(text)) }
+	known := func(text string) bool {
+		data, ok := s.get(sum([]byte(text)).String())
+		return ok && string(data) == text
+	}
+	for _, text := range []string{"one", "two", "one", "three", "one"} {
+		add(text)
+	}
+	for left := 4; left > 0; left-- {
+		if !known("one") || known("two") != (left > 3-1) || known("three") != (left > 0) {
+			t.Errorf("%d earlier states: one is known %v, two %v, three %v", left, known("one"), known("two"), known("three"))
+		}
+		s.drop(s.order.Front())
+	}
+	if !known("one") || known("two") || known("three") {
+		t.Error("only the latest state was to be left")
+	}
+	add("three")
+	add("one")
+	add("four") // the earlier ones are one, three, one
+	s.drop(s.order.Front())
+	if !known("one") || !known("three") || !known("four") {
+		t.Error("a state that the file had again is forgotten with its first time")
+	}
+}
+
+// FuzzEscape compares with the library's encoder, as far as that writes the same.
+func FuzzEscape(f *testing.F) {
+	f.Add("plain text that is longer than eight bytes")
+	f.Add("\"\\\n\r\t\x00\x1f\x20\x7f\u0080\u2028\U0001f600")
+	f.Add("1234567\"")
+	f.Add("\xff\xfe broken \xe2\x82")
+	f.Fuzz(func(t *testing.T, text string) {
+		var b bytes.Buffer
+		b.WriteByte('"')
+		if n, err := (&jsonText{w: &b}).Write([]byte(text)); n != len(text) || err != nil {
+			t.Fatal(n, err)
+		}
+		b.WriteByte('"')
+		var got string
+		if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+			t.Fatalf("%q: %v", b.Bytes(), err)
+		}
+		if want := strings.ToValidUTF8(text, "\ufffd"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		for _, c := range b.Bytes() {
+			if c < ' ' || c == 0x7f {
+				t.Errorf("%q holds a control character", b.Bytes())
+			}
+		}
+	})
+}
+
+// TestSameSize sees each change of a file whose size stays, and of one that grows and
+// shrinks, however well its last state is known.
+func TestSameSize(t *testing.T) {
+	d := dir(t)
+	p := serve(t, d)
+	body := strings.Repeat("a line that stays as it is\n", 20_000)
+	for _, text := range []string{"one\n" + body, "two\n" + body, body + "one\n", body + "two\n", body, body + "x", "", "x"} {
+		path := write(t, d, "f", text)
+		if got := p.call("read_text_file", arguments{"path": path, "max_bytes": 1 << 20}).ok(); got.hash() != sum([]byte(text)).String() {
+			t.Errorf("the hash of %.10q... is %s", text, got.hash())
+		}
+	}
+}
+
+// TestGrows reads a file that grew, or shrank, after its size was looked at: all of it, and
+// no more than is allowed.
+func TestGrows(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "1234567890")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		text  string
+		limit int64
+		fine  bool
+	}{{"1234567890", 10, true}, {"12345678901", 11, true}, {"12345678901", 10, false}, {strings.Repeat("x", 100_000), 99_999, false}, {strings.Repeat("x", 100_000), 100_000, true}, {"", 10, true}} {
+		for _, known := range []string{"", "1234567890", "123456789x"} {
+			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
+			p := &place{asked: "f", root: &root{path: d}, rel: "f"}
+			s.snapshots.add(p.real(), sum([]byte(known)), []byte(known))
+			write(t, d, "f", test.text)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, hash, err := s.bytes(p, f, info)
+			f.Close()
+			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || asProblem("f", err).Code != hashline.TooLarge) {
+				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)
+			}
+		}
+	}
+}
