@@ -4,6 +4,7 @@
 # make test    everything, with the race detector; installs what it needs and says what
 # make lint    gofmt, go vet, staticcheck, govulncheck
 # make fuzz    each fuzz target for FUZZTIME (10s)
+# make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
 #
 # Nothing is left outside this directory and the caches of Go, save the system
@@ -11,6 +12,7 @@
 
 GO        ?= go
 FUZZTIME  ?= 10s
+SOAK      ?= 10m
 TESTFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -22,7 +24,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench clean
+.PHONY: build man demo test vet cross lint fuzz bench soak clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -65,6 +67,9 @@ lint: vet
 
 fuzz:
 	FUZZTIME=$(FUZZTIME) sh e2e/fuzz.sh
+
+soak:
+	@sh e2e/prerequisites.sh >/dev/null && SOAK=$(SOAK) CI=true $(GO) test -count=1 -timeout 24h -run '^TestSoak$$' -v ./e2e/registry
 
 bench:
 	$(GO) run ./bench

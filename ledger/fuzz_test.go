@@ -2,7 +2,10 @@ package ledger
 
 import (
 	"bytes"
+	"strings"
 	"testing"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // FuzzParseLeaf: what is read has one encoding, which is what was read.
@@ -131,6 +134,52 @@ func FuzzReplay(f *testing.F) {
 		r.Root()
 		if again, err := ParseReplay(r.Marshal()); err != nil || again.Size() != r.Size() || again.Root() != r.Root() {
 			t.Errorf("a state comes back as another: %v", err)
+		}
+	})
+}
+
+func FuzzAddCheckpoint(f *testing.F) {
+	f.Add([]byte("old 3\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\nlog.example.com\n4\nAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n\n— log.example.com AAAA\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := ParseAddCheckpoint(data)
+		if err != nil {
+			return
+		}
+		if got := a.Marshal(); !bytes.Equal(got, data) {
+			t.Errorf("%q is written as %q", data, got)
+		}
+	})
+}
+
+func FuzzEdge(f *testing.F) {
+	var e Edge
+	f.Add(e.Marshal())
+	e.Add(tlog.Hash{1})
+	e.Add(tlog.Hash{2})
+	e.Add(tlog.Hash{3})
+	f.Add(e.Marshal())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := ParseEdge(data)
+		if err != nil {
+			return
+		}
+		if got := e.Marshal(); !bytes.Equal(got, data) {
+			t.Errorf("%x is written as %x", data, got)
+		}
+		if e.Size < MaxSize { // a further leaf
+			e.Add(tlog.Hash{4})
+		}
+	})
+}
+
+func FuzzVerifier(f *testing.F) {
+	f.Add("log.example.com+8c8c3dc7+AZgUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA")
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, err := ParseVerifier(text); err == nil && !strings.HasPrefix(text, v.Name()+"+") {
+			t.Errorf("%q has the name %q", text, v.Name())
+		}
+		if v, err := ParseWitness(text); err == nil && !strings.HasPrefix(text, v.Name()+"+") {
+			t.Errorf("%q has the name %q", text, v.Name())
 		}
 	})
 }

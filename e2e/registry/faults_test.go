@@ -4,7 +4,6 @@ package registry
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -399,80 +398,5 @@ func refusesOtherKey(t *testing.T, flags []string) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "the log is signed with another key, that of \"log.example.com\"") ||
 		!strings.Contains(string(out), "--log-key-file") {
 		t.Errorf("a replica with another key: %v\n%s", err, out)
-	}
-}
-
-// Clients that send a byte now and then, or nearly a whole body each and no more, or read
-// nothing, do not keep others waiting, and are put out.
-func TestSlowClients(t *testing.T) {
-	r := start(t, "--data", t.TempDir(), "--trusted-proxy", "127.0.0.1")
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var put atomic.Int64
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	for i := range 400 {
-		conn, err := net.Dial("tcp", r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			defer conn.Close()
-			stop := context.AfterFunc(ctx, func() { conn.Close() })
-			defer stop()
-			head := "GET /v0/servers HTTP/1.1\r\nHost: x\r\nX-Slow: "
-			if i%2 == 0 {
-				head = "POST /v0/publish HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
-			}
-			if _, err := io.WriteString(conn, head); err != nil {
-				return
-			}
-			wg.Go(func() { io.Copy(io.Discard, conn); put.Add(1); conn.Close() })
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-time.After(500 * time.Millisecond):
-				}
-				if _, err := io.WriteString(conn, " "); err != nil {
-					return
-				}
-			}
-		})
-	}
-	// All that there is room for, from one address: large bodies without their end, then
-	// smaller ones for what the last of these, which are refused, leave.
-	sizes := slices.Repeat([]int{1 << 20}, 130)
-	for size := 1 << 19; size >= 32; size /= 2 {
-		sizes = append(sizes, size, size)
-	}
-	for _, size := range sizes {
-		conn, err := net.Dial("tcp", r.addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() { <-ctx.Done(); conn.Close() })
-		conn.SetWriteDeadline(time.Now().Add(time.Second)) // those that are refused are not read to their end
-		fmt.Fprintf(conn, "POST /v0/publish HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", size+1, strings.Repeat(" ", size))
-		time.Sleep(5 * time.Millisecond) // in this order
-	}
-	began := time.Now()
-	for i := range 200 {
-		if status := r.publish(fmt.Sprintf("io.example.slow/s%d", i), "1.0.0"); status != 200 && status != 201 {
-			t.Fatalf("publish: status %d", status)
-		}
-	}
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("200 publishes took %s among slow clients", took)
-	}
-	if all, _ := r.list(); len(all) != 200 {
-		t.Errorf("%d records", len(all))
-	}
-	// The headers' time is ten seconds.
-	for end := time.Now().Add(25 * time.Second); put.Load() < 200; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d of the slow clients were put out", put.Load())
-		}
 	}
 }

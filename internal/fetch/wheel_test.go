@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func writeWheel(t *testing.T, files ...string) string {
+func writeWheel(t testing.TB, files ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "a.whl")
 	f, err := os.Create(name)
