@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,7 +114,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 			enqueue(f.Path)
 		case path.Base(f.Path) == "package.json":
 			for _, target := range packageTargets(b.Contents[f.Path]) {
-				u.relative(b, site{Import{Kind: Require, Specifier: "./" + target}, f.Path}, enqueue)
+				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) { b.matching(file, enqueue) })
 			}
 		}
 	}
@@ -192,12 +193,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 			return
 		}
 	}
-	if name == SDK {
-		return
-	}
 	dir, ok := vendorOf(vendored, s.file, name)
 	if !ok {
-		put(u.external, name)
+		if name != SDK {
+			put(u.external, name)
+		}
 		return
 	}
 	if file := path.Join(dir, specifier); s.Kind != Resolve && !skippedByNode(file) {
@@ -300,32 +300,53 @@ func vendorOf(vendored map[string]bool, file, name string) (modules string, ok b
 	}
 }
 
-// packageTargets are the files that a package.json may make Node load, relative to it.
+// matching calls each with the files that a target of a package.json is for: itself, or
+// what one with a star matches.
+func (b *Bundle) matching(target string, each func(string)) {
+	before, after, star := strings.Cut(target, "*")
+	if !star {
+		each(target)
+		return
+	}
+	for _, f := range b.Files {
+		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) && strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
+			each(f.Path)
+		}
+	}
+}
+
+// packageTargets are what a package.json may make Node load, as specifiers of imports
+// that stand in it: files that main, exports and imports name, and packages that imports
+// names.
 func packageTargets(data []byte) []string {
 	var p map[string]any
-	if len(data) > MaxManifest || json.Unmarshal(data, &p) != nil {
+	if len(data) > MaxManifest || json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &p) != nil {
 		return nil
 	}
 	var out []string
-	var walk func(v any, depth int)
-	walk = func(v any, depth int) {
+	var walk func(v any, add func(string))
+	walk = func(v any, add func(string)) {
 		switch v := v.(type) {
 		case string:
-			if !strings.Contains(v, "*") {
-				out = append(out, strings.TrimPrefix(v, "./"))
-			}
+			add(v)
 		case []any:
 			for _, e := range v {
-				walk(e, depth+1)
+				walk(e, add)
 			}
 		case map[string]any:
 			for _, key := range slices.Sorted(maps.Keys(v)) {
-				walk(v[key], depth+1)
+				walk(v[key], add)
 			}
 		}
 	}
-	walk(p["main"], 0)
-	walk(p["exports"], 0)
+	file := func(v string) { out = append(out, "./"+strings.TrimPrefix(v, "./")) }
+	walk(p["main"], file)
+	walk(p["exports"], file)
+	walk(p["imports"], func(v string) {
+		if !strings.HasPrefix(v, "#") {
+			out = append(out, v)
+		}
+	})
 	return out
 }
 

@@ -194,6 +194,13 @@ func TestImports(t *testing.T) {
 		{"main of a package.json", ``, map[string]string{"dist/p/package.json": `{"main":"x.dat"}`, "dist/p/x.dat": "require axios"}, evidence.Refused},
 		{"main that climbs out", ``, map[string]string{"dist/p/package.json": `{"main":"../../../x.js"}`}, evidence.Refused},
 		{"exports of a package.json", ``, map[string]string{"dist/p/package.json": `{"exports":{".":{"require":"./x"}}}`, "dist/p/x": "require axios"}, evidence.Refused},
+		{"exports with a star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/lib/x.dat": "require axios"}, evidence.Refused},
+		{"exports with another star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/other/x.dat": "require axios"}, evidence.OK},
+		{"imports of a file", ``, map[string]string{"dist/package.json": `{"imports":{"#x":{"node":["./x.dat"]}}}`, "dist/x.dat": "require axios"}, evidence.Refused},
+		{"imports of a package", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"axios"}}`}, evidence.Refused},
+		{"imports of a core module", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"node:fs"}}`}, evidence.Refused},
+		{"a package.json with a byte order mark", ``, map[string]string{"dist/package.json": "\xef\xbb\xbf" + `{"main":"x.dat"}`, "dist/x.dat": "require axios"}, evidence.Refused},
+		{"a script by another name in a vendored SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/x.dat", "dist/node_modules/@modelcontextprotocol/sdk/x.dat": "require axios"}, evidence.Refused},
 		{"a native addon", ``, map[string]string{"dist/x.NODE": "x"}, evidence.Refused},
 		{"dlopen", ``, map[string]string{"dist/index.js": "dlopen /x"}, evidence.Refused},
 	} {

@@ -1,0 +1,63 @@
+package plugin
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+// Whatever a host reads as its allowlist allows no package but by its plain name.
+func FuzzAllowlist(f *testing.F) {
+	for _, text := range []string{`["lodash","@a/b"]`, `{"allow":["lodash"]}`, `{"dependencies":{"lodash":["1.0.0"],"@a/b":"*"},"_":1}`, `{"dependencies":["x"]}`, `{"allow":[""]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := ParseAllowlist(data)
+		if err != nil {
+			if a != nil {
+				t.Error("a list beside an error")
+			}
+			return
+		}
+		if a.Allows("", "1.0.0") {
+			t.Error("no name is allowed")
+		}
+		for name, versions := range a.packages {
+			if packageOf(name) != name {
+				t.Errorf("%q is no package", name)
+			}
+			for _, v := range versions {
+				if !exact(v) || !a.Allows(name, v) {
+					t.Errorf("%q at %q", name, v)
+				}
+			}
+		}
+	})
+}
+
+// A signature file is base64, or an error.
+func FuzzSignatureFile(f *testing.F) {
+	for _, text := range []string{
+		"untrusted comment: x\nAAAA\ntrusted comment: y\nBBBB\n", `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","keyId":"k"}`,
+		`{"sig":"aaaaaaaaaaaaaaaa"}`, strings.Repeat("QUJD", 20), " aaaa\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSignatureFile(data)
+		if err != nil {
+			return
+		}
+		if raw, bad := base64.StdEncoding.DecodeString(s.Signature); bad == nil && len(raw) > len(data) {
+			t.Errorf("%d bytes of signature in %d", len(raw), len(data))
+		}
+		m, err := Parse([]byte(manifest("")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &check{b: &Bundle{Signature: data}, m: m}
+		if by := c.signatureEvidence(); by != "" {
+			t.Errorf("signed by %q, and nobody is trusted", by)
+		}
+	})
+}
