@@ -101,7 +101,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		outside: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
 	v := b.vendored()
 	var queue []string
-	seen := map[string]bool{}
+	seen, starred := map[string]bool{}, map[string]bool{}
 	enqueue := func(file string) {
 		if _, ok := b.Contents[file]; ok && !seen[file] {
 			seen[file] = true
@@ -113,8 +113,16 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		case isScript(f.Path):
 			enqueue(f.Path)
 		case path.Base(f.Path) == "package.json":
+			if f.Size > MaxManifest {
+				u.unparsed[f.Path] = fmt.Errorf("more than %d bytes", MaxManifest)
+			}
 			for _, target := range packageTargets(b.Contents[f.Path]) {
-				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) { b.matching(file, enqueue) })
+				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) {
+					b.matching(file, func(match string) {
+						starred[match] = starred[match] || match != file && !isScript(match) && !seen[match]
+						enqueue(match)
+					})
+				})
 			}
 		}
 	}
@@ -138,7 +146,11 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		}
 		for i, file := range now {
 			u.files++
-			if found[i].err != nil {
+			switch {
+			case found[i].err == nil:
+			case starred[file]: // a document, most likely, that exports would let anybody load
+				u.computed[file] = append(u.computed[file], site{Import{Kind: Require, Specifier: found[i].err.Error(), Computed: true}, file})
+			default:
 				u.unparsed[file] = found[i].err
 			}
 			for _, imp := range found[i].imports {
@@ -155,7 +167,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
-	case s.Computed, strings.HasPrefix(specifier, "#"): // subpath imports depend on a package.json and on conditions
+	case !s.Computed && strings.HasPrefix(specifier, "#") && b.scoped(s.file): // the targets of a package.json are classified with it
+		return
+	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
 		return
 	case s.Kind == Native:
@@ -165,7 +179,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:
-		specifier = "node:" + strings.TrimPrefix(specifier, "node:")
+		specifier = strings.TrimPrefix(specifier, "node:")
+		if module, ok := bindings[specifier]; ok {
+			specifier = module
+		}
+		specifier = "node:" + specifier
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
 		u.relative(b, s, enqueue)
 		return
@@ -298,6 +316,20 @@ func vendorOf(vendored map[string]bool, file, name string) (modules string, ok b
 			return "", false
 		}
 	}
+}
+
+// scoped reports whether dist/ has a package.json that says what file's imports that
+// begin with # mean.
+func (b *Bundle) scoped(file string) bool {
+	for dir := path.Dir(file); path.Base(dir) != "node_modules"; dir = path.Dir(dir) {
+		if _, ok := b.Contents[path.Join(dir, "package.json")]; ok {
+			return true
+		}
+		if dir == "." {
+			break
+		}
+	}
+	return false
 }
 
 // matching calls each with the files that a target of a package.json is for: itself, or
