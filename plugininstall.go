@@ -90,7 +90,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	path := filepath.Join(o.Dir, r.Manifest.Subject())
 	if _, err := os.Lstat(path); err == nil {
 		there, err := readInstallLock(path)
-		if err != nil || there.Tree != in.Lock.Tree {
+		if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
 			return nil, evidence.Errorf(evidence.Refused, path, "a version never changes; remove the directory if you mean it", errors.New("another plugin is installed under this name and version"))
 		}
 		// What the lock says is no proof that the files are still those.

@@ -43,33 +43,40 @@ func ParseAllowlist(data []byte) (*Allowlist, error) {
 		return nil, fmt.Errorf("allowlist: %w", err)
 	}
 	a := &Allowlist{packages: map[string][]string{}}
+	if err := a.read(data); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *Allowlist) read(data []byte) error {
 	var names []string
 	if json.Unmarshal(data, &names) == nil && names != nil {
-		return a, a.names(names)
+		return a.names(names)
 	}
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil || len(top) == 0 {
-		return nil, fmt.Errorf(`allowlist: neither a list of names nor an object with "allow" or "dependencies"`)
+		return fmt.Errorf(`allowlist: neither a list of names nor an object with "allow" or "dependencies"`)
 	}
 	for member, raw := range top {
 		switch {
 		case member == "allow":
 			if err := json.Unmarshal(raw, &names); err != nil || names == nil {
-				return nil, fmt.Errorf("allowlist: allow is not a list of names")
+				return fmt.Errorf("allowlist: allow is not a list of names")
 			}
 			if err := a.names(names); err != nil {
-				return nil, err
+				return err
 			}
 		case member == "dependencies":
 			if err := a.versions(raw); err != nil {
-				return nil, err
+				return err
 			}
 		case member == "$schema", member == "description", strings.HasPrefix(member, "_"), strings.HasPrefix(member, "x-"):
 		default:
-			return nil, fmt.Errorf("allowlist: unknown member %+q", clip(member))
+			return fmt.Errorf("allowlist: unknown member %+q", clip(member))
 		}
 	}
-	return a, nil
+	return nil
 }
 
 func (a *Allowlist) names(names []string) error {

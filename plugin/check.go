@@ -55,8 +55,8 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 }
 
 // Check gathers all evidence about a plugin, in the order of the package comment, and
-// judges it in flow plugin. Claims are further ones about the plugin's dist hash or tree,
-// such as those of a lock. Its error is that of ctx, or of a bundle that cannot be read as
+// judges it in flow plugin. Claims are further ones about the plugin's dist hash, tree or
+// manifest, such as those of a lock. Its error is that of ctx, or of a bundle that cannot be read as
 // a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
@@ -132,6 +132,8 @@ func (c *check) claimed(ctx context.Context, p tree.Profile, claims []evidence.C
 				continue
 			}
 			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, From: DistDir + "/, profile " + string(p)}))
+		case evidence.File: // of the manifest
+			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(c.b.Manifest)}, Size: int64(len(c.b.Manifest)), From: ManifestFile}))
 		default:
 			c.add(evidence.CannotVerify(claim, evidence.Unsupported, "reading a plugin does not compute this"))
 		}

@@ -28,6 +28,13 @@ var internal = map[string]string{
 	"_stream_transform": "stream", "_stream_wrap": "stream", "_stream_writable": "stream",
 }
 
+// bindings maps what process.binding knows, and is no module, to the module whose work it
+// does.
+var bindings = map[string]string{
+	"cares_wrap": "dns", "contextify": "vm", "http_parser": "http", "pipe_wrap": "net", "process_wrap": "child_process", "spawn_sync": "child_process",
+	"stream_wrap": "stream", "tcp_wrap": "net", "tls_wrap": "tls", "tty_wrap": "tty", "udp_wrap": "dgram", "fs_event_wrap": "fs",
+}
+
 // needs maps a core module to the permission that it needs.
 var needs = map[string]string{
 	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,

@@ -1,9 +1,66 @@
 package plugin
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 )
+
+// Whatever a host reads as its allowlist allows no package but by its plain name.
+func FuzzAllowlist(f *testing.F) {
+	for _, text := range []string{`["lodash","@a/b"]`, `{"allow":["lodash"]}`, `{"dependencies":{"lodash":["1.0.0"],"@a/b":"*"},"_":1}`, `{"dependencies":["x"]}`, `{"allow":[""]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		a, err := ParseAllowlist(data)
+		if err != nil {
+			if a != nil {
+				t.Error("a list beside an error")
+			}
+			return
+		}
+		if a.Allows("", "1.0.0") {
+			t.Error("no name is allowed")
+		}
+		for name, versions := range a.packages {
+			if packageOf(name) != name {
+				t.Errorf("%q is no package", name)
+			}
+			for _, v := range versions {
+				if !exact(v) || !a.Allows(name, v) {
+					t.Errorf("%q at %q", name, v)
+				}
+			}
+		}
+	})
+}
+
+// A signature file is base64, or an error.
+func FuzzSignatureFile(f *testing.F) {
+	for _, text := range []string{
+		"untrusted comment: x\nAAAA\ntrusted comment: y\nBBBB\n", `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","keyId":"k"}`,
+		`{"sig":"aaaaaaaaaaaaaaaa"}`, strings.Repeat("QUJD", 20), " aaaa\n",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, err := parseSignatureFile(data)
+		if err != nil {
+			return
+		}
+		if raw, bad := base64.StdEncoding.DecodeString(s.Signature); bad == nil && len(raw) > len(data) {
+			t.Errorf("%d bytes of signature in %d", len(raw), len(data))
+		}
+		m, err := Parse([]byte(manifest("")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &check{b: &Bundle{Signature: data}, m: m}
+		if by := c.signatureEvidence(); by != "" {
+			t.Errorf("signed by %q, and nobody is trusted", by)
+		}
+	})
+}
 
 func FuzzPackageLock(f *testing.F) {
 	f.Add([]byte(`{"lockfileVersion":3,"packages":{"":{},"node_modules/@a/b":{"version":"1.0.0","integrity":"sha512-AAAA"}}}`))
@@ -20,22 +77,6 @@ func FuzzPackageLock(f *testing.F) {
 	})
 }
 
-func FuzzAllowlist(f *testing.F) {
-	f.Add([]byte(`["a","@b/c"]`))
-	f.Add([]byte(`{"allow":["a"],"dependencies":{"b":"1.2.3","c":["1.0.0"],"d":"*"}}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := ParseAllowlist(data)
-		if err != nil {
-			return
-		}
-		for name := range a.packages {
-			if name == "" || strings.ContainsAny(name, " *") || packageOf(name) != name {
-				t.Errorf("allows %q", name)
-			}
-		}
-	})
-}
-
 func FuzzRegistered(f *testing.F) {
 	f.Add([]byte(`{"tools":["a",{"name":"b","inputSchema":{"type":"object"}}],"resources":[{"uri":"file:///x"}],"prompts":[{"name":"p"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -47,17 +88,6 @@ func FuzzRegistered(f *testing.F) {
 			if !toolName.MatchString(tool.Name) {
 				t.Errorf("a tool called %q", tool.Name)
 			}
-		}
-	})
-}
-
-func FuzzSignatureFile(f *testing.F) {
-	f.Add([]byte("untrusted comment: x\nAAAA\n"))
-	f.Add([]byte(`{"alg":"ed25519","keyId":"k","sig":"AAAA"}`))
-	f.Add([]byte("AAAAAAAAAAAAAAAAAAAAAAAA"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if s, err := parseSignatureFile(data); err == nil && len(s.Signature) > 32<<10 {
-			t.Errorf("a signature of %d bytes", len(s.Signature))
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -100,7 +101,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		outside: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
 	v := b.vendored()
 	var queue []string
-	seen := map[string]bool{}
+	seen, starred := map[string]bool{}, map[string]bool{}
 	enqueue := func(file string) {
 		if _, ok := b.Contents[file]; ok && !seen[file] {
 			seen[file] = true
@@ -112,8 +113,16 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		case isScript(f.Path):
 			enqueue(f.Path)
 		case path.Base(f.Path) == "package.json":
+			if f.Size > MaxManifest {
+				u.unparsed[f.Path] = fmt.Errorf("more than %d bytes", MaxManifest)
+			}
 			for _, target := range packageTargets(b.Contents[f.Path]) {
-				u.relative(b, site{Import{Kind: Require, Specifier: "./" + target}, f.Path}, enqueue)
+				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) {
+					b.matching(file, func(match string) {
+						starred[match] = starred[match] || match != file && !isScript(match) && !seen[match]
+						enqueue(match)
+					})
+				})
 			}
 		}
 	}
@@ -137,7 +146,11 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 		}
 		for i, file := range now {
 			u.files++
-			if found[i].err != nil {
+			switch {
+			case found[i].err == nil:
+			case starred[file]: // a document, most likely, that exports would let anybody load
+				u.computed[file] = append(u.computed[file], site{Import{Kind: Require, Specifier: found[i].err.Error(), Computed: true}, file})
+			default:
 				u.unparsed[file] = found[i].err
 			}
 			for _, imp := range found[i].imports {
@@ -154,7 +167,9 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
-	case s.Computed, strings.HasPrefix(specifier, "#"): // subpath imports depend on a package.json and on conditions
+	case !s.Computed && strings.HasPrefix(specifier, "#") && b.scoped(s.file): // the targets of a package.json are classified with it
+		return
+	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
 		return
 	case s.Kind == Native:
@@ -164,7 +179,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		put(u.forbidden, specifier)
 		return
 	case s.Kind == Builtin:
-		specifier = "node:" + strings.TrimPrefix(specifier, "node:")
+		specifier = strings.TrimPrefix(specifier, "node:")
+		if module, ok := bindings[specifier]; ok {
+			specifier = module
+		}
+		specifier = "node:" + specifier
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
 		u.relative(b, s, enqueue)
 		return
@@ -192,12 +211,11 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 			return
 		}
 	}
-	if name == SDK {
-		return
-	}
 	dir, ok := vendorOf(vendored, s.file, name)
 	if !ok {
-		put(u.external, name)
+		if name != SDK {
+			put(u.external, name)
+		}
 		return
 	}
 	if file := path.Join(dir, specifier); s.Kind != Resolve && !skippedByNode(file) {
@@ -300,32 +318,67 @@ func vendorOf(vendored map[string]bool, file, name string) (modules string, ok b
 	}
 }
 
-// packageTargets are the files that a package.json may make Node load, relative to it.
+// scoped reports whether dist/ has a package.json that says what file's imports that
+// begin with # mean.
+func (b *Bundle) scoped(file string) bool {
+	for dir := path.Dir(file); path.Base(dir) != "node_modules"; dir = path.Dir(dir) {
+		if _, ok := b.Contents[path.Join(dir, "package.json")]; ok {
+			return true
+		}
+		if dir == "." {
+			break
+		}
+	}
+	return false
+}
+
+// matching calls each with the files that a target of a package.json is for: itself, or
+// what one with a star matches.
+func (b *Bundle) matching(target string, each func(string)) {
+	before, after, star := strings.Cut(target, "*")
+	if !star {
+		each(target)
+		return
+	}
+	for _, f := range b.Files {
+		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) && strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
+			each(f.Path)
+		}
+	}
+}
+
+// packageTargets are what a package.json may make Node load, as specifiers of imports
+// that stand in it: files that main, exports and imports name, and packages that imports
+// names.
 func packageTargets(data []byte) []string {
 	var p map[string]any
-	if len(data) > MaxManifest || json.Unmarshal(data, &p) != nil {
+	if len(data) > MaxManifest || json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &p) != nil {
 		return nil
 	}
 	var out []string
-	var walk func(v any, depth int)
-	walk = func(v any, depth int) {
+	var walk func(v any, add func(string))
+	walk = func(v any, add func(string)) {
 		switch v := v.(type) {
 		case string:
-			if !strings.Contains(v, "*") {
-				out = append(out, strings.TrimPrefix(v, "./"))
-			}
+			add(v)
 		case []any:
 			for _, e := range v {
-				walk(e, depth+1)
+				walk(e, add)
 			}
 		case map[string]any:
 			for _, key := range slices.Sorted(maps.Keys(v)) {
-				walk(v[key], depth+1)
+				walk(v[key], add)
 			}
 		}
 	}
-	walk(p["main"], 0)
-	walk(p["exports"], 0)
+	file := func(v string) { out = append(out, "./"+strings.TrimPrefix(v, "./")) }
+	walk(p["main"], file)
+	walk(p["exports"], file)
+	walk(p["imports"], func(v string) {
+		if !strings.HasPrefix(v, "#") {
+			out = append(out, v)
+		}
+	})
 	return out
 }
 

@@ -146,7 +146,7 @@ func scanLines(_ string, content []byte) ([]Import, error) {
 	var out []Import
 	for i, line := range strings.Split(string(content), "\n") {
 		if kind, specifier, ok := strings.Cut(line, " "); ok {
-			out = append(out, Import{Line: i + 1, Kind: Kind(kind), Specifier: specifier, Computed: kind == "~"})
+			out = append(out, Import{Line: i + 1, Kind: Kind(strings.ReplaceAll(kind, "#", " ")), Specifier: specifier, Computed: kind == "~"})
 		}
 	}
 	if bytes.Contains(content, []byte("BROKEN")) {
@@ -194,6 +194,19 @@ func TestImports(t *testing.T) {
 		{"main of a package.json", ``, map[string]string{"dist/p/package.json": `{"main":"x.dat"}`, "dist/p/x.dat": "require axios"}, evidence.Refused},
 		{"main that climbs out", ``, map[string]string{"dist/p/package.json": `{"main":"../../../x.js"}`}, evidence.Refused},
 		{"exports of a package.json", ``, map[string]string{"dist/p/package.json": `{"exports":{".":{"require":"./x"}}}`, "dist/p/x": "require axios"}, evidence.Refused},
+		{"exports with a star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/lib/x.dat": "require axios"}, evidence.Refused},
+		{"exports with another star", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*.dat"}}`, "dist/p/other/x.dat": "require axios"}, evidence.OK},
+		{"a document that a star exports", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/README.md": "BROKEN"}, evidence.OK}, // a warning
+		{"a broken script that a star exports", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./lib/*"}}`, "dist/p/lib/a.js": "BROKEN"}, evidence.Refused},
+		{"a package.json that is too large", ``, map[string]string{"dist/p/package.json": `{"main":"x.dat"}` + strings.Repeat(" ", MaxManifest)}, evidence.Refused},
+		{"a binding that does the work of a module", ``, map[string]string{"dist/index.js": "builtin#module tty_wrap"}, evidence.OK},
+		{"a binding that needs a permission", ``, map[string]string{"dist/index.js": "builtin#module spawn_sync"}, evidence.Refused},
+		{"an unknown binding", ``, map[string]string{"dist/index.js": "builtin#module natives"}, evidence.Refused},
+		{"imports of a file", ``, map[string]string{"dist/package.json": `{"imports":{"#x":{"node":["./x.dat"]}}}`, "dist/x.dat": "require axios"}, evidence.Refused},
+		{"imports of a package", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"axios"}}`}, evidence.Refused},
+		{"imports of a core module", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"node:fs"}}`}, evidence.Refused},
+		{"a package.json with a byte order mark", ``, map[string]string{"dist/package.json": "\xef\xbb\xbf" + `{"main":"x.dat"}`, "dist/x.dat": "require axios"}, evidence.Refused},
+		{"a script by another name in a vendored SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/x.dat", "dist/node_modules/@modelcontextprotocol/sdk/x.dat": "require axios"}, evidence.Refused},
 		{"a native addon", ``, map[string]string{"dist/x.NODE": "x"}, evidence.Refused},
 		{"dlopen", ``, map[string]string{"dist/index.js": "dlopen /x"}, evidence.Refused},
 	} {

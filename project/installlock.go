@@ -25,7 +25,8 @@ type InstallLock struct {
 	SourceURL   string       `json:"sourceUrl,omitempty"`
 	SHA256      string       `json:"sha256,omitempty"` // hex, of the zip; "" for a directory
 	DistHash    string       `json:"distHash,omitempty"`
-	Tree        string       `json:"treeHash,omitempty"` // hallmark-tree-v1 of dist/
+	Tree        string       `json:"treeHash,omitempty"`     // hallmark-tree-v1 of dist/
+	Manifest    string       `json:"manifestHash,omitempty"` // sha256 of mcp-plugin.json, which the hashes of dist/ leave out
 	InstalledAt time.Time    `json:"installedAt"`
 	Signature   string       `json:"signature,omitempty"` // base64, the one that a trusted key made
 	SignerKeyID string       `json:"signerKeyId,omitempty"`
@@ -41,6 +42,7 @@ func NewInstallLock(adm policy.Admitted, r *plugin.Result, l InstallLock) (*Inst
 		return nil, err
 	}
 	l.Name, l.Version, l.DistHash, l.Tree, l.SignerKeyID = m.Name, m.Version, m.Dist.Hash, r.Tree.String(), r.SignedBy
+	l.Manifest = digest.FromBytes(m.Raw).String()
 	for _, s := range m.Signatures {
 		if s.KeyID == r.SignedBy && r.SignedBy != "" {
 			l.Signature = s.Signature
@@ -75,7 +77,7 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 	return &l, nil
 }
 
-// Claims are what the lock says of the plugin's dist/. What it does not say is absent.
+// Claims are what the lock says of the plugin's dist/ and manifest. What it does not say is absent.
 func (l *InstallLock) Claims() ([]evidence.Claim, error) {
 	var out []evidence.Claim
 	for _, c := range []struct {
@@ -92,6 +94,13 @@ func (l *InstallLock) Claims() ([]evidence.Claim, error) {
 			claim.Want = []digest.Digest{d}
 		}
 		out = append(out, claim)
+	}
+	if l.Manifest != "" { // older ones have none
+		d, err := digest.Parse(l.Manifest)
+		if err != nil {
+			return nil, fmt.Errorf("%s: manifestHash: %w", plugin.LockFile, err)
+		}
+		out = append(out, evidence.Claim{Subject: plugin.ManifestFile, Scheme: evidence.File, Authority: evidence.Lock, Where: plugin.LockFile + ", manifestHash", Want: []digest.Digest{d}})
 	}
 	return out, nil
 }
