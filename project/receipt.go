@@ -13,7 +13,7 @@ import (
 
 // Receipt says what was installed into one project on this machine. It lies in the state
 // directory and is the only authority for deleting: a checkout can bring a lock along,
-// but nothing that removes files. It holds no digests, and proves nothing about bytes.
+// but nothing that removes files. It holds no digests of them, and proves nothing about bytes.
 type Receipt struct {
 	Version int                       `json:"receipt_version"`
 	Self    digest.Digest             `json:"self"`    // as that of a lock; set by Encode
