@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
@@ -37,13 +39,20 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	var report evidence.Report
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		more, err := w.check(ctx, name, o.Offline)
-		if err != nil {
-			return policy.Verdict{}, err
-		}
-		report = append(report, more...)
+	names = slices.Compact(names)
+	servers := make([]evidence.Report, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		group.Go(func() (err error) {
+			servers[i], err = w.check(ctx, name, o.Offline)
+			return err
+		})
 	}
+	if err := group.Wait(); err != nil {
+		return policy.Verdict{}, err
+	}
+	report = slices.Concat(servers...)
 	more, err := w.checkFacets(ctx)
 	if err != nil {
 		return policy.Verdict{}, err
