@@ -6,6 +6,8 @@
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
+# make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
+# make kill    KILLS (1,000) kills of each of install, upgrade and pin
 #
 # Nothing is left outside this directory and the caches of Go, save the system
 # packages that make test names when it installs them (e2e/prerequisites.sh).
@@ -13,6 +15,8 @@
 GO        ?= go
 FUZZTIME  ?= 10s
 SOAK      ?= 10m
+FLIPS     ?= 10000
+KILLS     ?= 1000
 TESTFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -24,7 +28,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench soak clean
+.PHONY: build man demo test vet cross lint fuzz bench soak flip kill clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -73,6 +77,12 @@ soak:
 
 bench:
 	$(GO) run ./bench
+
+flip:
+	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
+
+kill:
+	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults/killed)$$' ./e2e
 
 clean:
 	rm -rf bin

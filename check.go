@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
@@ -44,15 +46,24 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	var sound []string // servers of which nothing is refused
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		more, err := w.check(ctx, name, o)
-		if err != nil {
-			return policy.Verdict{}, err
-		}
-		if _, locked := w.lock.Server(name); locked && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(more), isDrift)).Allowed() {
+	names = slices.Compact(names)
+	servers := make([]evidence.Report, len(names))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		group.Go(func() (err error) {
+			servers[i], err = w.check(ctx, name, o)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return policy.Verdict{}, err
+	}
+	for i, name := range names {
+		if _, locked := w.lock.Server(name); locked && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
 			sound = append(sound, name)
 		}
-		report = append(report, placed(more, w.declaredAt(name))...)
+		report = append(report, placed(servers[i], w.declaredAt(name))...)
 	}
 	more, err := w.checkFacets(ctx)
 	if err != nil {

@@ -96,11 +96,10 @@ func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string
 
 // checkInstalled compares the files that were installed with what was written.
 func (w *workspace) checkInstalled() (evidence.Report, error) {
-	receipt, sums, err := w.readReceipt()
+	receipt, sums, report, err := w.readReceipt()
 	if err != nil {
 		return nil, err
 	}
-	var report evidence.Report
 	for _, path := range slices.Sorted(maps.Keys(receipt.Files())) {
 		before := sums.Files[path]
 		now, exists, err := w.installed(path)

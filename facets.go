@@ -113,7 +113,14 @@ func (a *assembly) gather(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
 		round = append(round, &heldFacet{want: a.w.config.Facets[name]})
 	}
-	for len(round) > 0 {
+	for depth := 0; len(round) > 0; depth++ {
+		if depth > maxDepth {
+			return evidence.Errorf(evidence.Refused, round[0].want.Name, "",
+				fmt.Errorf("is brought along by %s, which is brought along, and so on for more than %d times", round[0].by[0], maxDepth))
+		}
+		if n := len(a.held) + len(round); n > maxFacets {
+			return evidence.Errorf(evidence.Refused, project.ConfigFile, "", fmt.Errorf("comes to %d facets, more than %d", n, maxFacets))
+		}
 		if err := a.obtainAll(ctx, round); err != nil {
 			return err
 		}
@@ -124,6 +131,13 @@ func (a *assembly) gather(ctx context.Context) error {
 	}
 	return nil
 }
+
+// What facets bring along is bounded: a registry can make up another one for each that is
+// asked for, and its log prove them all.
+const (
+	maxFacets = 5000
+	maxDepth  = 16
+)
 
 // obtainWidth is how many facets are worked on at once.
 func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }

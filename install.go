@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,6 +159,9 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 func (r *facetRequest) edit(ctx context.Context, w *workspace, o FacetOptions) (text []byte, err error) {
 	switch {
 	case r.add != nil:
+		if err := r.add.Check(); err != nil { // before anybody is asked
+			return nil, evidence.Errorf(evidence.Validation, cmp.Or(r.add.Name, r.add.Git, r.add.Path), "", err)
+		}
 		if r.add.Name == "" {
 			if r.add.Name, err = sourceName(ctx, w, *r.add, o); err != nil {
 				return nil, err

@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,5 +93,33 @@ func TestComposition(t *testing.T) {
 		if w.read(project.LockFile) != lock {
 			t.Errorf("%s: the lock changed", name)
 		}
+	}
+}
+
+// A chain of facets that bring each other along, which a registry can make up without an
+// end, is followed for a while and no longer.
+func TestEndlessComposition(t *testing.T) {
+	w := newFacetWorld(t)
+	chain := func(i int, more string) {
+		w.put(fmt.Sprintf("link-%d", i), map[string]string{
+			"facet.json":                      fmt.Sprintf(`{"name":"link-%d","version":"1.0.0","commands":{"c%d":{"description":"d"}}%s}`, i, i, more),
+			fmt.Sprintf("commands/c%d.md", i): "x",
+		})
+	}
+	for i := range maxDepth + 1 {
+		chain(i, fmt.Sprintf(`,"facets":["link-%d@1.0.0"]`, i+1))
+	}
+	chain(maxDepth+1, "")
+	w.want("link-0 = \"*\"\n")
+	_, err := w.install(FacetOptions{})
+	w.refused(evidence.Refused, err, "brought along by link-16@1.0.0", "more than 16 times")
+	for _, file := range []string{project.LockFile, "tools/commands/c1.md"} {
+		if w.read(file) != "" {
+			t.Errorf("%s was written", file)
+		}
+	}
+	w.want("link-1 = \"*\"\n")
+	if out := w.must(w.install(FacetOptions{})); len(out.Facets) != maxDepth+1 {
+		t.Errorf("%d facets", len(out.Facets))
 	}
 }

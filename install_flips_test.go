@@ -1,23 +1,69 @@
 package hallmark
 
 import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Every change of one bit in the lock, the store or an installed file is noticed by check
-// (R2, in small): it refuses, or it warns of a file that somebody edited.
+// flips is how many bytes are changed: one part of HALLMARK_FLIPS, or of 1,000.
+func flips(t *testing.T, part int) int {
+	t.Helper()
+	n := 1000
+	if text := os.Getenv("HALLMARK_FLIPS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 1 {
+			t.Fatalf("HALLMARK_FLIPS is %q", text)
+		}
+	}
+	return max(1, n/part)
+}
+
+// flip changes one byte to any other.
+func flip(data []byte) (changed []byte, at int) {
+	changed, at = bytes.Clone(data), rand.N(len(data))
+	changed[at] ^= byte(1 + rand.N(255))
+	return changed, at
+}
+
+// meaningless reports whether a change of a byte of JSON means nothing: white space between
+// tokens that became other white space. Digests of such files are of their canonical form.
+func meaningless(before, after []byte, at int) bool {
+	const space = " \t\r\n"
+	return strings.IndexByte(space, before[at]) >= 0 && strings.IndexByte(space, after[at]) >= 0 &&
+		json.Valid(before) && json.Valid(after) && bytes.Equal(compact(before), compact(after))
+}
+
+func compact(data []byte) []byte {
+	var b bytes.Buffer
+	json.Compact(&b, data)
+	return b.Bytes()
+}
+
+// Every change of one byte in the store, an installed file, the lock, the receipt or what
+// is known of the installed files is noticed by check (R2): it refuses, or it warns of a
+// file that somebody edited, or of a receipt that is not used.
 func TestFacetFlips(t *testing.T) {
 	w := newFacetWorld(t)
 	w.must(w.install(FacetOptions{}))
 	var all []string
-	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256")} {
+	state := w.host.Places.State
+	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"), filepath.Join(state, "receipts"), filepath.Join(state, "materialized")} {
 		filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				all = append(all, path)
@@ -26,25 +72,194 @@ func TestFacetFlips(t *testing.T) {
 		})
 	}
 	all = append(all, w.path(project.LockFile), w.path(project.LockFile)) // the lock is where the most can go wrong
-	if len(all) != 6 {
+	if len(all) != 8 {
 		t.Fatal(all)
 	}
-	for range 1000 {
+	check := func() (policy.Verdict, bool) {
+		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		return v, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
+	}
+	spaces := 0
+	rounds := flips(t, 1)
+	for range rounds {
 		path := all[rand.N(len(all))]
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, bit := rand.N(len(data)), byte(1)<<rand.N(8)
-		w.overwrite(path, func(b []byte) []byte { b[at] ^= bit; return b })
-		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
-		if err == nil && v.Report().Count(evidence.Match) == len(v.Findings) {
-			t.Errorf("byte %d of %s, %q ^ %#x: not noticed", at, path, data[at], bit)
+		changed, at := flip(data)
+		w.overwrite(path, func([]byte) []byte { return changed })
+		switch _, fine := check(); {
+		case !fine:
+		case strings.HasSuffix(path, ".md") || strings.HasSuffix(path, "sidecar.json") || !meaningless(data, changed, at):
+			t.Errorf("byte %d of %s, %q to %q: not noticed", at, path, data[at], changed[at])
+		default:
+			spaces++
 		}
 		w.overwrite(path, func([]byte) []byte { return data })
 	}
-	v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
-	if err != nil || v.Err() != nil || v.Report().Count(evidence.Match) != len(v.Findings) {
-		t.Fatal(err, v.Err(), v.Report())
+	if v, fine := check(); !fine {
+		t.Fatal(v.Err(), v.Report())
 	}
+	t.Logf("%d changes, %d of them other white space", rounds, spaces)
+}
+
+// Every change of one byte of an archive on its way is noticed by install (R2), which
+// writes nothing.
+func TestArchiveFlips(t *testing.T) {
+	w := newFacetWorld(t)
+	rounds := flips(t, 10)
+	for range rounds {
+		changed, at := flip(w.archive)
+		w.wire(func(path string, body []byte) []byte {
+			if isArchive(path) {
+				return changed
+			}
+			return body
+		})
+		_, err := w.install(FacetOptions{})
+		if evidence.ClassOf(err) != evidence.Integrity {
+			t.Errorf("byte %d, %#x to %#x: %v", at, w.archive[at], changed[at], err)
+		}
+		w.nothingWritten(fmt.Sprint("byte ", at))
+	}
+	w.wire(nil)
+	w.must(w.install(FacetOptions{}))
+	t.Logf("%d changes", rounds)
+}
+
+// Every change of one byte in the file of a locked surface is noticed by check (R2).
+func TestSurfaceFlips(t *testing.T) {
+	d := digest.FromBytes([]byte("image"))
+	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{
+		[]byte(`{"name":"add","description":"Adds é 日 \u0001.","inputSchema":{"type":"object","properties":{"n":{"type":"number","minimum":-1.5e3}},"required":["n"]}}`),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newFacetProject(t, "[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"images.example.com/notes@"+d.String()+"\"]\n")
+	config, err := project.ParseConfig([]byte(p.read(project.ConfigFile)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := "oci:images.example.com/notes@" + d.String()
+	entry := project.ServerLock{
+		Source: "image", Launch: config.Servers["notes"].Launch(), Ref: ref, Artifacts: map[string]digest.Digest{ref: d}, Digest: d,
+		Arguments: []string{}, Variables: []string{}, ApprovedAt: time.Unix(0, 0).UTC(),
+	}
+	adm := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{
+		evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)),
+		evidence.Compare(evidence.Claim{Subject: project.SurfaceSubject("notes"), Scheme: evidence.Surface, Authority: evidence.Lock}, observed(shown.Digest())),
+	}).Admitted()
+	var lock project.Lock
+	if err := lock.Add(adm, "notes", entry, shown); err != nil {
+		t.Fatal(err)
+	}
+	data, err := lock.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write(project.LockFile, string(data))
+	file, good := project.SurfacesDir+"/notes.json", shown.Indented()
+	surfaces := func() evidence.Report {
+		v, err := Check(t.Context(), p.host, p.dir, CheckOptions{Offline: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var of evidence.Report
+		for _, e := range v.Report() {
+			if strings.HasPrefix(e.Subject, file) && e.Outcome != evidence.Match {
+				of = append(of, e)
+			}
+		}
+		return of
+	}
+	p.write(file, string(good))
+	if bad := surfaces(); bad != nil {
+		t.Fatal(bad)
+	}
+	spaces, rounds := 0, flips(t, 2)
+	for range rounds {
+		changed, at := flip(good)
+		p.write(file, string(changed))
+		switch {
+		case surfaces() != nil:
+		case meaningless(good, changed, at):
+			spaces++
+		default:
+			t.Errorf("byte %d, %q to %q: not noticed", at, good[at], changed[at])
+		}
+	}
+	t.Logf("%d changes, %d of them other white space", rounds, spaces)
+}
+
+// Every change of one byte in a tile, a checkpoint, an entry or a record is noticed by a
+// monitor of the log (R2).
+func TestLogFlips(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0", "1.2.0")
+	r.facets("1.0.0")
+	if m, err := monitored(t, r, ""); err != nil || m.Size != 4 {
+		t.Fatalf("%v %+v", err, m)
+	}
+	rounds, served := flips(t, 5), 0
+	for range rounds {
+		prefix := []string{"/checkpoint", "/tile/0/", "/tile/entries/"}[rand.N(3)]
+		var change string
+		r.onWire(func(path string, body []byte) []byte {
+			if !strings.HasPrefix(path, prefix) || change != "" || len(body) == 0 {
+				return body
+			}
+			changed, at := flip(body)
+			change = fmt.Sprintf("byte %d of %s, %q to %q", at, path, body[at], changed[at])
+			return changed
+		})
+		_, err := monitored(t, r, "")
+		if err == nil {
+			t.Errorf("%s: not noticed", change)
+		}
+		if change != "" {
+			served++
+		}
+	}
+	r.onWire(nil)
+	if served != rounds {
+		t.Errorf("%d of %d answers were changed", served, rounds)
+	}
+
+	records := flips(t, 50)
+	for range records {
+		column := []struct{ table, name, where string }{
+			{"servers", "document", "version = '1.1.0'"},
+			{"archives", "manifest", "version = '1.0.0'"},
+			{"archives", "content_integrity", "version = '1.0.0'"},
+			{"archives", "content_hash", "version = '1.0.0'"},
+			{"log_entries", "leaf", "idx = 1"},
+			{"log_entries", "hash", "idx = 1"},
+		}[rand.N(6)]
+		var before, after []byte
+		var at int
+		set := func(db *sql.DB, to []byte) {
+			var value any = string(to)
+			if column.name == "hash" {
+				value = to
+			}
+			must(t, db, "UPDATE "+column.table+" SET "+column.name+" = ? WHERE "+column.where, value)
+		}
+		r.change(func(db *sql.DB) {
+			if err := db.QueryRow("SELECT " + column.name + " FROM " + column.table + " WHERE " + column.where).Scan(&before); err != nil {
+				t.Fatal(err)
+			}
+			after, at = flip(before)
+			set(db, after)
+		})
+		if _, err := monitored(t, r, ""); err == nil && !meaningless(before, after, at) {
+			t.Errorf("byte %d of %s.%s, %q to %q: not noticed", at, column.table, column.name, before[at], after[at])
+		}
+		r.change(func(db *sql.DB) { set(db, before) })
+	}
+	if m, err := monitored(t, r, ""); err != nil {
+		t.Fatalf("%v %+v", err, m)
+	}
+	t.Logf("%d answers and %d records were changed", served, records)
 }

@@ -20,7 +20,7 @@ func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) 
 	if r.Proof == "" {
 		return evidence.Report{noProof(*r, "it was pinned from a registry without a log")}, nil
 	}
-	logs, err := w.host.logs()
+	logs, err := w.knownLogs()
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,10 @@ func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) 
 	}
 	report := append(l.report, proofEvidence(trust, *r)...)
 	// What this machine saw of the log holds here too, as far as it can be told offline.
-	if p, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
+	kept, seen := logs.Newest(l.key)
+	if p, err := ledger.ParseProof([]byte(r.Proof)); err == nil && seen {
 		if s, err := trust.Open(p.Checkpoint); err == nil {
-			kept, ok := logs.Newest(l.key)
-			if ok && kept.Size == s.Size {
+			if kept.Size == s.Size {
 				if err := ledger.CheckConsistency(kept.Checkpoint, s.Checkpoint, nil); err != nil {
 					return nil, forkError(l.name, "this machine was shown", kept.Note, project.LockFile+" has", s.Note, err)
 				}

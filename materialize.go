@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -49,7 +50,7 @@ type output struct {
 // written nor deleted without force, and reported; a file that was never ours is in the way,
 // and an error.
 func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error) {
-	receipt, sums, err := a.w.readReceipt()
+	receipt, sums, damaged, err := a.w.readReceipt()
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 	if err != nil {
 		return nil, err
 	}
-	p := &placement{receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
+	p := &placement{report: damaged, receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
 	ours := receipt.Files()
 	var foreign []string
 	present, err := a.w.allInstalled(slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
@@ -223,10 +224,19 @@ func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, erro
 		group errgroup.Group
 	)
 	slices.Sort(paths)
+	paths, dir := slices.Compact(paths), ""
+	for _, p := range paths {
+		if d := path.Dir(p); d != dir { // those of one directory mostly follow each other
+			dir = d
+			if err := w.plain(w.path(filepath.FromSlash(d))); err != nil {
+				return nil, err
+			}
+		}
+	}
 	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, path := range slices.Compact(paths) {
+	for _, path := range paths {
 		group.Go(func() error {
-			d, exists, err := w.installed(path)
+			d, exists, err := hashInstalled(w.path(filepath.FromSlash(path)))
 			if exists && err == nil {
 				mu.Lock()
 				found[path] = d
@@ -244,6 +254,11 @@ func (w *workspace) installed(path string) (d digest.Digest, exists bool, err er
 	if err := w.plain(filepath.Dir(name)); err != nil {
 		return d, false, err
 	}
+	return hashInstalled(name)
+}
+
+// hashInstalled is the digest of a file whose directory was found to be plain.
+func hashInstalled(name string) (d digest.Digest, exists bool, err error) {
 	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -278,26 +293,30 @@ func (w *workspace) materializedPath() string {
 }
 
 // readReceipt reads what was installed into the project. What was written for another
-// project, or is damaged, witnesses nothing: then nothing is deleted.
-func (w *workspace) readReceipt() (*project.Receipt, *project.Materialized, error) {
+// project, or is damaged, witnesses nothing: then nothing is deleted, files that were
+// installed count as edited, and the report says so.
+func (w *workspace) readReceipt() (receipt *project.Receipt, sums *project.Materialized, report evidence.Report, err error) {
 	data, err := readFile(w.receiptPath(), project.MaxReceipt)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	receipt, err := project.ParseReceipt(data, w.dir)
-	if err != nil {
-		w.host.Logger.Warn("the receipt of this project is not used: what it names stays where it is", "file", w.receiptPath(), "error", err)
+	unusable := func(file, means string, err error) {
+		report = append(report, evidence.CannotVerify(evidence.Claim{
+			Subject: file, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
+		}, evidence.Malformed, "is not used: "+err.Error()+"; "+means))
+	}
+	if receipt, err = project.ParseReceipt(data, w.dir); err != nil {
+		unusable(w.receiptPath(), "what it names stays where it is", err)
 		receipt = project.NewReceipt(w.dir)
 	}
 	if data, err = readFile(w.materializedPath(), project.MaxReceipt); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	sums, err := project.ParseMaterialized(data, w.dir)
-	if err != nil {
-		w.host.Logger.Warn("what is known of the installed files is not used: each counts as edited", "file", w.materializedPath(), "error", err)
+	if sums, err = project.ParseMaterialized(data, w.dir); err != nil {
+		unusable(w.materializedPath(), "each installed file counts as edited", err)
 		sums = project.NewMaterialized(w.dir)
 	}
-	return receipt, sums, nil
+	return receipt, sums, report, nil
 }
 
 // sweep removes the directories that deleting files left empty.

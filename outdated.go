@@ -34,9 +34,12 @@ func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error)
 		return nil, err
 	}
 	defer done()
-	receipt, _, err := w.readReceipt()
+	receipt, _, damaged, err := w.readReceipt()
 	if err != nil {
 		return nil, err
+	}
+	for _, e := range damaged {
+		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
 	all := w.facetStatus()
 	for i := range all {

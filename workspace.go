@@ -34,6 +34,17 @@ type workspace struct {
 	logOptions LogOptions
 	log        *registryLog // of the registry; nil if it has none, or before logRead
 	logRead    bool
+
+	logsOnce sync.Once // guards what follows
+	logs     *project.Logs
+	logsErr  error
+}
+
+// knownLogs is what this machine knows of logs, read once: each of their checkpoints is
+// verified as it is read.
+func (w *workspace) knownLogs() (*project.Logs, error) {
+	w.logsOnce.Do(func() { w.logs, w.logsErr = w.host.logs() })
+	return w.logs, w.logsErr
 }
 
 // openWorkspace reads the project in dir, whose files nobody changes until done or

@@ -132,6 +132,18 @@ func TestRatioIsSteady(t *testing.T) {
 	}
 }
 
+// The ratio is what the limit says, and not only about as large.
+func TestRatioIsExact(t *testing.T) {
+	const size = 16 << 20
+	packed := zeroTar(t, size)
+	ratio := int64((size - RatioFloor) / len(packed))
+	if _, err := Walk(bytes.NewReader(facetOf(t, packed)), Facet, Limits{Ratio: ratio * 11 / 10}, discard); err != nil {
+		t.Error(err)
+	}
+	_, err := Walk(bytes.NewReader(facetOf(t, packed)), Facet, Limits{Ratio: ratio * 9 / 10}, discard)
+	refused(t, err, ProblemTooCompressed, layerInner)
+}
+
 // slow gives at most n bytes at once.
 type slow struct {
 	data []byte

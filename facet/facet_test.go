@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -237,6 +240,65 @@ func TestEveryByteCounts(t *testing.T) {
 			t.Fatalf("byte %d changes the contents, and no claim is false", i)
 		}
 	}
+}
+
+// A .facet that nobody vouches for is held to its own claims. They cover every byte but
+// these, whose change alters nothing that is unpacked, and is told by the content_hash of
+// a record alone: in the header of gzip the flag FTEXT and those that are reserved, the
+// time, the extra flags and the system; the bits that fill the last byte of the
+// compressed stream; and white space in build-manifest.json.
+func TestArchiveFlips(t *testing.T) {
+	rounds := 2000
+	if text := os.Getenv("HALLMARK_FLIPS"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("HALLMARK_FLIPS is %q", text)
+		}
+	}
+	data, p := sample().pack(t)
+	gz := bytes.Index(data, []byte{0x1f, 0x8b, 8, 0})
+	if gz < 0 {
+		t.Fatal("no gzip member")
+	}
+	size, err := strconv.ParseInt(string(data[gz-tree.TarBlock+124:gz-tree.TarBlock+135]), 8, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := gz + int(size) - 9 // before checksum and size
+	unnoticed := map[string]int{}
+	for range rounds {
+		bad := slices.Clone(data)
+		at := rand.N(len(data))
+		switch rand.N(8) { // where most is not covered
+		case 0:
+			at = gz + rand.N(16)
+		case 1:
+			at = last
+		}
+		bad[at] ^= byte(1 + rand.N(255))
+		a, err := Read(bytes.NewReader(bad), archive.Limits{}, nil)
+		if err != nil || a.Evidence("x", "y").Count(evidence.Mismatch) > 0 {
+			continue
+		}
+		if a.Integrity.String() != p.Integrity.String() || a.ContentHash.String() == p.ContentHash.String() {
+			t.Fatalf("byte %d, %#x to %#x, changes the contents, or no hash", at, data[at], bad[at])
+		}
+		switch i := at - gz; {
+		case i == 3 && bad[at]&0x1e == 0:
+			unnoticed["flags of gzip"]++
+		case i >= 4 && i < 8:
+			unnoticed["time of gzip"]++
+		case i == 8 || i == 9:
+			unnoticed["extra flags and system of gzip"]++
+		case at == last:
+			unnoticed["filling bits"]++
+		case at < gz-tree.TarBlock && strings.ContainsRune(" \t\r\n", rune(data[at])) && strings.ContainsRune(" \t\r\n", rune(bad[at])):
+			unnoticed["white space"]++
+		default:
+			t.Errorf("byte %d, %#x to %#x, is not noticed (%d of gzip)", at, data[at], bad[at], i)
+		}
+	}
+	t.Logf("%d changes; not noticed: %v", rounds, unnoticed)
 }
 
 func TestPackRoundTrip(t *testing.T) {

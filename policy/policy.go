@@ -119,7 +119,7 @@
 //	install   file         manifest   -       integrity  integrity  policy  integrity
 //	install   facet-tar    sidecar    -       integrity  integrity  policy  operation
 //	install   file         sidecar    -       integrity  integrity  policy  operation
-//	install   installed    machine    -       warn       -          warn    operation
+//	install   installed    machine    -       warn       -          warn    warn
 //	install   log-key      machine    -       integrity  policy     policy  operation
 //	install   proof        log        -       integrity  warn       policy  integrity
 //	install   document     log        -       integrity  policy     policy  integrity

@@ -159,7 +159,7 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity},
 		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation},
-		{evidence.Installed, evidence.Machine, allow, warn, allow, warn, operation},
+		{evidence.Installed, evidence.Machine, allow, warn, allow, warn, warn},
 		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation},
 		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
 		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},

@@ -131,6 +131,14 @@ func parseFacet(name string, value any) (f Facet, err error) {
 	return f, f.check()
 }
 
+// Check says what is wrong with the source of f, as for one of hallmark.toml.
+func (f Facet) Check() error {
+	if f.Kind() == FromRegistry && f.Tag+f.Branch+f.Commit+f.Sub == "" {
+		return nil
+	}
+	return f.check()
+}
+
 // check says what is wrong with the source of f, which is no registry.
 func (f Facet) check() error {
 	refs := 0
@@ -143,7 +151,7 @@ func (f Facet) check() error {
 	case f.Git != "" && f.Path != "":
 		return errors.New("has both git and path; one of them is the source")
 	case f.Git == "" && f.Path == "":
-		return errors.New("needs git or path")
+		return errors.New("needs git or path, to which tag, branch, commit and sub belong")
 	case f.Path != "" && (refs > 0 || f.Sub != ""):
 		return errors.New("tag, branch, commit and sub belong to git")
 	case f.Path != "":

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gowebpki/jcs"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -380,34 +381,61 @@ func (l *Lock) Encode() ([]byte, error) {
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
-	plain, err := marshal(w)
+	return sealed(&w, &w.Self)
+}
+
+// sealed is the JSON of v, whose member self is set to the digest of all others.
+func sealed(v any, self *digest.Digest) ([]byte, error) {
+	plain, err := marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	if w.Self, err = selfOf(plain); err != nil {
+	if *self, _, err = selfOf(plain); err != nil {
 		return nil, err
 	}
-	return indented(w)
+	return indented(v)
 }
 
-// selfOf is the digest of the canonical JSON of a lock without its self member. It is
-// that of the bytes as they are, and not of what is read from them: a member whose name is
-// spelled in capitals would be read just the same.
-func selfOf(data []byte) (digest.Digest, error) {
+// checkSelf refuses data that was changed after it was sealed. Only white space between
+// the tokens of JSON is not covered, which means nothing.
+func checkSelf(data []byte, self digest.Digest) error {
+	d, written, err := selfOf(data)
+	switch {
+	case err != nil:
+		return err
+	case !same(self, d):
+		return errors.New("was changed: its own digest does not hold")
+	}
+	return spelled(written, d)
+}
+
+// spelled refuses a digest in capitals, which reads just the same.
+func spelled(written string, d digest.Digest) error {
+	if written != `"`+d.String()+`"` {
+		return errors.New("its self member is not spelled as Hallmark writes it")
+	}
+	return nil
+}
+
+// selfOf is the digest of the canonical JSON of a lock without its self member, and that
+// member as it is written. It is that of the bytes as they are, and not of what is read
+// from them: a member whose name is spelled in capitals would be read just the same.
+func selfOf(data []byte) (d digest.Digest, written string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {
-		return digest.Digest{}, err
+		return d, "", err
 	}
+	written = string(members["self"])
 	delete(members, "self")
 	plain, err := marshal(members)
 	if err != nil {
-		return digest.Digest{}, err
+		return d, "", err
 	}
 	canonical, err := jcs.Transform(plain)
 	if err != nil {
-		return digest.Digest{}, err
+		return d, "", err
 	}
-	return digest.FromBytes(canonical), nil
+	return digest.FromBytes(canonical), written, nil
 }
 
 // marshal is json.Marshal without escapes of <, > and &.
@@ -456,13 +484,22 @@ func ParseLock(data []byte) (*Lock, error) {
 	if version.Version != LockVersion {
 		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", version.Version, LockVersion))
 	}
-	var w lockWire
+	var (
+		w       lockWire
+		self    digest.Digest
+		written string
+		group   errgroup.Group
+	)
+	group.Go(func() (err error) { // takes as long as decoding
+		self, written, err = selfOf(data)
+		return err
+	})
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
-		return nil, invalid(LockFile, err)
+	bad, err := d.Decode(&w), group.Wait()
+	if bad != nil {
+		err = bad
 	}
-	self, err := selfOf(data)
 	if err != nil {
 		return nil, invalid(LockFile, err)
 	}
@@ -473,6 +510,9 @@ func ParseLock(data []byte) (*Lock, error) {
 	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{self}, From: "its content"})
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return nil, v.Err()
+	}
+	if err := spelled(written, self); err != nil {
+		return nil, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Servers)) {
 		if !nameRE.MatchString(name) {

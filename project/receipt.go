@@ -13,9 +13,10 @@ import (
 
 // Receipt says what was installed into one project on this machine. It lies in the state
 // directory and is the only authority for deleting: a checkout can bring a lock along,
-// but nothing that removes files. It holds no digests, and proves nothing about bytes.
+// but nothing that removes files. It holds no digests of them, and proves nothing about bytes.
 type Receipt struct {
 	Version int                       `json:"receipt_version"`
+	Self    digest.Digest             `json:"self"`    // as that of a lock; set by Encode
 	Project string                    `json:"project"` // the directory, all links resolved
 	Facets  map[string]ReceiptOfFacet `json:"facets"`
 }
@@ -39,6 +40,7 @@ type ReceiptAsset struct {
 // path, to tell what a user edited since. It never authorises to delete anything.
 type Materialized struct {
 	Version int                      `json:"materialized_version"`
+	Self    digest.Digest            `json:"self"` // as that of a lock; set by Encode
 	Project string                   `json:"project"`
 	Files   map[string]digest.Digest `json:"files"`
 }
@@ -87,6 +89,9 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 	case r.Project != project:
 		return nil, ErrOtherProject
 	}
+	if err := checkSelf(data, r.Self); err != nil {
+		return nil, err
+	}
 	if r.Facets == nil {
 		r.Facets = map[string]ReceiptOfFacet{}
 	}
@@ -121,6 +126,9 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	case m.Project != project:
 		return nil, ErrOtherProject
 	}
+	if err := checkSelf(data, m.Self); err != nil {
+		return nil, err
+	}
 	if m.Files == nil {
 		m.Files = map[string]digest.Digest{}
 	}
@@ -153,10 +161,10 @@ func decodeState(data []byte, to any) error {
 }
 
 // Encode is the file's JSON.
-func (r *Receipt) Encode() ([]byte, error) { return indented(r) }
+func (r *Receipt) Encode() ([]byte, error) { return sealed(r, &r.Self) }
 
 // Encode is the file's JSON.
-func (m *Materialized) Encode() ([]byte, error) { return indented(m) }
+func (m *Materialized) Encode() ([]byte, error) { return sealed(m, &m.Self) }
 
 // Files are all that r names.
 func (r *Receipt) Files() map[string]bool {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -529,7 +530,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// Every single byte counts, in the content and in the sidecar.
+// Every single byte counts, in the content and in the sidecar (R2).
 func TestFlips(t *testing.T) {
 	s := newStore(t)
 	slot := put(t, s, sample)
@@ -541,8 +542,15 @@ func TestFlips(t *testing.T) {
 		}
 		return nil
 	})
-	r := rand.New(rand.NewPCG(7, 8))
-	for i := range 1000 {
+	rounds := 1000
+	if text := os.Getenv("HALLMARK_FLIPS"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("HALLMARK_FLIPS is %q", text)
+		}
+	}
+	r := rand.New(rand.NewPCG(7, uint64(rounds)))
+	for i := range rounds {
 		path := paths[r.IntN(len(paths))]
 		if i%2 == 0 {
 			path = filepath.Join(dir, sidecarName)
