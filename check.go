@@ -129,7 +129,7 @@ func (w *workspace) checkPackage(ctx context.Context, name string, entry project
 		}
 	}
 	approved := approval.Runtime
-	if approved == nil {
+	if approved == nil || entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
 		return report, nil
 	}
 	p := &program{server: name}

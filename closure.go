@@ -88,14 +88,19 @@ func resolver(ctx context.Context, bin, name string, env []string, dir, subject 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		var detail strings.Builder
-		for line := range strings.Lines(string(out.kept)) {
-			fmt.Fprintf(&detail, "  %s: %s\n", name, surface.Escape(strings.TrimRight(line, "\r\n")))
-		}
 		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" })]
-		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: detail.String()}
+		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept)}
 	}
 	return nil
+}
+
+// spoken is what a program said, for the detail of an error.
+func spoken(program string, said []byte) string {
+	var detail strings.Builder
+	for line := range strings.Lines(string(said)) {
+		fmt.Fprintf(&detail, "  %s: %s\n", program, surface.Escape(strings.TrimRight(line, "\r\n")))
+	}
+	return detail.String()
 }
 
 // tail keeps the last bytes of what is written to it.
@@ -110,8 +115,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// platform is the key of an installed tree: the system, and node's major version or the
-// tag of the wheels that fit python best, as both decide what is installed.
+// platform is the key of an installed tree: the system, and node's major version, the tag
+// of the wheels that fit python best, or Go's version, as they decide what is installed.
 func platform(engine string, rt *project.Runtime) string {
 	if engine == project.EngineNPM {
 		return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
@@ -150,16 +155,22 @@ type packages struct {
 // fetchClosure fetches the packages of a closure that this platform needs into dir. where
 // says who gives their integrities.
 func fetchClosure(ctx context.Context, h *Host, c *project.Closure, rt *project.Runtime, where, dir string) (*packages, error) {
-	if c.Engine == project.EngineNPM {
+	switch c.Engine {
+	case project.EngineNPM:
 		return fetchTarballs(ctx, h, c, where, dir)
+	case project.EngineGo:
+		return fetchModules(ctx, h, c, rt, where, dir)
 	}
 	return fetchWheels(ctx, h, c, rt, where, dir)
 }
 
-// installClosure lets the ecosystem's own installer unpack them into st.
+// installClosure lets the ecosystem's own installer unpack them, or build them, into st.
 func installClosure(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
-	if c.Engine == project.EngineNPM {
+	switch c.Engine {
+	case project.EngineNPM:
 		return installTarballs(ctx, h, c, t, st)
+	case project.EngineGo:
+		return buildModules(ctx, h, c, t, rt, st)
 	}
 	return installWheels(ctx, h, c, t, rt, st)
 }

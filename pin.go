@@ -273,7 +273,7 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 			}
 		}
 		return p.preparePackage(ctx, r, asked{
-			pypi: ref.Kind() == artifact.PyPI, name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
+			from: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
 			args: append(args, s.Arguments...),
 		})
 	}
@@ -281,13 +281,13 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	if runsImage(t) {
 		return p.prepareImage(ctx, t)
 	}
-	if !downloads(t) {
+	if !downloads(t, s.Arguments) {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
 		return p.w.commandProgram(s, nil, p.path, nil)
 	}
 	// What npx or uvx itself is does not matter: it is never run.
-	of := asked{pypi: t.Packages[0].Ecosystem == launcher.PyPI, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	of := asked{from: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
 	for _, named := range t.Packages {
 		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
 		found := ""
@@ -305,8 +305,11 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 }
 
 // downloads reports whether t is a launcher that downloads packages which can be pinned:
-// npx one of npm, uvx and pipx one of PyPI with what comes along.
-func downloads(t launcher.Target) bool {
+// npx one of npm, uvx and pipx one of PyPI with what comes along, go run one of a module.
+func downloads(t launcher.Target, arguments []string) bool {
+	if runsModule(t, arguments) {
+		return true
+	}
 	if t.Opaque != "" || t.Wrapper != "" || t.File != "" || len(t.Packages) == 0 {
 		return false
 	}
@@ -321,24 +324,30 @@ func downloads(t launcher.Target) bool {
 
 // asked is the package that a server is said to be.
 type asked struct {
-	pypi       bool     // else of npm
-	name, spec string   // spec is npm's: a version, a range or a tag
-	with       []string // PyPI: requirements of the package and of what comes along
-	bin        string   // the executable to start, "" for the one that is meant
+	from       launcher.Ecosystem // npm, PyPI or Go
+	name, spec string             // spec is npm's or Go's: a version, a range or a tag
+	with       []string           // PyPI: requirements of the package and of what comes along
+	bin        string             // the executable to start, "" for the one that is meant
 	args       []string
 }
 
 func (a asked) registry() string {
-	if a.pypi {
+	switch a.from {
+	case launcher.PyPI:
 		return "the package index"
+	case launcher.Go:
+		return "go"
 	}
 	return "npm"
 }
 
 // resolve asks the ecosystem's own resolver for the package and all that it depends on.
 func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*project.Closure, error) {
-	if of.pypi {
+	switch of.from {
+	case launcher.PyPI:
 		return resolvePython(ctx, p.w.host, of.name, of.with, rt)
+	case launcher.Go:
+		return resolveGo(ctx, p.w.host, of.name, of.spec, rt)
 	}
 	return resolveNPM(ctx, p.w.host, p.w.dir, of.name, of.spec)
 }
@@ -353,6 +362,8 @@ func (of asked) started(t *packages) (entry, mcpName string, ok bool, err error)
 	case t.wheel != nil:
 		entry, err = entryPoint(t.ref, t.wheel, of.bin)
 		return entry, t.wheel.MCPName, true, err
+	case of.from == launcher.Go && t.observed.Size > 0:
+		return of.name, "", true, nil
 	}
 	return "", "", false, nil
 }
@@ -363,8 +374,11 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 	entry := &p.out.Entry
 	entry.Source = "npm"
 	engine := project.EngineNPM
-	if of.pypi {
+	switch of.from {
+	case launcher.PyPI:
 		entry.Source, engine = "pypi", project.EngineUV
+	case launcher.Go:
+		entry.Source, engine = "go", project.EngineGo
 	}
 	entry.Arguments, entry.Variables = nonNil(of.args), nonNil(p.declared.Variables)
 	prog, err := p.w.packageProgram(ctx, p.declared.Name, engine, p.path, nil)
@@ -389,7 +403,7 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 			if entry.Entry = found; err != nil || !ok {
 				return nil, err
 			}
-			if r == nil {
+			if r == nil && of.from != launcher.Go { // no record names modules
 				if r, err = p.w.recordOf(ctx, t.ref, mcpName); err != nil {
 					return nil, err
 				}
@@ -471,8 +485,16 @@ func (p *pinning) sameVersion(ref artifact.Ref, o evidence.Observed) evidence.Re
 		return nil
 	}
 	return evidence.Report{evidence.Compare(evidence.Claim{
-		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+		Subject: ref.String(), Scheme: schemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
 	}, o)}
+}
+
+// schemeOf is what the digest of a package is of.
+func schemeOf(ref artifact.Ref) evidence.Scheme {
+	if ref.Kind() == artifact.Go {
+		return evidence.Module
+	}
+	return evidence.File
 }
 
 // encode fixes the closure's stored form and adds it to what is judged. Nobody claims

@@ -33,6 +33,8 @@
 //	accept    document     publisher  -       integrity  -          policy  operation
 //	accept    facet-tar    manifest   -       integrity  policy     policy  integrity
 //	accept    file         manifest   -       integrity  policy     policy  integrity
+//	pin       go-module    lock       -       integrity  policy     policy  operation
+//	pin       tree         machine    -       warn       -          policy  operation
 //	pin       pin          caller     -       policy     warn       policy  policy
 //	pin       file         record     -       integrity  warn       policy  operation
 //	pin       document     record     -       integrity  -          policy  operation
@@ -53,6 +55,7 @@
 //	pin       finding      log        -       warn       -          policy  integrity
 //	pin       cosignature  log        -       signature  signature  policy  operation
 //	pin       checkpoint   log        -       policy     policy     policy  operation
+//	launch    go-module    lock       -       integrity  policy     policy  operation
 //	launch    pin          lock       -       policy     policy     policy  policy
 //	launch    launch       lock       -       policy     policy     policy  operation
 //	launch    file         lock       -       integrity  policy     policy  operation

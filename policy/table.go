@@ -65,6 +65,8 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Manifest, allow, integrity, refused, refused, integrity},
 	},
 	Pin: {
+		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},
+		{evidence.Tree, evidence.Machine, allow, warn, allow, refused, operation},
 		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},
 		{evidence.File, evidence.Record, allow, integrity, warn, refused, operation},
 		{evidence.Document, evidence.Record, allow, integrity, allow, refused, operation},
@@ -87,6 +89,7 @@ var table = map[Flow][]rule{
 		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
 	},
 	Launch: {
+		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.Pin, evidence.Lock, allow, refused, refused, refused, refused},
 		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},

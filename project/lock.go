@@ -38,12 +38,12 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm", "pypi", "image" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "go", "image" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"
+	Entry        string                   `json:"entry,omitempty"` // npm: the script that node starts, inside the slot; pypi: "module:function"; go: the package that is built
 	Arguments    []string                 `json:"arguments"`       // that the server gets
 	Variables    []string                 `json:"variables"`       // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
@@ -87,9 +87,9 @@ type VerifyLock struct {
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
-	Engine string                   `json:"engine"` // what resolved it: "npm", "uv" or "pip"
+	Engine string                   `json:"engine"` // what resolved it: "npm", "uv", "pip" or "go"
 	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
-	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64"
+	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64", "linux/amd64+go1.26.2"
 }
 
 // lockWire is the file.
@@ -283,6 +283,17 @@ func (s ServerLock) check() error {
 		}
 		if !entryRE.MatchString(s.Entry) {
 			return fmt.Errorf("entry %+q is not module:function", s.Entry)
+		}
+	case "go":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.Go {
+			return fmt.Errorf("ref %+q is no module of Go", s.Ref)
+		}
+		if s.Closure == nil || s.Closure.Engine != EngineGo {
+			return errors.New("a module of Go needs its closure")
+		}
+		if !inModule(s.Entry, ref.Name()) {
+			return fmt.Errorf("entry %+q is no package of the module", s.Entry)
 		}
 	case "image":
 		ref, err := artifact.Parse(s.Ref)

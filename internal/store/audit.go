@@ -233,14 +233,14 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 }
 
 // listed reports whether the sidecar lists exactly files, with the digests that they
-// were found to have, and none of them executable, as no archive has such.
+// were found to have, and under facet-tar none of them executable, as no archive has such.
 func (a *audit) listed(files []tree.File) bool {
 	if a.note.list() != nil || len(a.note.Files) != len(files) {
 		return false
 	}
 	for _, f := range files {
 		note, ok := a.note.Files[f.Path]
-		if !ok || f.Exec || note.Exec || note.Size != f.Size || !same(note.SHA256, a.found.files[f.Path]) {
+		if !ok || f.Exec != note.Exec || f.Exec && a.claim.Scheme == evidence.FacetTar || note.Size != f.Size || !same(note.SHA256, a.found.files[f.Path]) {
 			return false
 		}
 	}
