@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +89,7 @@ func resolver(ctx context.Context, bin, name string, env []string, dir, subject 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" })]
+		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" })]
 		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept)}
 	}
 	return nil
@@ -150,6 +151,7 @@ type packages struct {
 	npm      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
 	wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
 	wheels   []artifact.Ref    // PyPI: the files, in the closure's order
+	scripts  []string          // npm: Refs of packages whose install scripts are run
 }
 
 // fetchClosure fetches the packages of a closure that this platform needs into dir. where
@@ -247,8 +249,8 @@ func moveFile(from, to string) error {
 }
 
 // installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
-// configuration, no scripts and no links to executables. npm checks the integrity of
-// each tarball once more.
+// configuration, no scripts but those that are allowed, and no links to executables. npm
+// checks the integrity of each tarball once more.
 func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packages, st *store.Staging) error {
 	lock, manifest, err := c.ForInstall(t.files)
 	if err != nil {
@@ -265,17 +267,44 @@ func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packag
 			env = append(env, name+"="+v)
 		}
 	}
-	err = npm(ctx, h, env, t.dir, c.Root.String(), "ci", "--ignore-scripts", "--no-bin-links", "--offline", "--install-strategy=hoisted",
-		"--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-	if err != nil {
+	modules := filepath.Join(t.dir, "node_modules")
+	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache",
+		"--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	// Scripts start executables of other packages by their links.
+	links := fmt.Sprintf("--bin-links=%v", len(t.scripts) > 0)
+	if err := npm(ctx, h, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
 		return err
 	}
-	modules := filepath.Join(t.dir, "node_modules")
+	if len(t.scripts) > 0 {
+		rebuild := append([]string{"rebuild", "--foreground-scripts"}, common...)
+		for _, ref := range t.scripts {
+			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
+		}
+		if err := npm(ctx, h, env, t.dir, c.Root.String(), rebuild...); err != nil {
+			return err
+		}
+		if err := removeLinks(modules); err != nil {
+			return err
+		}
+	}
 	// npm's own note of what it installed names the files that it installed from.
 	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
+}
+
+// removeLinks removes the links to executables, which no tree may hold.
+func removeLinks(modules string) error {
+	return filepath.WalkDir(modules, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == ".bin" && filepath.Base(filepath.Dir(name)) == "node_modules" {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		}
+		return err
+	})
 }
 
 // entryScript chooses the file that starts a package: the executable that is named, the

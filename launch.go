@@ -217,7 +217,7 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 			l.report = append(l.report, prog.report...)
 		}
 		in, err = l.w.install(ctx, st, installation{
-			server: name, platform: key, closure: closure, runtime: prog.runtime, where: project.ClosureSubject(name), want: locked, made: made,
+			server: name, platform: key, closure: closure, runtime: prog.runtime, where: project.ClosureSubject(name), want: locked, made: made, scripts: l.entry.Closure.Scripts,
 			fetched: func(t *packages) (evidence.Report, error) {
 				if t.wheel != nil && t.ref.String() != l.entry.Ref {
 					return nil, nil // another platform's wheel, which the closure vouches for

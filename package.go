@@ -189,6 +189,7 @@ type installation struct {
 	where    string        // who gives the integrities of the closure
 	want     digest.Digest // the tree that the lock names for this platform, or zero
 	made     digest.Digest // the tree that this machine made of it before, or zero
+	scripts  []string      // npm: packages whose install scripts are run
 	// fetched adds evidence about the packages before anything is unpacked; may be nil.
 	fetched func(*packages) (evidence.Report, error)
 }
@@ -209,6 +210,7 @@ func (w *workspace) install(ctx context.Context, s *store.Store, in installation
 	if err != nil {
 		return nil, err
 	}
+	t.scripts = in.scripts
 	out := &installed{report: t.report}
 	if in.fetched != nil {
 		more, err := in.fetched(t)

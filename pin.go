@@ -38,6 +38,9 @@ type PinOptions struct {
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
 	Log     LogOptions
+	// AllowScripts are names of npm packages whose install scripts are run, besides those,
+	// at exactly the same version, that were allowed when the lock was written.
+	AllowScripts []string
 	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
 	// zero: those that it declares already.
 	From ClientFiles
@@ -390,13 +393,17 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 		return prog, err
 	}
 	p.packages(closure)
+	scripts, err := p.scripts(closure)
+	if err != nil {
+		return prog, err
+	}
 	st, err := p.w.host.store()
 	if err != nil {
 		return prog, err
 	}
 	var own *packages
 	in := installation{
-		server: p.declared.Name, platform: platform(closure.Engine, prog.runtime), closure: closure, runtime: prog.runtime, where: of.registry() + "'s resolution",
+		server: p.declared.Name, platform: platform(closure.Engine, prog.runtime), closure: closure, runtime: prog.runtime, where: of.registry() + "'s resolution", scripts: scripts,
 		fetched: func(t *packages) (more evidence.Report, err error) {
 			own, p.out.Verified = t, len(t.files)
 			found, mcpName, ok, err := of.started(t)
@@ -418,7 +425,7 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 			return append(more, stored), err
 		},
 	}
-	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, scripts, old.Closure) {
 		in.want = old.Closure.Trees[in.platform]
 	}
 	done, err := p.w.install(ctx, st, in, p.judge)
@@ -429,11 +436,11 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 		return prog, err
 	}
 	trees := map[string]digest.Digest{}
-	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, scripts, old.Closure) {
 		maps.Copy(trees, old.Closure.Trees)
 	}
 	trees[in.platform] = done.slot.Digest
-	entry.Closure = &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(p.closure), Trees: trees}
+	entry.Closure = &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(p.closure), Scripts: scripts, Trees: trees}
 	prog.own = own.ref.String()
 	prog.artifacts = map[string]digest.Digest{prog.own: own.observed.SHA256()}
 	entry.Ref = prog.own
@@ -458,13 +465,40 @@ func (p *pinning) packages(c *project.Closure) {
 		}
 		ref := x.Ref.String()
 		p.out.Packages = append(p.out.Packages, ref)
-		if x.Scripts {
+		if x.Scripts && !p.allowed(x.Ref) {
 			p.out.Scripts = append(p.out.Scripts, ref)
 		}
 		if len(before) > 0 && (len(x.Integrity) == 0 || !sameDigest(before[ref], x.Integrity[0])) {
 			p.out.Moved = append(p.out.Moved, ref)
 		}
 	}
+}
+
+// allowed reports whether the install scripts of a package are run.
+func (p *pinning) allowed(ref artifact.Ref) bool {
+	if slices.Contains(p.o.AllowScripts, ref.Name()) {
+		return true
+	}
+	old := p.out.Before
+	return old != nil && old.Closure != nil && slices.Contains(old.Closure.Scripts, ref.String())
+}
+
+// scripts are the packages of a closure whose install scripts are run.
+func (p *pinning) scripts(c *project.Closure) ([]string, error) {
+	var all, names []string
+	for _, x := range c.Packages {
+		if x.Scripts && p.allowed(x.Ref) {
+			all, names = append(all, x.Ref.String()), append(names, x.Ref.Name())
+		}
+	}
+	for _, name := range p.o.AllowScripts {
+		if !slices.Contains(names, name) {
+			return nil, evidence.Errorf(evidence.Validation, p.declared.Name, "name packages that 'hallmark pin' lists as not run",
+				fmt.Errorf("no package of it that is called %+q has install scripts", name))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func nonNil(s []string) []string {
@@ -507,9 +541,11 @@ func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
 	), err
 }
 
-func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
+// sameClosure reports whether the trees of a locked closure are those that would be made of
+// c: of the same packages, with the same install scripts.
+func (p *pinning) sameClosure(c *project.Closure, scripts []string, locked *project.ClosureLock) bool {
 	data, err := c.Encode()
-	return err == nil && sameDigest(locked, digest.FromBytes(data))
+	return err == nil && sameDigest(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)
 }
 
 // capture starts the server twice, as a client without capabilities and as one with

@@ -87,9 +87,12 @@ type VerifyLock struct {
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
-	Engine string                   `json:"engine"` // what resolved it: "npm", "uv", "pip" or "go"
-	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
-	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64", "linux/amd64+go1.26.2"
+	Engine string        `json:"engine"` // what resolved it: "npm", "uv", "pip" or "go"
+	Lock   digest.Digest `json:"lock"`   // of hallmark.closures/NAME.json
+	// Scripts are the packages of npm whose install scripts are run: "npm:name@version",
+	// sorted. What they make is in the trees.
+	Scripts []string                 `json:"scripts,omitempty"`
+	Trees   map[string]digest.Digest `json:"trees"` // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64", "linux/amd64+go1.26.2"
 }
 
 // lockWire is the file.
@@ -207,8 +210,8 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 		if err := permit(ClosureSubject(name), before.Lock, s.Closure.Lock); err != nil {
 			return err
 		}
-		if !same(before.Lock, s.Closure.Lock) {
-			before.Trees = nil // trees follow from the package lock
+		if !same(before.Lock, s.Closure.Lock) || !slices.Equal(before.Scripts, s.Closure.Scripts) {
+			before.Trees = nil // trees follow from the package lock, and from what scripts make
 		}
 		for platform, d := range s.Closure.Trees {
 			if err := permit(TreeSubject(name, platform), before.Trees[platform], d); err != nil {
@@ -311,6 +314,11 @@ func (s ServerLock) check() error {
 		return errors.New("is no image, and has one")
 	}
 	if s.Closure != nil {
+		for _, text := range s.Closure.Scripts {
+			if ref, err := artifact.Parse(text); err != nil || ref.Kind() != artifact.NPM || s.Source != "npm" {
+				return fmt.Errorf("%+q is no package with install scripts", text)
+			}
+		}
 		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
 	}
 	if s.Record != nil {
