@@ -4,12 +4,14 @@
 # make lint    gofmt, go vet, staticcheck, govulncheck
 # make fuzz    each fuzz target for FUZZTIME (10s)
 # make bench   ratios against references of the same run
+# make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 #
 # Nothing is left outside this directory and the caches of Go, save the system
 # packages that make test names when it installs them (e2e/prerequisites.sh).
 
 GO        ?= go
 FUZZTIME  ?= 10s
+KILLS     ?= 1000
 TESTFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -21,7 +23,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build demo test vet cross lint fuzz bench clean
+.PHONY: build demo test vet cross lint fuzz bench kill clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -64,6 +66,11 @@ fuzz:
 
 bench:
 	$(GO) run ./bench
+
+# Each test reads how often it kills; see R1 of the targets.
+kill:
+	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
+		./e2e ./e2e/registry ./internal/hashfile
 
 clean:
 	rm -rf bin

@@ -64,6 +64,9 @@ func run(ctx context.Context, o options) error {
 	if err := benchPlugin(ctx, o, t); err != nil {
 		return err
 	}
+	if err := benchRun(ctx, o, t); err != nil {
+		return err
+	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -215,14 +216,21 @@ func TestForeignWriter(t *testing.T) {
 	tidy(t, d)
 }
 
-// TestKilled kills servers while they write (R1). The file is always one of the two states, whole.
+// TestKilled kills servers while they write (R1), HALLMARK_KILLS of them if that is set. The file is always one of the two states, whole.
 func TestKilled(t *testing.T) {
 	d, locks := dir(t), t.TempDir()
 	body := strings.Repeat("a line that stays as it is\n", 40_000) // 1 MB, so that writing takes a while
 	path := write(t, d, "f", "0\n"+body)
 	sumOf := func(n int) string { return sum([]byte(fmt.Sprintf("%d\n%s", n, body))).String() }
+	kills := 30
+	if text := os.Getenv("HALLMARK_KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil || kills < 1 {
+			t.Fatalf("HALLMARK_KILLS is %q", text)
+		}
+	}
 	state, killed, finished := 0, 0, 0
-	for round := range 30 {
+	for round := range kills {
 		p := startProcess(t, Config{Roots: []string{d}, Locks: locks})
 		anchor := "1:" + hashline.Tag(hashline.Hash(fmt.Append(nil, state)), 2)
 		args, _ := json.Marshal(arguments{"path": path, "file_hash": sumOf(state), "operations": ops(replaceOp(anchor, fmt.Sprint(state+1)))})
