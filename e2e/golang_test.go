@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"golang.org/x/mod/module"
 )
 
 // TestGoServers pins a real server that go run starts, with all modules that it is built
@@ -135,7 +133,7 @@ func otherModule(t *testing.T, path, version string) string {
 			t.Fatal(err)
 		}
 	}
-	more, err := w.Create(module.Version{Path: path, Version: version}.String() + "/examples/server/hello/more.go")
+	more, err := w.Create(path + "@" + version + "/examples/server/hello/more.go")
 	if err == nil {
 		_, err = io.WriteString(more, "package main\n\nfunc init() { panic(\"bytes that nobody verified\") }\n")
 	}

@@ -43,7 +43,7 @@ var realServers = []realServer{
 		tool: "read_graph", answer: "entities", change: "/outputSchema added"},
 	{name: "thinking", command: "npx", old: "@modelcontextprotocol/server-sequential-thinking@2025.7.1", new: "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
 		tool: "sequentialthinking", input: map[string]any{"thought": "one", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1}, answer: "thoughtHistoryLength", change: "description-changed"},
-	{name: "filesystem", command: "npx", old: "@modelcontextprotocol/server-filesystem@2025.3.28", new: "@modelcontextprotocol/server-filesystem@2026.8.31", arguments: []string{".", change: "/outputSchema added"},
+	{name: "filesystem", command: "npx", old: "@modelcontextprotocol/server-filesystem@2025.3.28", new: "@modelcontextprotocol/server-filesystem@2026.8.31", arguments: []string{"."}, change: "/outputSchema added",
 		tool: "list_allowed_directories", answer: "llowed"},
 	{name: "everything", command: "npx", old: "@modelcontextprotocol/server-everything@2025.9.25", new: "@modelcontextprotocol/server-everything@2026.8.31",
 		tool: "echo", input: map[string]any{"message": "hallmark"}, answer: "hallmark", change: "tool-removed"},
@@ -55,7 +55,7 @@ var realServers = []realServer{
 		tool: "convert_time", input: map[string]any{"source_timezone": "Etc/UTC", "time": "12:00", "target_timezone": "Asia/Tokyo"}, answer: "+9.0h"},
 	{name: "git", command: "uvx", old: "mcp-server-git==2025.7.1", new: "mcp-server-git==2026.10.19", with: []string{"--with", "mcp<2"}, until: true,
 		tool: "git_status", input: map[string]any{"repo_path": "."}},
-	{name: "sqlite", command: "uvx", old: "mcp-server-sqlite==0.6.2", new: "mcp-server-sqlite==2025.4.25", with: []string{"--with", "mcp<2"}, arguments: []string{"--db-path", "x.db", change: "read_query"},
+	{name: "sqlite", command: "uvx", old: "mcp-server-sqlite==0.6.2", new: "mcp-server-sqlite==2025.4.25", with: []string{"--with", "mcp<2"}, arguments: []string{"--db-path", "x.db"}, change: "read_query",
 		tool: "read_query", before: "read-query", input: map[string]any{"query": "SELECT 40+2 AS n"}, answer: "'n': 42"},
 	{name: "fetch", command: "uvx", old: "mcp-server-fetch==2025.4.7", new: "mcp-server-fetch==2026.10.24", with: []string{"--with", "mcp<2"}, until: true, tool: "fetch", change: "schema-widened"},
 }
