@@ -7,7 +7,7 @@
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
-# make kill    KILLS (1,000) kills of each of install, upgrade and pin
+# make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 #
 # Nothing is left outside this directory and the caches of Go, save the system
 # packages that make test names when it installs them (e2e/prerequisites.sh).
@@ -81,8 +81,10 @@ bench:
 flip:
 	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
 
+# Each test reads how often it kills; see R1 of the targets.
 kill:
-	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults/killed)$$' ./e2e
+	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
+		./e2e ./e2e/registry ./internal/hashfile
 
 clean:
 	rm -rf bin

@@ -202,6 +202,9 @@ func (w *workspace) checkPackage(ctx context.Context, name string, entry project
 			report = append(report, madeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.slot.Digest}, From: in.slot.Dir()}))
 		}
 	}
+	if entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
+		return report, nil
+	}
 	return append(report, checkRuntime(name, approval)...), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,14 +89,19 @@ func resolver(ctx context.Context, bin, name string, env []string, dir, subject 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		var detail strings.Builder
-		for line := range strings.Lines(string(out.kept)) {
-			fmt.Fprintf(&detail, "  %s: %s\n", name, surface.Escape(strings.TrimRight(line, "\r\n")))
-		}
-		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" })]
-		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: detail.String()}
+		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" })]
+		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept)}
 	}
 	return nil
+}
+
+// spoken is what a program said, for the detail of an error.
+func spoken(program string, said []byte) string {
+	var detail strings.Builder
+	for line := range strings.Lines(string(said)) {
+		fmt.Fprintf(&detail, "  %s: %s\n", program, surface.Escape(strings.TrimRight(line, "\r\n")))
+	}
+	return detail.String()
 }
 
 // tail keeps the last bytes of what is written to it.
@@ -110,8 +116,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// platform is the key of an installed tree: the system, and node's major version or the
-// tag of the wheels that fit python best, as both decide what is installed.
+// platform is the key of an installed tree: the system, and node's major version, the tag
+// of the wheels that fit python best, or Go's version, as they decide what is installed.
 func platform(engine string, rt *project.Runtime) string {
 	if engine == project.EngineNPM {
 		return runtime.GOOS + "/" + runtime.GOARCH + "+node" + rt.Version
@@ -145,21 +151,28 @@ type packages struct {
 	npm      *fetch.NPMVersion // the root; nil if it is none of npm, or could not be fetched
 	wheel    *fetch.Wheel      // the root; nil if it is none of PyPI, or could not be fetched
 	wheels   []artifact.Ref    // PyPI: the files, in the closure's order
+	scripts  []string          // npm: Refs of packages whose install scripts are run
 }
 
 // fetchClosure fetches the packages of a closure that this platform needs into dir. where
 // says who gives their integrities.
 func fetchClosure(ctx context.Context, h *Host, c *project.Closure, rt *project.Runtime, where, dir string) (*packages, error) {
-	if c.Engine == project.EngineNPM {
+	switch c.Engine {
+	case project.EngineNPM:
 		return fetchTarballs(ctx, h, c, where, dir)
+	case project.EngineGo:
+		return fetchModules(ctx, h, c, rt, where, dir)
 	}
 	return fetchWheels(ctx, h, c, rt, where, dir)
 }
 
-// installClosure lets the ecosystem's own installer unpack them into st.
+// installClosure lets the ecosystem's own installer unpack them, or build them, into st.
 func installClosure(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
-	if c.Engine == project.EngineNPM {
+	switch c.Engine {
+	case project.EngineNPM:
 		return installTarballs(ctx, h, c, t, st)
+	case project.EngineGo:
+		return buildModules(ctx, h, c, t, rt, st)
 	}
 	return installWheels(ctx, h, c, t, rt, st)
 }
@@ -236,8 +249,8 @@ func moveFile(from, to string) error {
 }
 
 // installTarballs lets npm unpack the tarballs of t into st, with no network, no user's
-// configuration, no scripts and no links to executables. npm checks the integrity of
-// each tarball once more.
+// configuration, no scripts but those that are allowed, and no links to executables. npm
+// checks the integrity of each tarball once more.
 func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packages, st *store.Staging) error {
 	lock, manifest, err := c.ForInstall(t.files)
 	if err != nil {
@@ -254,17 +267,44 @@ func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packag
 			env = append(env, name+"="+v)
 		}
 	}
-	err = npm(ctx, h, env, t.dir, c.Root.String(), "ci", "--ignore-scripts", "--no-bin-links", "--offline", "--install-strategy=hoisted",
-		"--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-	if err != nil {
+	modules := filepath.Join(t.dir, "node_modules")
+	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache",
+		"--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+	// Scripts start executables of other packages by their links.
+	links := fmt.Sprintf("--bin-links=%v", len(t.scripts) > 0)
+	if err := npm(ctx, h, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
 		return err
 	}
-	modules := filepath.Join(t.dir, "node_modules")
+	if len(t.scripts) > 0 {
+		rebuild := append([]string{"rebuild", "--foreground-scripts"}, common...)
+		for _, ref := range t.scripts {
+			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
+		}
+		if err := npm(ctx, h, env, t.dir, c.Root.String(), rebuild...); err != nil {
+			return err
+		}
+		if err := removeLinks(modules); err != nil {
+			return err
+		}
+	}
 	// npm's own note of what it installed names the files that it installed from.
 	if err := os.Remove(filepath.Join(modules, ".package-lock.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	return os.Rename(modules, filepath.Join(st.Dir(), "node_modules"))
+}
+
+// removeLinks removes the links to executables, which no tree may hold.
+func removeLinks(modules string) error {
+	return filepath.WalkDir(modules, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == ".bin" && filepath.Base(filepath.Dir(name)) == "node_modules" {
+			if err := os.RemoveAll(name); err != nil {
+				return err
+			}
+			return fs.SkipDir
+		}
+		return err
+	})
 }
 
 // entryScript chooses the file that starts a package: the executable that is named, the

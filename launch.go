@@ -218,14 +218,20 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 			}, evidence.Observed{Digests: []digest.Digest{in.slot.Digest}, Size: in.slot.Size, From: in.slot.Dir()}))
 		}
 	} else {
+		if l.entry.Closure.Engine == project.EngineGo && approval.Runtime != nil { // it is about to build
+			if err := prog.useToolchain(ctx, approval.Runtime); err != nil {
+				return prog, err
+			}
+			l.report = append(l.report, prog.report...)
+		}
 		in, err = l.w.install(ctx, st, installation{
-			server: name, platform: key, closure: closure, runtime: prog.runtime, where: project.ClosureSubject(name), want: locked, made: made,
+			server: name, platform: key, closure: closure, runtime: prog.runtime, where: project.ClosureSubject(name), want: locked, made: made, scripts: l.entry.Closure.Scripts,
 			fetched: func(t *packages) (evidence.Report, error) {
 				if t.wheel != nil && t.ref.String() != l.entry.Ref {
 					return nil, nil // another platform's wheel, which the closure vouches for
 				}
 				return evidence.Report{evidence.Compare(evidence.Claim{
-					Subject: l.entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
+					Subject: l.entry.Ref, Scheme: schemeOf(t.ref), Authority: evidence.Lock,
 					Want: []digest.Digest{l.entry.Artifacts[l.entry.Ref]}, Where: project.LockFile,
 				}, t.observed)}, nil
 			},
@@ -240,7 +246,10 @@ func (l *launch) preparePackage(ctx context.Context, approval project.Approval, 
 		_, err := l.judge(nil)
 		return prog, err
 	}
-	return prog, prog.onPackage(in.slot, *l.entry, l.w.host.Getenv("HOME"))
+	before := len(prog.report)
+	err = prog.onPackage(in.slot, *l.entry, l.w.host.Getenv("HOME"))
+	l.report = append(l.report, prog.report[before:]...)
+	return prog, err
 }
 
 // recordTree notes which tree this machine made of a closure, beside its approval. Without

@@ -41,11 +41,15 @@ func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime
 	return &project.Runtime{Path: strings.TrimSpace(exe), Version: major}, nil
 }
 
-// packageProgram opens the interpreter on this machine for the package of a server.
+// packageProgram opens the interpreter, or finds the compiler, on this machine for the
+// package of a server.
 // approved may be nil.
 func (w *workspace) packageProgram(ctx context.Context, name, engine, path string, approved *project.Runtime) (*program, error) {
-	if engine == project.EngineNPM {
+	switch engine {
+	case project.EngineNPM:
 		return w.interpreter(ctx, name, path, approved, w.findNode)
+	case project.EngineGo:
+		return w.goProgram(ctx, name, path, approved)
 	}
 	return w.interpreter(ctx, name, path, approved, w.findPython)
 }
@@ -90,8 +94,11 @@ func (p *program) onTree(slot *store.Slot, engine string, variables []string) {
 
 // onPackage makes p start the package of a lock entry from a slot of the store.
 func (p *program) onPackage(slot *store.Slot, e project.ServerLock, home string) error {
-	if e.Source == "npm" {
+	switch e.Source {
+	case "npm":
 		return p.onSlot(slot, e.Entry, home, e.Arguments, e.Variables)
+	case "go":
+		return p.onProgram(slot, e.Entry, e.Arguments, e.Variables)
 	}
 	name := e.Ref
 	if ref, err := artifact.Parse(e.Ref); err == nil {
@@ -182,6 +189,7 @@ type installation struct {
 	where    string        // who gives the integrities of the closure
 	want     digest.Digest // the tree that the lock names for this platform, or zero
 	made     digest.Digest // the tree that this machine made of it before, or zero
+	scripts  []string      // npm: packages whose install scripts are run
 	// fetched adds evidence about the packages before anything is unpacked; may be nil.
 	fetched func(*packages) (evidence.Report, error)
 }
@@ -202,6 +210,7 @@ func (w *workspace) install(ctx context.Context, s *store.Store, in installation
 	if err != nil {
 		return nil, err
 	}
+	t.scripts = in.scripts
 	out := &installed{report: t.report}
 	if in.fetched != nil {
 		more, err := in.fetched(t)

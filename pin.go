@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -35,6 +36,9 @@ type PinOptions struct {
 	Capture time.Duration
 	Dry     bool // ask, or rather show, and write nothing whatever the answer
 	Log     LogOptions
+	// AllowScripts are names of npm packages whose install scripts are run, besides those,
+	// at exactly the same version, that were allowed when the lock was written.
+	AllowScripts []string
 	// From names files of clients, whose servers are pinned and declared in hallmark.toml;
 	// zero: those that it declares already.
 	From ClientFiles
@@ -278,7 +282,7 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 			}
 		}
 		return p.preparePackage(ctx, r, asked{
-			pypi: ref.Kind() == artifact.PyPI, name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
+			from: launcher.Ecosystem(ref.Kind()), name: ref.Name(), spec: ref.Version(), with: []string{ref.Name() + "==" + ref.Version()},
 			args: append(args, s.Arguments...),
 		})
 	}
@@ -289,13 +293,13 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	if runsImage(t) {
 		return p.prepareImage(ctx, t)
 	}
-	if !downloads(t) {
+	if !downloads(t, s.Arguments) {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
 		return p.w.commandProgram(s, nil, p.path, nil)
 	}
 	// What npx or uvx itself is does not matter: it is never run.
-	of := asked{pypi: t.Packages[0].Ecosystem == launcher.PyPI, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
+	of := asked{from: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}
 	for _, named := range t.Packages {
 		pinned := evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: named.Text, Where: project.ConfigFile}
 		found := ""
@@ -313,8 +317,11 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 }
 
 // downloads reports whether t is a launcher that downloads packages which can be pinned:
-// npx one of npm, uvx and pipx one of PyPI with what comes along.
-func downloads(t launcher.Target) bool {
+// npx one of npm, uvx and pipx one of PyPI with what comes along, go run one of a module.
+func downloads(t launcher.Target, arguments []string) bool {
+	if runsModule(t, arguments) {
+		return true
+	}
 	if t.Opaque != "" || t.Wrapper != "" || t.File != "" || len(t.Packages) == 0 {
 		return false
 	}
@@ -329,24 +336,30 @@ func downloads(t launcher.Target) bool {
 
 // asked is the package that a server is said to be.
 type asked struct {
-	pypi       bool     // else of npm
-	name, spec string   // spec is npm's: a version, a range or a tag
-	with       []string // PyPI: requirements of the package and of what comes along
-	bin        string   // the executable to start, "" for the one that is meant
+	from       launcher.Ecosystem // npm, PyPI or Go
+	name, spec string             // spec is npm's or Go's: a version, a range or a tag
+	with       []string           // PyPI: requirements of the package and of what comes along
+	bin        string             // the executable to start, "" for the one that is meant
 	args       []string
 }
 
 func (a asked) registry() string {
-	if a.pypi {
+	switch a.from {
+	case launcher.PyPI:
 		return "the package index"
+	case launcher.Go:
+		return "go"
 	}
 	return "npm"
 }
 
 // resolve asks the ecosystem's own resolver for the package and all that it depends on.
 func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*project.Closure, error) {
-	if of.pypi {
+	switch of.from {
+	case launcher.PyPI:
 		return resolvePython(ctx, p.w.host, of.name, of.with, rt)
+	case launcher.Go:
+		return resolveGo(ctx, p.w.host, of.name, of.spec, rt)
 	}
 	return resolveNPM(ctx, p.w.host, p.w.dir, of.name, of.spec)
 }
@@ -361,6 +374,8 @@ func (of asked) started(t *packages) (entry, mcpName string, ok bool, err error)
 	case t.wheel != nil:
 		entry, err = entryPoint(t.ref, t.wheel, of.bin)
 		return entry, t.wheel.MCPName, true, err
+	case of.from == launcher.Go && t.observed.Size > 0:
+		return of.name, "", true, nil
 	}
 	return "", "", false, nil
 }
@@ -371,8 +386,11 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 	entry := &p.out.Entry
 	entry.Source = "npm"
 	engine := project.EngineNPM
-	if of.pypi {
+	switch of.from {
+	case launcher.PyPI:
 		entry.Source, engine = "pypi", project.EngineUV
+	case launcher.Go:
+		entry.Source, engine = "go", project.EngineGo
 	}
 	entry.Arguments, entry.Variables = nonNil(of.args), nonNil(p.declared.Variables)
 	prog, err := p.w.packageProgram(ctx, p.declared.Name, engine, p.path, nil)
@@ -384,20 +402,24 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 		return prog, err
 	}
 	p.packages(closure)
+	scripts, err := p.scripts(closure)
+	if err != nil {
+		return prog, err
+	}
 	st, err := p.w.host.store()
 	if err != nil {
 		return prog, err
 	}
 	var own *packages
 	in := installation{
-		server: p.declared.Name, platform: platform(closure.Engine, prog.runtime), closure: closure, runtime: prog.runtime, where: of.registry() + "'s resolution",
+		server: p.declared.Name, platform: platform(closure.Engine, prog.runtime), closure: closure, runtime: prog.runtime, where: of.registry() + "'s resolution", scripts: scripts,
 		fetched: func(t *packages) (more evidence.Report, err error) {
 			own, p.out.Verified = t, len(t.files)
 			found, mcpName, ok, err := of.started(t)
 			if entry.Entry = found; err != nil || !ok {
 				return nil, err
 			}
-			if r == nil {
+			if r == nil && of.from != launcher.Go { // no record names modules
 				if r, err = p.w.recordOf(ctx, t.ref, mcpName); err != nil {
 					return nil, err
 				}
@@ -412,7 +434,7 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 			return append(more, stored), err
 		},
 	}
-	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, scripts, old.Closure) {
 		in.want = old.Closure.Trees[in.platform]
 	}
 	done, err := p.w.install(ctx, st, in, p.judge)
@@ -423,11 +445,11 @@ func (p *pinning) preparePackage(ctx context.Context, r *record, of asked) (*pro
 		return prog, err
 	}
 	trees := map[string]digest.Digest{}
-	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, old.Closure.Lock) {
+	if old := p.out.Before; old != nil && old.Closure != nil && p.sameClosure(closure, scripts, old.Closure) {
 		maps.Copy(trees, old.Closure.Trees)
 	}
 	trees[in.platform] = done.slot.Digest
-	entry.Closure = &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(p.closure), Trees: trees}
+	entry.Closure = &project.ClosureLock{Engine: closure.Engine, Lock: digest.FromBytes(p.closure), Scripts: scripts, Trees: trees}
 	prog.own = own.ref.String()
 	prog.artifacts = map[string]digest.Digest{prog.own: own.observed.SHA256()}
 	entry.Ref = prog.own
@@ -452,13 +474,40 @@ func (p *pinning) packages(c *project.Closure) {
 		}
 		ref := x.Ref.String()
 		p.out.Packages = append(p.out.Packages, ref)
-		if x.Scripts {
+		if x.Scripts && !p.allowed(x.Ref) {
 			p.out.Scripts = append(p.out.Scripts, ref)
 		}
 		if len(before) > 0 && (len(x.Integrity) == 0 || !sameDigest(before[ref], x.Integrity[0])) {
 			p.out.Moved = append(p.out.Moved, ref)
 		}
 	}
+}
+
+// allowed reports whether the install scripts of a package are run.
+func (p *pinning) allowed(ref artifact.Ref) bool {
+	if slices.Contains(p.o.AllowScripts, ref.Name()) {
+		return true
+	}
+	old := p.out.Before
+	return old != nil && old.Closure != nil && slices.Contains(old.Closure.Scripts, ref.String())
+}
+
+// scripts are the packages of a closure whose install scripts are run.
+func (p *pinning) scripts(c *project.Closure) ([]string, error) {
+	var all, names []string
+	for _, x := range c.Packages {
+		if x.Scripts && p.allowed(x.Ref) {
+			all, names = append(all, x.Ref.String()), append(names, x.Ref.Name())
+		}
+	}
+	for _, name := range p.o.AllowScripts {
+		if !slices.Contains(names, name) {
+			return nil, evidence.Errorf(evidence.Validation, p.declared.Name, "name packages that 'hallmark pin' lists as not run",
+				fmt.Errorf("no package of it that is called %+q has install scripts", name))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func nonNil(s []string) []string {
@@ -479,8 +528,16 @@ func (p *pinning) sameVersion(ref artifact.Ref, o evidence.Observed) evidence.Re
 		return nil
 	}
 	return evidence.Report{evidence.Compare(evidence.Claim{
-		Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+		Subject: ref.String(), Scheme: schemeOf(ref), Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
 	}, o)}
+}
+
+// schemeOf is what the digest of a package is of.
+func schemeOf(ref artifact.Ref) evidence.Scheme {
+	if ref.Kind() == artifact.Go {
+		return evidence.Module
+	}
+	return evidence.File
 }
 
 // encode fixes the closure's stored form and adds it to what is judged. Nobody claims
@@ -493,9 +550,11 @@ func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
 	), err
 }
 
-func (p *pinning) sameClosure(c *project.Closure, locked digest.Digest) bool {
+// sameClosure reports whether the trees of a locked closure are those that would be made of
+// c: of the same packages, with the same install scripts.
+func (p *pinning) sameClosure(c *project.Closure, scripts []string, locked *project.ClosureLock) bool {
 	data, err := c.Encode()
-	return err == nil && sameDigest(locked, digest.FromBytes(data))
+	return err == nil && sameDigest(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)
 }
 
 // changes are the differences between the locked surface of name and s. A stored

@@ -97,7 +97,7 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	switch {
 	case target.Opaque != "":
 		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
-	case downloads(target):
+	case downloads(target, s.Arguments):
 		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case runsImage(target):

@@ -75,7 +75,7 @@ func (w *workspace) latest(ctx context.Context, s project.Server, version string
 		status.Wanted = d.Observed.SHA256().String()
 		status.Newest = status.Wanted
 		return status, next, nil
-	case !downloads(t):
+	case !downloads(t, s.Arguments):
 		if version != "" {
 			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+", then run 'hallmark pin "+s.Name+"'",
 				errors.New("is no package whose version could be set"))
@@ -140,6 +140,21 @@ func (w *workspace) resolved(ctx context.Context, s project.Server, t launcher.T
 	if of.Ecosystem == launcher.NPM {
 		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
 		closure, err := resolveNPM(ctx, w.host, w.dir, of.Name, spec)
+		if err != nil {
+			return "", err
+		}
+		return closure.Root.Version(), nil
+	}
+	if of.Ecosystem == launcher.Go {
+		rt, err := w.findGo(ctx, w.host.Getenv("PATH"))
+		if err != nil {
+			return "", err
+		}
+		spec := "latest"
+		if f == declared {
+			spec = of.Spec
+		}
+		closure, err := resolveGo(ctx, w.host, of.Name, spec, rt)
 		if err != nil {
 			return "", err
 		}

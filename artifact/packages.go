@@ -1,6 +1,10 @@
 package artifact
 
-import "strings"
+import (
+	"strings"
+
+	"golang.org/x/mod/module"
+)
 
 // NewNPM names the tarball of an npm package.
 func NewNPM(name, version string) (Ref, error) { return Parse("npm:" + name + "@" + version) }
@@ -10,6 +14,9 @@ func NewNuGet(id, version string) (Ref, error) { return Parse("nuget:" + id + "@
 
 // NewCargo names the .crate of a crate.
 func NewCargo(name, version string) (Ref, error) { return Parse("cargo:" + name + "@" + version) }
+
+// NewGo names a module of Go.
+func NewGo(path, version string) (Ref, error) { return Parse("go:" + path + "@" + version) }
 
 // NewPyPI names a file of a PyPI release, or the release itself if filename is empty.
 func NewPyPI(name, version, filename string) (Ref, error) {
@@ -88,6 +95,21 @@ func checkCrateName(s string) error {
 	}
 	if !only(s, "_-") || !isLetter(s[0]) {
 		return bad(PartName, "malformed crate name")
+	}
+	return nil
+}
+
+// checkModulePath follows the go command's rule for paths of modules.
+func checkModulePath(s string) error {
+	if module.CheckPath(s) != nil {
+		return bad(PartName, "malformed module path")
+	}
+	return nil
+}
+
+func checkModuleVersion(s string) error {
+	if len(s) > maxVersion || s == "" || module.CanonicalVersion(s) != s {
+		return bad(PartVersion, "not a module's version, such as v1.2.3")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@
 //	oci:host/repo[:tag][@sha256:hex]   the manifest as served
 //	nuget:id@version                   the .nupkg
 //	cargo:name@version                 the .crate
+//	go:module/path@version             the module's zip
 //	https://host/path                  the body
 //	git+https://host/path#commit       the tree of a commit (40 hex digits),
 //	git+ssh://[user@]host/path#commit  also over ssh
@@ -25,7 +26,8 @@
 //
 // Versions are exact. Ranges, wildcards and "latest" are errors. npm and cargo
 // versions follow Semantic Versioning 2.0.0, PyPI versions PEP 440, NuGet versions
-// have one to four numbers and an optional suffix. The tag of a github: Ref is a
+// have one to four numbers and an optional suffix. Versions of Go modules begin with
+// "v" and are canonical, pseudo-versions included. The tag of a github: Ref is a
 // git tag; "latest" is refused, and so is the URL of the latest release. An oci: Ref
 // needs a tag or a digest, and a tag "latest" needs a digest beside it.
 //
@@ -74,6 +76,7 @@ const (
 	OCI    Kind = "oci"
 	NuGet  Kind = "nuget"
 	Cargo  Kind = "cargo"
+	Go     Kind = "go"
 	HTTPS  Kind = "https"
 	Git    Kind = "git"
 	File   Kind = "file"
@@ -157,6 +160,8 @@ func parse(s string) (Ref, error) {
 		return parseAtVersion(NuGet, rest, checkNuGetID, checkNuGetVersion)
 	case "cargo":
 		return parseAtVersion(Cargo, rest, checkCrateName, checkSemver)
+	case "go":
+		return parseAtVersion(Go, rest, checkModulePath, checkModuleVersion)
 	case "pypi":
 		return parsePyPI(rest)
 	case "github":
@@ -200,7 +205,7 @@ func (r Ref) IsZero() bool { return r.kind == "" }
 // Kind is empty for the zero value.
 func (r Ref) Kind() Kind { return r.kind }
 
-// Name is "@scope/name" or "name" for npm, the name for PyPI, NuGet and cargo,
+// Name is "@scope/name" or "name" for npm, the name for PyPI, NuGet and cargo, a module's path,
 // "owner/repo" for GitHub, "host/repo" for OCI, and else empty.
 func (r Ref) Name() string { return r.name }
 
@@ -282,7 +287,7 @@ func (r Ref) Normal() Ref {
 	case File:
 		r.filename = path.Clean(r.filename)
 		r.text = "file:" + r.filename
-	case NPM: // one spelling
+	case NPM, Go: // one spelling
 	}
 	return r
 }

@@ -72,6 +72,9 @@ func run(ctx context.Context, o options) error {
 	if err := benchSurface(o, t); err != nil {
 		return err
 	}
+	if err := benchRun(ctx, o, t); err != nil {
+		return err
+	}
 	if err := benchRegistry(ctx, o, t); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 SEM = r"(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][\w-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][\w-]*))*)?(?:\+[\w-]+(?:\.[\w-]+)*)?"
 SEM = SEM.replace(r"\w", "0-9A-Za-z").replace(r"\d", "[0-9]")
+GOV = r"v(?:0|[1-9]\d*)(?:\.(?:0|[1-9]\d*)){2}(?:-(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*)(?:\.(?:0|[1-9]\d*|\d*[A-Za-z-][0-9A-Za-z-]*))*)?(?:\+incompatible)?"
 PEP = r"v?(?:\d+!)?\d+(?:\.\d+)*(?:[-_.]?(?:alpha|a|beta|b|preview|pre|c|rc)[-_.]?\d*)?(?:-\d+|[-_.]?(?:post|rev|r)[-_.]?\d*)?(?:[-_.]?dev[-_.]?\d*)?(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?"
 HOST = r"(?=[^/:?#]{1,253}(?:[:/?#]|$))(?:[A-Za-z0-9_](?:[\w-]{0,61}[A-Za-z0-9_])?)(?:\.[A-Za-z0-9_](?:[\w-]{0,61}[A-Za-z0-9_])?)*(?::(?!0)(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?"
 ESC = r"%(?![01][0-9A-Fa-f]|7[Ff])[0-9A-Fa-f]{2}"
@@ -18,6 +19,7 @@ FORMS = {
     "oci": r"oci:(?P<name>(?=localhost/|[^/]*[.:])%s/(?=[^@:]{1,255}(?:[@:]|$))%s(?:/%s)*)(?=:(?!latest$)|@)(?::(?P<version>\w[\w.-]{0,127}))?(?:@(?P<digest>sha256:[0-9a-f]{64}))?" % (HOST, REPO, REPO),
     "nuget": r"nuget:(?P<name>(?=.{1,100}@)\w+(?:[.-]\w+)*)@(?P<version>\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?)",
     "cargo": r"cargo:(?P<name>[A-Za-z][\w-]{0,63})@(?P<version>%s)" % SEM,
+    "go": r"go:(?P<name>(?=[a-z0-9-]*\.)[a-z0-9][a-z0-9.-]*(?<!\.)(?:/[A-Za-z0-9_~-][\w.~-]*(?<!\.))*)@(?P<version>%s)" % GOV,
     "https": DOTS + r"(?!(?i:https://github\.com)(?::443)?/[^/]+/[^/]+/releases/(?:(?:%%6C|l)atest/|download/latest/[^/]*$))(?P<url>https://%s(?:/%s)?(?:\?(?:[?]|%s)*)?)(?:#(?:[?]|%s)*)?" % (HOST, TAIL, TAIL, TAIL),
     "git": DOTS + r"git\+(?P<url>(?:https://|ssh://(?:[A-Za-z0-9_.][\w.-]*@)?)%s/(?!/*#)%s)#(?P<version>[0-9a-f]{40})" % (HOST, TAIL),
     "file": r"file:(?P<filename>(?!/|(?:\./+)*[A-Za-z]:)(?!(?:.*/)?\.\.(?:/|$))(?!(?:.*/)?\.?$)[^\\]+)",

@@ -30,6 +30,7 @@ type Scheme string
 const (
 	File       Scheme = "file"        // the bytes of one file, as served
 	Tree       Scheme = "tree"        // hallmark-tree-v1 over a directory
+	Module     Scheme = "go-module"   // the h1 hash of a Go module's files, as go.sum has it
 	Dist       Scheme = "dist"        // a plugin's dist.hash
 	FacetTar   Scheme = "facet-tar"   // the canonical tar of an archive
 	OCI        Scheme = "oci"         // a manifest

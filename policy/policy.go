@@ -47,6 +47,8 @@
 //	accept    extent       manifest   -       integrity  -          policy  integrity
 //	accept    coverage     manifest   -       integrity  warn       policy  integrity
 //	accept    unhashed     manifest   -       policy     policy     policy  policy
+//	pin       go-module    lock       -       integrity  policy     policy  operation
+//	pin       tree         machine    -       warn       -          policy  operation
 //	pin       pin          caller     -       policy     warn       policy  policy
 //	pin       launch       lock       -       warn       -          policy  operation
 //	pin       file         record     -       integrity  warn       policy  operation
@@ -77,6 +79,7 @@
 //	pin       facet-tar    log        -       integrity  policy     policy  integrity
 //	pin       api-surface  log        -       integrity  integrity  policy  integrity
 //	pin       api-surface  record     -       drift      warn       warn    operation
+//	launch    go-module    lock       -       integrity  policy     policy  operation
 //	launch    pin          lock       -       policy     policy     policy  policy
 //	launch    launch       lock       -       policy     policy     policy  operation
 //	launch    file         lock       -       integrity  policy     policy  operation

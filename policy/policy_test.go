@@ -165,7 +165,7 @@ func TestUnknownIsRefused(t *testing.T) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
 	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin, "other", ""}
-	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
+	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
 		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
 		evidence.Transport, evidence.Secret, evidence.Access,
 		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed,

@@ -79,6 +79,8 @@ var table = map[Flow][]rule{
 		{evidence.Unhashed, evidence.Manifest, allow, refused, refused, refused, refused},
 	},
 	Pin: {
+		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},
+		{evidence.Tree, evidence.Machine, allow, warn, allow, refused, operation},
 		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},
 		{evidence.Launch, evidence.Lock, allow, warn, allow, refused, operation},
 		{evidence.File, evidence.Record, allow, integrity, warn, refused, operation},
@@ -111,6 +113,7 @@ var table = map[Flow][]rule{
 		{evidence.APISurface, evidence.Record, allow, drift, warn, warn, operation},
 	},
 	Launch: {
+		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.Pin, evidence.Lock, allow, refused, refused, refused, refused},
 		{evidence.Launch, evidence.Lock, allow, refused, refused, refused, operation},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation},

@@ -82,7 +82,7 @@ func (s ServerLock) Approvable() digest.Digest {
 	shown := s
 	shown.ApprovedAt = time.Time{}
 	if s.Closure != nil {
-		shown.Closure = &ClosureLock{Engine: s.Closure.Engine, Lock: s.Closure.Lock}
+		shown.Closure = &ClosureLock{Engine: s.Closure.Engine, Lock: s.Closure.Lock, Scripts: s.Closure.Scripts}
 	}
 	if s.Record != nil {
 		r := *s.Record

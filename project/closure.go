@@ -16,13 +16,16 @@ import (
 
 // Closure is a package with everything that it depends on, at exact versions. Of npm it is
 // the package-lock (lockfileVersion 3) cut down to what an offline installation needs; of
-// Python the wheels of every package. It records an integrity for each package and no
+// Python the wheels of every package; of Go the modules that a program is built from. It records an integrity for each package and no
 // download address.
 type Closure struct {
-	Engine   string // EngineNPM, EngineUV or EnginePip
+	Engine   string // EngineNPM, EngineUV, EnginePip or EngineGo
 	Platform string // the only one that it is for; "" if it is for every one
 	Root     artifact.Ref
 	Packages []ClosurePackage // by path, or by name
+	Program  string           // Go: the package that is built
+	GoMod    []byte           // Go: of the module that requires it
+	GoSum    []byte           // Go: the hashes of all modules
 
 	raw map[string]map[string]json.RawMessage
 }
@@ -61,7 +64,11 @@ func ParseClosure(data []byte) (*Closure, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
 		return nil, err
 	}
-	if isWheels(data) {
+	switch engineOf(data) {
+	case "":
+	case EngineGo:
+		return parseModules(data)
+	default:
 		return parseWheels(data)
 	}
 	var file struct {
@@ -175,10 +182,13 @@ func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
 
 // Encode is the stored form: JSON with sorted keys, indented, without addresses.
 func (c *Closure) Encode() ([]byte, error) {
-	if c.Engine != EngineNPM {
-		return c.encodeWheels()
+	switch c.Engine {
+	case EngineNPM:
+		return c.encode(nil)
+	case EngineGo:
+		return c.encodeModules()
 	}
-	return c.encode(nil)
+	return c.encodeWheels()
 }
 
 // ForInstall is the form that npm installs from: each package that is in tarballs comes

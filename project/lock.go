@@ -41,12 +41,12 @@ type Lock struct {
 
 // ServerLock is the entry of one server.
 type ServerLock struct {
-	Source       string                   `json:"source"` // "npm", "pypi", "image", "artifact", "http" or "command"
+	Source       string                   `json:"source"` // "npm", "pypi", "go", "image", "artifact", "http" or "command"
 	Record       *RecordLock              `json:"record,omitempty"`
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"`   // npm, artifact: the file that is started, inside the slot; pypi: "module:function"
+	Entry        string                   `json:"entry,omitempty"`   // npm, artifact: the file that is started, inside the slot; pypi: "module:function"; go: the package that is built
 	Runtime      string                   `json:"runtime,omitempty"` // artifact: what starts it, as its server.json says
 	Arguments    []string                 `json:"arguments"`         // that the server gets
 	Variables    []string                 `json:"variables"`         // names of those that it gets from the environment
@@ -98,9 +98,12 @@ type VerifyLock struct {
 
 // ClosureLock is the resolved dependency closure of a package.
 type ClosureLock struct {
-	Engine string                   `json:"engine"` // what resolved it: "npm", "uv" or "pip"
-	Lock   digest.Digest            `json:"lock"`   // of hallmark.closures/NAME.json
-	Trees  map[string]digest.Digest `json:"trees"`  // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64"
+	Engine string        `json:"engine"` // what resolved it: "npm", "uv", "pip" or "go"
+	Lock   digest.Digest `json:"lock"`   // of hallmark.closures/NAME.json
+	// Scripts are the packages of npm whose install scripts are run: "npm:name@version",
+	// sorted. What they make is in the trees.
+	Scripts []string                 `json:"scripts,omitempty"`
+	Trees   map[string]digest.Digest `json:"trees"` // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64", "linux/amd64+go1.26.2"
 }
 
 // lockWire is the file.
@@ -222,8 +225,8 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 		if err := permit(ClosureSubject(name), before.Lock, s.Closure.Lock); err != nil {
 			return err
 		}
-		if !same(before.Lock, s.Closure.Lock) {
-			before.Trees = nil // trees follow from the package lock
+		if !same(before.Lock, s.Closure.Lock) || !slices.Equal(before.Scripts, s.Closure.Scripts) {
+			before.Trees = nil // trees follow from the package lock, and from what scripts make
 		}
 		for platform, d := range s.Closure.Trees {
 			if err := permit(TreeSubject(name, platform), before.Trees[platform], d); err != nil {
@@ -319,6 +322,17 @@ func (s ServerLock) check() error {
 		if !entryRE.MatchString(s.Entry) {
 			return fmt.Errorf("entry %+q is not module:function", s.Entry)
 		}
+	case "go":
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.Go {
+			return fmt.Errorf("ref %+q is no module of Go", s.Ref)
+		}
+		if s.Closure == nil || s.Closure.Engine != EngineGo {
+			return errors.New("a module of Go needs its closure")
+		}
+		if !inModule(s.Entry, ref.Name()) {
+			return fmt.Errorf("entry %+q is no package of the module", s.Entry)
+		}
 	case "image":
 		ref, err := artifact.Parse(s.Ref)
 		if err != nil || ref.Kind() != artifact.OCI || !same(ref.Digest(), s.Digest) || !same(s.Artifacts[s.Ref], s.Digest) {
@@ -348,6 +362,11 @@ func (s ServerLock) check() error {
 		return errors.New("is no image, and has one")
 	}
 	if s.Closure != nil {
+		for _, text := range s.Closure.Scripts {
+			if ref, err := artifact.Parse(text); err != nil || ref.Kind() != artifact.NPM || s.Source != "npm" {
+				return fmt.Errorf("%+q is no package with install scripts", text)
+			}
+		}
 		digests = append(slices.AppendSeq(digests, maps.Values(s.Closure.Trees)), s.Closure.Lock)
 	}
 	if s.Record != nil {

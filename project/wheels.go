@@ -19,11 +19,12 @@ import (
 )
 
 // The engines that resolve closures: npm for node's packages; uv for Python's, for every
-// platform at once, or pip, for the one that it ran on.
+// platform at once, or pip, for the one that it ran on; go for modules of Go.
 const (
 	EngineNPM = "npm"
 	EngineUV  = "uv"
 	EnginePip = "pip"
+	EngineGo  = "go" // resolves and builds
 )
 
 // wheelsWire is the stored form of a closure of Python packages. No address is in it.
@@ -41,12 +42,15 @@ type wheelsPack struct {
 	Wheels  map[string]digest.Digest `json:"wheels"`           // by file name
 }
 
-// isWheels tells the two stored forms apart.
-func isWheels(data []byte) bool {
+// engineOf tells the stored forms apart; npm's, which npm could read, has none.
+func engineOf(data []byte) string {
 	var head struct {
 		Engine string `json:"engine"`
 	}
-	return json.Unmarshal(data, &head) == nil && head.Engine != ""
+	if json.Unmarshal(data, &head) != nil {
+		return ""
+	}
+	return head.Engine
 }
 
 // parseWheels reads the stored form.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -294,8 +296,16 @@ func TestPostgresRestarts(t *testing.T) {
 	complete(t, r, acked)
 }
 
-// A registry that is killed again and again has kept what it acknowledged.
+// A registry that is killed again and again, HALLMARK_KILLS times if that is set, has kept
+// what it acknowledged (R1).
 func TestKilledRegistry(t *testing.T) {
+	kills := 8
+	if text := os.Getenv("HALLMARK_KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil || kills < 1 {
+			t.Fatalf("HALLMARK_KILLS is %q", text)
+		}
+	}
 	for name, flags := range map[string]func(*testing.T) []string{
 		"sqlite": func(t *testing.T) []string { return nil },
 		"postgres": func(t *testing.T) []string {
@@ -305,8 +315,8 @@ func TestKilledRegistry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, append(flags(t), "--data", t.TempDir())...)
 			stop := publishers(t, "kill", r)
-			for i := range 8 {
-				time.Sleep(time.Duration(100+37*i) * time.Millisecond)
+			for range kills {
+				time.Sleep(100*time.Millisecond + rand.N(300*time.Millisecond))
 				r.kill()
 				r.run()
 			}

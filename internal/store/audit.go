@@ -234,15 +234,15 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 }
 
 // listed reports whether the sidecar lists exactly files, with the digests that they
-// were found to have, and none of them executable, as no archive has such.
+// were found to have, and under facet-tar none of them executable, as no archive has such.
 func (a *audit) listed(files []tree.File) bool {
 	note := *a.note
 	note.Files = make(map[string]fileNote, len(files))
 	for _, f := range files {
-		if f.Exec {
+		if f.Exec && a.claim.Scheme == evidence.FacetTar {
 			return false
 		}
-		note.Files[f.Path] = fileNote{SHA256: a.found.files[f.Path], Size: f.Size}
+		note.Files[f.Path] = fileNote{SHA256: a.found.files[f.Path], Size: f.Size, Exec: f.Exec}
 	}
 	data, err := note.encode() // a sidecar has one form, so that it need not be decoded
 	return err == nil && bytes.Equal(data, a.note.data)

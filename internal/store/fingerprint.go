@@ -25,29 +25,35 @@ func (s *Store) As(scheme evidence.Scheme) *Store {
 type sums struct {
 	tree  digest.Digest
 	size  int64                    // bytes that were hashed for it
-	files map[string]digest.Digest // under facet-tar: of each file, from the same bytes
+	files map[string]digest.Digest // under facet-tar, and of a tree of one file: of each file, from the same bytes
 }
 
 // measureTree computes the fingerprint of files under a scheme.
 func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out sums, err error) {
+	var mu sync.Mutex
+	each := func(path string) (io.ReadCloser, error) {
+		r, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		return &hashed{r, digest.NewHasher(), func(d digest.Digest) {
+			mu.Lock()
+			defer mu.Unlock()
+			out.files[path] = d
+		}}, nil
+	}
 	switch scheme {
 	case evidence.Tree:
+		if len(files) == 1 { // a program, whose digest decides what is executed
+			out.files = map[string]digest.Digest{}
+			out.tree, out.size, err = tree.V1(ctx, files, each, 0)
+			return out, err
+		}
 		out.tree, out.size, err = tree.V1(ctx, files, open, 0)
 		return out, err
 	case evidence.FacetTar:
-		var mu sync.Mutex
 		out.files = make(map[string]digest.Digest, len(files))
-		out.tree, out.size, err = tree.FacetTar(ctx, files, func(path string) (io.ReadCloser, error) {
-			r, err := open(path)
-			if err != nil {
-				return nil, err
-			}
-			return &hashed{r, digest.NewHasher(), func(d digest.Digest) {
-				mu.Lock()
-				defer mu.Unlock()
-				out.files[path] = d
-			}}, nil
-		}, 0)
+		out.tree, out.size, err = tree.FacetTar(ctx, files, each, 0)
 		return out, err
 	}
 	return out, fmt.Errorf("store: no slot is addressed by %+q", string(scheme))

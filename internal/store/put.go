@@ -24,7 +24,7 @@ type Slot struct {
 	Size    int64         // bytes of all files
 	Files   int
 	Created time.Time
-	Assets  map[string]digest.Digest // of each file, by path; under facet-tar only
+	Assets  map[string]digest.Digest // of each file, by path; under facet-tar, and of a tree of one file
 	dir     string
 }
 

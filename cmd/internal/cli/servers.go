@@ -31,6 +31,7 @@ func (a *app) pin() *cobra.Command {
 	var (
 		dir           string
 		asJSON, write bool
+		scripts       []string
 		consent       consentFlags
 		from          hallmark.ClientFiles
 		log           hallmark.LogOptions
@@ -52,7 +53,7 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
-			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write}
+			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
 				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
 			}
@@ -90,6 +91,7 @@ its file, for 'hallmark unpin'.`,
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	logKeyFlag(c, &log)
+	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil, "run the install scripts of this npm `package`, and lock that; may be repeated")
 	clientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
 	return c
@@ -255,7 +257,11 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
 	}
 	if runtime != nil {
-		fmt.Fprintf(w, "  started by  %s  %s\n", surface.Escape(runtime.Path), runtime.Digest)
+		by := "started by"
+		if e.Source == "go" {
+			by = "built by  "
+		}
+		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), runtime.Digest)
 	}
 	if len(e.Arguments) > 0 {
 		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(e.Arguments, " ")))
@@ -280,6 +286,9 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	}
 	if e.Closure != nil {
 		fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+		if len(e.Closure.Scripts) > 0 {
+			fmt.Fprintf(w, "  run         install scripts of %s\n", surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
+		}
 	}
 }
 
