@@ -172,7 +172,7 @@ func (s *server) failure(ctx context.Context, err error) error {
 		return p
 	case errors.Is(err, ErrCursor):
 		return problem(http.StatusBadRequest, "%s", err)
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, ErrUnavailable) || noRoom(err):
 		logger(ctx).Error("unavailable", "error", err)
 		p := problem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
 		p.RetryAfter = databaseRetry

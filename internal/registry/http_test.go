@@ -10,10 +10,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -379,6 +381,50 @@ func TestFaults(t *testing.T) {
 		if res, body := send(t, "GET", f.URL+path, ""); res.StatusCode != status || strings.Contains(body, "closed") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
+	}
+}
+
+// A full disk is told as what passes: readers are served, publishers are to come back, and
+// with room again the registry goes on by itself.
+func TestDatabaseFull(t *testing.T) {
+	var db *SQLite
+	f := serve(t, nil, func(c *Config) {
+		db = openTest(t, filepath.Join(t.TempDir(), "full.db"))
+		c.Records = db
+	})
+	next := 0
+	publish := func() (int, string) {
+		next++
+		res, _ := send(t, "POST", f.URL+"/v0/publish", string(document("io.github.o/notes", fmt.Sprintf("1.0.%d", next))), "Content-Type", "application/json")
+		return res.StatusCode, res.Header.Get("Retry-After")
+	}
+	pages := func(most int) {
+		t.Helper()
+		if _, err := db.write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", most)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := 0
+	if err := db.write.QueryRow("PRAGMA page_count").Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	pages(size)
+	status, wait := publish()
+	for status == http.StatusOK && next < 500 { // pages have some room left
+		status, wait = publish()
+	}
+	if status != http.StatusServiceUnavailable || wait == "" {
+		t.Errorf("full: %d, Retry-After %q", status, wait)
+	}
+	if res, body := send(t, "GET", f.URL+"/v0/servers", ""); res.StatusCode != http.StatusOK {
+		t.Errorf("readers: %d %s", res.StatusCode, body)
+	}
+	pages(1 << 20)
+	if status, _ := publish(); status != http.StatusOK {
+		t.Errorf("with room again: %d", status)
+	}
+	if noRoom(errors.New("x")) || !noRoom(fmt.Errorf("blob: %w", &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})) {
+		t.Error("noRoom")
 	}
 }
 

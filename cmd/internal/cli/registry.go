@@ -148,8 +148,11 @@ func registryDir(dir *string) error {
 		return nil
 	}
 	data, err := dataDir()
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "name the registry's directory with --data, or set HALLMARK_HOME", err)
+	}
 	*dir = filepath.Join(data, "registry")
-	return err
+	return nil
 }
 
 // dataDir is the user's data directory, by the platform's convention.
