@@ -204,6 +204,9 @@ func TestImports(t *testing.T) {
 		{"an unknown binding", ``, map[string]string{"dist/index.js": "builtin#module natives"}, evidence.Refused},
 		{"imports of a file", ``, map[string]string{"dist/package.json": `{"imports":{"#x":{"node":["./x.dat"]}}}`, "dist/x.dat": "require axios"}, evidence.Refused},
 		{"imports of a package", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"axios"}}`}, evidence.Refused},
+		{"a name of imports", `"x-a":1`, map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/sub/a.js": "require #x"}, evidence.OK},
+		{"a star that overlaps itself", ``, map[string]string{"dist/p/package.json": `{"exports":{"./*":"./aa*aa.dat"}}`, "dist/p/aaa.dat": "require axios"}, evidence.OK},
+		{"a package that is declared and not imported", `"externalDependencies":[{"name":"axios","version":"1.0.0"}]`, nil, evidence.Refused},
 		{"imports of a core module", ``, map[string]string{"dist/package.json": `{"imports":{"#x":"node:fs"}}`}, evidence.Refused},
 		{"a package.json with a byte order mark", ``, map[string]string{"dist/package.json": "\xef\xbb\xbf" + `{"main":"x.dat"}`, "dist/x.dat": "require axios"}, evidence.Refused},
 		{"a script by another name in a vendored SDK", ``, map[string]string{"dist/index.js": "require @modelcontextprotocol/sdk/x.dat", "dist/node_modules/@modelcontextprotocol/sdk/x.dat": "require axios"}, evidence.Refused},
@@ -217,6 +220,21 @@ func TestImports(t *testing.T) {
 		}
 		if got := r.Verdict.Class(); got != c.want {
 			t.Errorf("%s: %s, want %s: %v", c.name, got, c.want, r.Verdict.Err())
+		}
+	}
+}
+
+// A name that begins with # is known where dist/ has the package.json that says what it
+// means, and computed elsewhere.
+func TestSubpathImports(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want bool
+	}{{"a.js", true}, {"sub/b.js", true}, {"node_modules/x/c.js", false}} {
+		b, _ := bundle(t, ``, map[string]string{"dist/package.json": `{"imports":{"#x":"./index.js"}}`, "dist/" + c.file: "require #x"})
+		u, err := b.scanAll(t.Context(), scanLines)
+		if err != nil || (len(u.computed) == 0) != c.want {
+			t.Errorf("%s: %v, %v", c.file, u.computed, err)
 		}
 	}
 }
