@@ -229,7 +229,7 @@ func TestWhenItIsApplied(t *testing.T) {
 	})
 }
 
-// The rows of source 001, "Verification Summary". OCI install is not begun.
+// The rows of source 001, "Verification Summary". OCI install is TestImages of package e2e.
 func TestVerificationSummary(t *testing.T) {
 	t.Run("Download", testDownload)
 	t.Run("Post-extract", testPostExtract)
@@ -315,6 +315,36 @@ func testLockfileComparison(t *testing.T) {
 	if w.read(project.LockFile)+w.read("tools/skills/greet/SKILL.md") != before {
 		t.Error("something was written")
 	}
+}
+
+// A lock that gives a facet the contents of another one, which the store has, is refused:
+// what would be installed is not what is named.
+func TestEntryOfAnotherFacet(t *testing.T) {
+	w := newFacetWorld(t)
+	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
+	w.want("kit = \"*\"\ntools = \"*\"\n")
+	w.must(w.install(FacetOptions{}))
+	kit, tools := w.entry("kit"), w.entry("tools")
+	kit.Integrity, kit.Assets, kit.Proof = tools.Integrity, tools.Assets, ""
+	tools.Proof = ""
+	var lock project.Lock
+	for name, entry := range map[string]project.FacetLock{"kit": kit, "tools": tools} {
+		subject := entry.Subject(name)
+		adm := admitAll(evidence.Report{
+			evidence.Compare(evidence.Claim{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(entry.Integrity)),
+			evidence.Compare(evidence.Claim{Subject: project.AssetsSubject(subject), Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(project.AssetsDigest(entry.Assets))),
+		})
+		if err := lock.AddFacet(adm, name, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := lock.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(project.LockFile, string(data))
+	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	w.refused(evidence.Integrity, err, "kit@1.0.0", "is that of tools@1.0.0")
 }
 
 func testConfirmation(t *testing.T) {
