@@ -347,6 +347,39 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 	w.refused(evidence.Integrity, err, "kit@1.0.0", "is that of tools@1.0.0")
 }
 
+// A version that is not active is not chosen for a requirement that others satisfy.
+func TestNewestActive(t *testing.T) {
+	for _, status := range []registry.Status{registry.Deprecated, registry.Deleted} {
+		w := newFacetWorld(t)
+		w.publish("1.1.0", "Second.\n")
+		changed := 0
+		w.wire(func(path string, body []byte) []byte {
+			if !isVersions(path) {
+				return body
+			}
+			var page map[string]any
+			if err := json.Unmarshal(body, &page); err != nil {
+				t.Error(err)
+			}
+			for _, list := range page {
+				records, _ := list.([]any)
+				for _, rec := range records {
+					if m := rec.(map[string]any); m["version"] == "1.1.0" {
+						m["status"] = status
+						changed++
+					}
+				}
+			}
+			body, _ = json.Marshal(page)
+			return body
+		})
+		w.must(w.install(FacetOptions{}))
+		if got := w.entry("kit").Version; got != "1.0.0" || changed == 0 {
+			t.Errorf("%s: %s was chosen, %d changed", status, got, changed)
+		}
+	}
+}
+
 func testConfirmation(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(w *facetWorld)
