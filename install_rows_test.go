@@ -229,7 +229,7 @@ func TestWhenItIsApplied(t *testing.T) {
 	})
 }
 
-// The rows of source 001, "Verification Summary". OCI install is not begun.
+// The rows of source 001, "Verification Summary". OCI install is TestImages of package e2e.
 func TestVerificationSummary(t *testing.T) {
 	t.Run("Download", testDownload)
 	t.Run("Post-extract", testPostExtract)
@@ -314,6 +314,69 @@ func testLockfileComparison(t *testing.T) {
 	}
 	if w.read(project.LockFile)+w.read("tools/skills/greet/SKILL.md") != before {
 		t.Error("something was written")
+	}
+}
+
+// A lock that gives a facet the contents of another one, which the store has, is refused:
+// what would be installed is not what is named.
+func TestEntryOfAnotherFacet(t *testing.T) {
+	w := newFacetWorld(t)
+	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
+	w.want("kit = \"*\"\ntools = \"*\"\n")
+	w.must(w.install(FacetOptions{}))
+	kit, tools := w.entry("kit"), w.entry("tools")
+	kit.Integrity, kit.Assets, kit.Proof = tools.Integrity, tools.Assets, ""
+	tools.Proof = ""
+	var lock project.Lock
+	for name, entry := range map[string]project.FacetLock{"kit": kit, "tools": tools} {
+		subject := entry.Subject(name)
+		adm := admitAll(evidence.Report{
+			evidence.Compare(evidence.Claim{Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(entry.Integrity)),
+			evidence.Compare(evidence.Claim{Subject: project.AssetsSubject(subject), Scheme: evidence.FacetTar, Authority: evidence.Lock}, observed(project.AssetsDigest(entry.Assets))),
+		})
+		if err := lock.AddFacet(adm, name, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := lock.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(project.LockFile, string(data))
+	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	w.refused(evidence.Integrity, err, "kit@1.0.0", "is that of tools@1.0.0")
+}
+
+// A version that is not active is not chosen for a requirement that others satisfy.
+func TestNewestActive(t *testing.T) {
+	for _, status := range []registry.Status{registry.Deprecated, registry.Deleted} {
+		w := newFacetWorld(t)
+		w.publish("1.1.0", "Second.\n")
+		changed := 0
+		w.wire(func(path string, body []byte) []byte {
+			if !isVersions(path) {
+				return body
+			}
+			var page map[string]any
+			if err := json.Unmarshal(body, &page); err != nil {
+				t.Error(err)
+			}
+			for _, list := range page {
+				records, _ := list.([]any)
+				for _, rec := range records {
+					if m := rec.(map[string]any); m["version"] == "1.1.0" {
+						m["status"] = status
+						changed++
+					}
+				}
+			}
+			body, _ = json.Marshal(page)
+			return body
+		})
+		w.must(w.install(FacetOptions{}))
+		if got := w.entry("kit").Version; got != "1.0.0" || changed == 0 {
+			t.Errorf("%s: %s was chosen, %d changed", status, got, changed)
+		}
 	}
 }
 

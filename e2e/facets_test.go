@@ -249,6 +249,9 @@ func (s *facetStage) outdated() string {
 func (s *facetStage) emptyStore() {
 	s.t.Helper()
 	store := filepath.Join(s.home, "cache", "store")
+	if _, err := os.Stat(store); os.IsNotExist(err) {
+		return // emptied before, and not filled by what was killed since
+	}
 	if out, err := exec.Command("chmod", "-R", "u+w", store).CombinedOutput(); err != nil {
 		s.t.Fatalf("%v\n%s", err, out)
 	}
