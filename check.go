@@ -61,7 +61,10 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 }
 
 func (w *workspace) check(ctx context.Context, name string, offline bool) (evidence.Report, error) {
-	declared, ok := w.config.Servers[name]
+	declared, ok := w.lockedServer(name)
+	if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
+		declared, ok = mine, true // which is not locked
+	}
 	entry, locked := w.lock.Server(name)
 	if !ok {
 		e := evidence.Compare(evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.ConfigFile}, evidence.Observed{})

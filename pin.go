@@ -87,7 +87,11 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 		}
 	}
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(w.config.Servers))
+		for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+			if w.config.Servers[name].Facet == "" { // those are pinned by install
+				names = append(names, name)
+			}
+		}
 	}
 	var (
 		all   []*Pinned

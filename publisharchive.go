@@ -36,8 +36,13 @@ func (p *ArchivePublication) capture(ctx context.Context, h *Host, a *facet.Arch
 	}
 	shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
 	if err != nil {
+		kind := evidence.ClassOf(err)
+		var why *evidence.Error
+		if errors.As(err, &why) {
+			err = why.Err // its hint is for who pins
+		}
 		return shown, &evidence.Error{
-			Subject: a.Name() + "@" + a.Version(), Kind: evidence.ClassOf(err), Err: fmt.Errorf("its tools could not be listed: %w", err),
+			Subject: a.Name() + "@" + a.Version(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),
 			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
 		}
 	}
