@@ -245,6 +245,24 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 	}
 	was, before := data != nil, string(data)
 	ours := len(kept)
+	starts := map[string]bool{} // those that it starts by hallmark already
+	if was {
+		servers, err := clients.Parse(f, data)
+		if err != nil {
+			return refuse(err)
+		}
+		for _, s := range servers {
+			switch {
+			case !slices.Contains(wanted, s.Name) || s.Scope != "":
+			case isHallmark(s) && len(s.Args) > 1 && s.Args[1] == s.Name:
+				starts[s.Name] = true
+			default:
+				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
+					"rename or remove yours, or leave those of facets out with --no-servers",
+					fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
+			}
+		}
+	}
 	// Those that are not wanted go, the last first; then what held them, if nothing is left.
 	for i, o := range slices.Backward(kept) {
 		switch {
@@ -270,24 +288,11 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 		kept = slices.Delete(kept, i, i+1)
 	}
 	for _, name := range wanted {
-		var servers []clients.Server
-		if data != nil {
-			if servers, err = clients.Parse(f, data); err != nil {
-				return refuse(err)
-			}
-		}
-		args := []string{"run", name}
-		i := slices.IndexFunc(servers, func(s clients.Server) bool { return s.Name == name && s.Scope == "" })
-		if i >= 0 && isHallmark(servers[i]) && len(servers[i].Args) > 1 && servers[i].Args[1] == name {
+		if starts[name] {
 			continue
 		}
-		if i >= 0 {
-			return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", name, f.Path, servers[i].Line),
-				"rename or remove yours, or leave those of facets out with --no-servers",
-				fmt.Errorf("is an entry of yours, and a server that %s declares", owners[name]))
-		}
 		var changes []clients.Change
-		if data, changes, err = clients.Insert(f, data, name, "hallmark", args); err != nil {
+		if data, changes, err = clients.Insert(f, data, name, "hallmark", []string{"run", name}); err != nil {
 			return refuse(err)
 		}
 		kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == name })
@@ -306,7 +311,11 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 		}
 		beside = durable.File{Path: beside.Path, Data: text, Perm: perm}
 	}
-	return []durable.File{{Path: f.Path, Data: data, Perm: perm, Remove: data == nil}, beside}, nil
+	file := durable.File{Path: f.Path, Data: data, Perm: perm}
+	if data == nil {
+		file = durable.File{Path: f.Path, Remove: true}
+	}
+	return []durable.File{file, beside}, nil
 }
 
 // lockedServer is a server that a facet declares, as it was locked; what hallmark.toml says

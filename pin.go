@@ -170,6 +170,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil {
 		return nil, err
 	}
+	prog.values = p.declared.Environment
 	p.report = append(p.report, prog.report...)
 	entry.Artifacts, entry.Ref = prog.artifacts, prog.own
 	adm, err := p.judge(nil)
