@@ -149,16 +149,18 @@ func remove(data []byte, c Change) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if short := strings.TrimSuffix(c.Now, ","); short != c.Now && !bytes.Contains(data, []byte(c.Now)) {
-		c.Now = short // it was the first of several, and is the only one now
-	}
-	for at := 0; c.Now != ""; at++ {
-		i := bytes.Index(data[at:], []byte(c.Now))
-		if i < 0 {
-			break
-		}
-		if at += i; at <= s.entry.at && s.entry.at < at+len(c.Now) {
-			return without(data, c, at)
+	// Its comma went if it was the first of several and is the only one now, and what stood
+	// behind it is another's if one was written beside it.
+	for _, now := range []string{c.Now, strings.TrimSuffix(c.Now, ","), strings.TrimRight(c.Now, " \t\r\n")} {
+		for at := 0; now != ""; at++ {
+			i := bytes.Index(data[at:], []byte(now))
+			if i < 0 {
+				break
+			}
+			if at += i; at <= s.entry.at && s.entry.at < at+len(now) {
+				c.Now = now
+				return without(data, c, at)
+			}
 		}
 	}
 	return nil, changed
