@@ -429,7 +429,8 @@ func ParseLock(data []byte) (*Lock, error) {
 		}
 	}
 	var version struct {
-		Version int `json:"lockfile_version"`
+		Version int    `json:"lockfile_version"`
+		Self    string `json:"self"`
 	}
 	if err := surface.CheckJSON(data, surface.Limits{Depth: 16, Size: MaxLock}); err != nil {
 		return nil, invalid(LockFile, err)
@@ -445,6 +446,9 @@ func ParseLock(data []byte) (*Lock, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&w); err != nil {
 		return nil, invalid(LockFile, err)
+	}
+	if !w.Self.IsZero() && version.Self != w.Self.String() {
+		return nil, invalid(LockFile, errors.New("self is not sha256: and 64 lower-case hex digits")) // the only digest that it does not cover
 	}
 	self, err := selfOf(data)
 	if err != nil {
