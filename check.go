@@ -131,7 +131,10 @@ func once(report evidence.Report) evidence.Report {
 }
 
 func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {
-	declared, ok := w.config.Servers[name]
+	declared, ok := w.lockedServer(name)
+	if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
+		declared, ok = mine, true // which is not locked
+	}
 	entry, locked := w.lock.Server(name)
 	if !ok {
 		e := evidence.Compare(evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.ConfigFile}, evidence.Observed{})

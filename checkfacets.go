@@ -86,6 +86,15 @@ func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string
 			return nil, evidence.Errorf(evidence.Validation, subject, "", err)
 		}
 		record.Document = digest.FromBytes(canonical)
+		m, err := facet.ParseManifest(data)
+		if err != nil {
+			return nil, err
+		}
+		for _, server := range w.lock.Servers() {
+			if locked, _ := w.lock.Server(server); locked.Launch.Facet == name {
+				report = append(report, declaredBy(m, subject, server, locked))
+			}
+		}
 	}
 	if entry.Source.Kind != project.FromRegistry {
 		return report, nil

@@ -30,6 +30,7 @@ type FacetOptions struct {
 	Dry     bool // find out what would be done, and write nothing
 	Limits  archive.Limits
 	Log     LogOptions
+	Servers FacetServers
 	// Progress is told of downloads; total is negative if it is unknown. May be nil.
 	Progress func(what string, done, total int64)
 }

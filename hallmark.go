@@ -15,6 +15,8 @@
 //	closure.go   resolve and install a package with its dependencies
 //	remote.go    servers that are reached by a URL
 //	python.go    the same for packages of PyPI; image.go pins and pulls container images
+//	source.go    pin, run and check servers that are packed from source
+//	facetservers.go  pin the servers of facets, and write them into clients' files
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything; checkfacets.go its facets

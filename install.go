@@ -28,9 +28,11 @@ type Installation struct {
 	Targets []string
 	Files   []string // that were written, relative to the project
 	Deleted []string
-	Kept    []string // that a user edited, and that stay as they are
-	Servers []string // that facets declare, as "FACET: SERVER"
-	Written bool     // something was changed
+	Kept    []string  // that a user edited, and that stay as they are
+	Servers []string  // that facets declare and that were not pinned, as "FACET: SERVER"
+	Pinned  []*Pinned // servers that facets declare and that were looked at
+	Clients []string  // files of clients that changed, relative to the project
+	Written bool      // something was changed
 }
 
 // FacetChange is one facet before and after. Its outcome is "installed", "updated",
@@ -118,6 +120,15 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 		return out, err
 	}
 	adm := out.Verdict.Admitted()
+	names, pinned, err := a.servers(ctx, o.Servers, out)
+	if err != nil {
+		return out, err
+	}
+	seats, changed, err := a.seated(names)
+	if err != nil {
+		return out, err
+	}
+	out.Clients = changed
 	if text, err = req.settle(w, a, text); err != nil {
 		return out, err
 	}
@@ -134,6 +145,7 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	out.Verdict = policy.Judge(policy.Install, a.settings(), slices.Concat(out.Verdict.Report(), p.report))
 	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
 	out.changes(w, a)
+	p.files = slices.Concat(p.files, pinned, seats)
 	files, err := a.commit(adm, text, p)
 	if err != nil {
 		return out, err
@@ -150,7 +162,10 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err := w.replace(ctx, files); err != nil {
 		return out, err
 	}
-	w.sweep(p.deleted)
+	w.sweep(slices.Concat(p.deleted, out.Clients))
+	for _, p := range out.Pinned {
+		p.Written = true
+	}
 	out.Written = true
 	return out, nil
 }
@@ -322,9 +337,6 @@ func (out *Installation) changes(w *workspace, a *assembly) {
 		if x, ok := a.held[name]; ok {
 			after := x.entry
 			c.After, c.By = &after, x.by
-			for _, server := range slices.Sorted(maps.Keys(x.manifest.Servers)) {
-				out.Servers = append(out.Servers, x.subject()+": "+server)
-			}
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"

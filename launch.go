@@ -148,6 +148,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if err != nil {
 		return prog, adm, err
 	}
+	prog.values = l.declared.Environment
 	if approval.Runtime != nil && prog.runtime == nil {
 		l.report = append(l.report, evidence.CannotVerify(evidence.Claim{
 			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,

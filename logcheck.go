@@ -63,12 +63,23 @@ func (w *workspace) checkLog(ctx context.Context, names []string) (evidence.Repo
 	var report evidence.Report
 	var l *registryLog
 	opened := false
+	var records []project.RecordLock
 	for _, name := range names {
-		entry, ok := w.lock.Server(name)
-		if !ok || entry.Record == nil || client == nil || entry.Record.Registry != w.config.Registry.Name() {
+		if entry, ok := w.lock.Server(name); ok && entry.Record != nil {
+			records = append(records, *entry.Record)
+		}
+	}
+	for _, name := range w.lock.Facets() {
+		if f, _ := w.lock.Facet(name); f.Source.Kind == project.FromRegistry {
+			records = append(records, project.RecordLock{
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity, Proof: f.Proof,
+			})
+		}
+	}
+	for _, r := range records {
+		if client == nil || r.Registry != w.config.Registry.Name() {
 			continue
 		}
-		r := *entry.Record
 		if !opened {
 			var err error
 			if l, err = readLog(ctx, w.host, client, w.config.Registry, w.logOptions); err != nil {
@@ -78,7 +89,11 @@ func (w *workspace) checkLog(ctx context.Context, names []string) (evidence.Repo
 				report = append(report, l.report...)
 			}
 		}
-		more, err := l.checkRecord(ctx, client, w, r)
+		check := l.checkRecord
+		if r.Kind == ledger.Artifact || r.Kind == ledger.Facet {
+			check = l.checkArchive
+		}
+		more, err := check(ctx, client, w, r)
 		report = append(report, more...)
 		if err != nil {
 			return w.unreached(report, err)
@@ -146,4 +161,41 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 	}
 	later, err := l.later(ctx, fresh, envelope.Meta)
 	return append(report, later...), err
+}
+
+// checkArchive is checkRecord for the record of an archive.
+func (l *registryLog) checkArchive(ctx context.Context, client *registry.Client, _ *workspace, r project.RecordLock) (evidence.Report, error) {
+	claim := evidence.Claim{
+		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,
+	}
+	rec, err := client.ArchiveRecord(ctx, string(r.Kind), r.Name, r.Version)
+	if notFound(err) {
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		return evidence.Report{e}, nil
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+	}
+	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
+	if l == nil || l.key == "" {
+		return report, nil
+	}
+	if locked, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
+		if _, err := l.see(ctx, locked.Checkpoint); err != nil {
+			return report, err
+		}
+		if now, err := ledger.ParseProof(rec.Proof); err == nil && now.Index != locked.Index {
+			report = append(report, otherEntry(r, locked.Index, now.Index, l.head.Origin))
+		}
+	}
+	if len(rec.Proof) == 0 {
+		return append(report, evidence.CannotVerify(proofClaim(r, l.head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")), nil
+	}
+	fresh := r
+	more, err := l.proven(ctx, rec.Proof, &fresh)
+	if report = append(report, more...); err != nil {
+		return report, err
+	}
+	more, err = l.said(ctx, rec, fresh.Proof)
+	return append(report, more...), err
 }

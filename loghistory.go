@@ -67,6 +67,45 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 	}, nil
 }
 
+// said is what the log says of the record of an archive that is proven to be in it beside its contents: the
+// surface that its publisher claims, and what became of its status since.
+func (l *registryLog) said(ctx context.Context, rec registry.ArchiveRecord, proof string) (evidence.Report, error) {
+	p, err := ledger.ParseProof([]byte(proof))
+	if err != nil {
+		return nil, nil // its own evidence says so
+	}
+	proven, err := p.Verify(ledger.Trust{Log: l.trust.Log})
+	if err != nil {
+		return nil, nil
+	}
+	var report evidence.Report
+	if claimed := proven.Leaf.APISurface; !claimed.IsZero() || !rec.APISurface.IsZero() {
+		c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Log, Where: fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)}
+		o := evidence.Observed{From: "the registry's record, api_surface"}
+		if !claimed.IsZero() {
+			c.Want = []digest.Digest{claimed}
+		}
+		if !rec.APISurface.IsZero() {
+			o.Digests = []digest.Digest{rec.APISurface}
+		}
+		report = append(report, evidence.Compare(c, o))
+	}
+	at, changed := rec.StatusEntry()
+	if !changed || at >= l.head.Size { // never changed, or after the head
+		return report, nil
+	}
+	leaf, err := l.entry(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if leaf.Kind != ledger.Status || leaf.Of != ledger.Kind(rec.Kind) || leaf.Name != rec.Name || leaf.Version != rec.Version {
+		return nil, evidence.Errorf(evidence.Integrity, rec.Subject(), "",
+			fmt.Errorf("the registry names entry %d of its log as one about its status, which is about %+q", at, leaf.Subject()))
+	}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}
+	return append(report, l.statusEvidence(r, &leaf, at, &registry.Official{Status: rec.Status, StatusMessage: rec.StatusMessage})), nil
+}
+
 // otherEntry is evidence that a log has more than one entry for what is published once.
 func otherEntry(r project.RecordLock, locked, shown int64, origin string) evidence.Evidence {
 	c := proofClaim(r, origin)

@@ -224,10 +224,14 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.C
 		return nil, err
 	}
 	x.entry.Proof, x.record = logged.Proof, &rec
-	if more, err = a.said(ctx, rec, logged.Proof); err != nil {
-		return nil, err
+	if logged.Proof != "" {
+		a.logOnce.Lock()
+		more, err = a.w.log.said(ctx, rec, logged.Proof)
+		a.logOnce.Unlock()
+		if x.report = append(x.report, more...); err != nil {
+			return nil, err
+		}
 	}
-	x.report = append(x.report, more...)
 	_, err = a.judge(x, nil) // nothing is fetched that is not accepted
 	return &rec, err
 }
@@ -281,48 +285,6 @@ func (a *assembly) prove(ctx context.Context, proof []byte, r *project.RecordLoc
 	}
 	more, err := w.log.proven(ctx, proof, r)
 	return slices.Concat(w.log.report, more), err
-}
-
-// said is what the log says of a record that is proven to be in it beside its contents: the
-// surface that its publisher claims, and what became of its status since.
-func (a *assembly) said(ctx context.Context, rec registry.ArchiveRecord, proof string) (evidence.Report, error) {
-	p, err := ledger.ParseProof([]byte(proof))
-	if err != nil {
-		return nil, nil // there is none, or its own evidence says so
-	}
-	a.logOnce.Lock()
-	defer a.logOnce.Unlock()
-	l := a.w.log
-	proven, err := p.Verify(ledger.Trust{Log: l.trust.Log})
-	if err != nil {
-		return nil, nil
-	}
-	var report evidence.Report
-	if claimed := proven.Leaf.APISurface; !claimed.IsZero() || !rec.APISurface.IsZero() {
-		c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Log, Where: fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)}
-		o := evidence.Observed{From: "the registry's record, api_surface"}
-		if !claimed.IsZero() {
-			c.Want = []digest.Digest{claimed}
-		}
-		if !rec.APISurface.IsZero() {
-			o.Digests = []digest.Digest{rec.APISurface}
-		}
-		report = append(report, evidence.Compare(c, o))
-	}
-	at, changed := rec.StatusEntry()
-	if !changed || at >= l.head.Size { // never changed, or after the head
-		return report, nil
-	}
-	leaf, err := l.entry(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	if leaf.Kind != ledger.Status || leaf.Of != ledger.Kind(rec.Kind) || leaf.Name != rec.Name || leaf.Version != rec.Version {
-		return nil, evidence.Errorf(evidence.Integrity, rec.Subject(), "",
-			fmt.Errorf("the registry names entry %d of its log as one about its status, which is about %+q", at, leaf.Subject()))
-	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}
-	return append(report, l.statusEvidence(r, &leaf, at, &registry.Official{Status: rec.Status, StatusMessage: rec.StatusMessage})), nil
 }
 
 // download fetches the archive of x, hashing it as it comes.

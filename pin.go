@@ -88,7 +88,11 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 		}
 	}
 	if len(names) == 0 {
-		names = slices.Sorted(maps.Keys(w.config.Servers))
+		for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+			if w.config.Servers[name].Facet == "" { // those are pinned by install
+				names = append(names, name)
+			}
+		}
 	}
 	var (
 		all   []*Pinned
@@ -167,6 +171,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if err != nil {
 		return nil, err
 	}
+	prog.values = p.declared.Environment
 	p.report = append(p.report, prog.report...)
 	entry.Artifacts, entry.Ref = prog.artifacts, prog.own
 	adm, err := p.judge(nil)

@@ -119,8 +119,13 @@ func (x outgoing) shown(ctx context.Context, o PublishOptions, judge func(...evi
 	}
 	shown, err := x.capture(ctx)
 	if err != nil {
+		kind := evidence.ClassOf(err)
+		var why *evidence.Error
+		if errors.As(err, &why) {
+			err = why.Err // its hint is for who pins
+		}
 		return shown, &evidence.Error{
-			Subject: x.subject(), Kind: evidence.ClassOf(err), Err: fmt.Errorf("its tools could not be listed: %w", err),
+			Subject: x.subject(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),
 			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
 		}
 	}

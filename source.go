@@ -204,7 +204,7 @@ func (w *workspace) sourceProgram(ctx context.Context, s project.Server, entry p
 		p.args = append(runtimes[entry.Runtime].starts(), file)
 	}
 	p.args = append(p.args, entry.Arguments...)
-	p.variables, p.values = entry.Variables, entry.Launch.Environment
+	p.variables = entry.Variables
 	p.subjects = append(p.subjects, guard.Subject{Name: entry.Ref, Digest: slot.Digest})
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // VersionStatus is the status of one version before it changes.
@@ -21,6 +22,7 @@ type VersionStatus struct {
 type StatusOptions struct {
 	Registry *registry.Client
 	Token    string
+	Archive  ledger.Kind // of an archive: a facet, an artifact or a plugin; "" is a server
 	Name     string
 	Version  string // "" is all versions
 	Status   registry.Status
@@ -44,6 +46,9 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, evidence.Errorf(evidence.Validation, subject, "", errors.New("a message does not go with the status active"))
 	case utf8.RuneCountInString(o.Message) > registry.MaxStatusMessage:
 		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
+	}
+	if o.Archive != "" {
+		return setArchiveStatus(ctx, o, subject)
 	}
 	var before []registry.Envelope
 	var err error
@@ -83,4 +88,39 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 		return 0, answered(subject, evidence.Validation, err)
 	}
 	return 1, nil
+}
+
+// setArchiveStatus is SetStatus for archives.
+func setArchiveStatus(ctx context.Context, o StatusOptions, subject string) (int, error) {
+	kind := string(o.Archive)
+	if !o.Archive.Publishes() || o.Archive == ledger.Server {
+		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("%+q is none of facet, artifact and plugin", kind))
+	}
+	var before []registry.ArchiveRecord
+	var err error
+	if o.Version == "" {
+		before, err = o.Registry.ArchiveVersionsDeleted(ctx, kind, o.Name)
+	} else {
+		var one registry.ArchiveRecord
+		if one, err = o.Registry.ArchiveRecord(ctx, kind, o.Name, o.Version); err == nil {
+			before = []registry.ArchiveRecord{one}
+		}
+	}
+	if err != nil {
+		return 0, answered(subject, evidence.Validation, err)
+	}
+	if o.Confirm != nil {
+		var states []VersionStatus
+		for _, rec := range before {
+			states = append(states, VersionStatus{Version: rec.Version, Status: rec.Status})
+		}
+		if err := o.Confirm(states); err != nil {
+			return 0, err
+		}
+	}
+	n, err := o.Registry.SetArchiveStatus(ctx, kind, o.Name, o.Version, o.Status, o.Message, o.Token)
+	if err != nil {
+		return n, answered(subject, evidence.Validation, err)
+	}
+	return n, nil
 }

@@ -238,7 +238,11 @@ func (w *workspace) read() error {
 
 // server finds the declaration of name.
 func (w *workspace) server(name string) (project.Server, error) {
-	s, ok := w.config.Servers[name]
+	s, ok := w.lockedServer(name)
+	if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
+		return s, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark install'",
+			fmt.Errorf("is not locked as a server of the facet %+q", mine.Facet))
+	}
 	if !ok {
 		return s, &evidence.Error{
 			Subject: fmt.Sprintf("%+q", name), Kind: evidence.Validation,

@@ -158,6 +158,7 @@
 //	check     facet-tar    lock       -       integrity  warn       policy  warn
 //	check     facet-tar    sidecar    -       integrity  integrity  policy  operation
 //	check     facet-tar    log        -       integrity  policy     policy  integrity
+//	check     api-surface  log        -       integrity  integrity  policy  integrity
 //	check     installed    machine    -       warn       warn       -       warn
 //	scan      pin          caller     -       policy     policy     -       policy
 //	scan      launch       caller     -       policy     policy     -       warn

@@ -200,6 +200,7 @@ var table = map[Flow][]rule{
 		{evidence.FacetTar, evidence.Lock, allow, integrity, warn, refused, warn},
 		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation},
 		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.APISurface, evidence.Log, allow, integrity, integrity, refused, integrity},
 		{evidence.Installed, evidence.Machine, allow, warn, warn, allow, warn},
 	},
 	Scan: {

@@ -435,7 +435,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	}
 	if raw.Verify != nil {
 		if s.Command == "" {
-			return s, nil, &verifyError{errors.New("a server run from its record, or from a facet or its source, is verified against that")}
+			return s, nil, &verifyError{errors.New("a server run from its record is verified against that record, one from source or of a facet against what was published")}
 		}
 		if s.Verify, err = raw.Verify.verify(); err != nil {
 			return s, nil, &verifyError{err}

@@ -214,15 +214,16 @@ func TestLockRoundTrip(t *testing.T) {
 		class evidence.Class
 		want  string
 	}{
-		"edited digest":   {strings.Replace(string(data), digest.FromBytes([]byte("tarball")).Hex(), hex64, 1), evidence.Integrity, "mismatch"},
-		"edited argument": {strings.Replace(string(data), "npx", "npy", 1), evidence.Integrity, "mismatch"},
-		"without self":    {`{"lockfile_version":1,"servers":{}}`, evidence.Integrity, "absent"},
-		"newer":           {strings.Replace(string(data), `"lockfile_version": 1`, `"lockfile_version": 2`, 1), evidence.Validation, "this build reads 1"},
-		"conflict":        {"<<<<<<< ours\n" + string(data), evidence.Validation, "merge conflict"},
-		"unknown key":     {strings.Replace(string(data), `"source"`, `"sauce"`, 1), evidence.Validation, "sauce"},
-		"twice":           {strings.Replace(string(data), `"servers": {`, `"servers": {}, "servers": {`, 1), evidence.Validation, ""},
-		"trailing":        {string(data) + "{}", evidence.Validation, ""},
-		"empty":           {"", evidence.Validation, ""},
+		"edited digest":    {strings.Replace(string(data), digest.FromBytes([]byte("tarball")).Hex(), hex64, 1), evidence.Integrity, "mismatch"},
+		"edited argument":  {strings.Replace(string(data), "npx", "npy", 1), evidence.Integrity, "mismatch"},
+		"self in capitals": {strings.Replace(string(data), lockSelf(string(data)), strings.ToUpper(lockSelf(string(data))), 1), evidence.Validation, "lower-case"},
+		"without self":     {`{"lockfile_version":1,"servers":{}}`, evidence.Integrity, "absent"},
+		"newer":            {strings.Replace(string(data), `"lockfile_version": 1`, `"lockfile_version": 2`, 1), evidence.Validation, "this build reads 1"},
+		"conflict":         {"<<<<<<< ours\n" + string(data), evidence.Validation, "merge conflict"},
+		"unknown key":      {strings.Replace(string(data), `"source"`, `"sauce"`, 1), evidence.Validation, "sauce"},
+		"twice":            {strings.Replace(string(data), `"servers": {`, `"servers": {}, "servers": {`, 1), evidence.Validation, ""},
+		"trailing":         {string(data) + "{}", evidence.Validation, ""},
+		"empty":            {"", evidence.Validation, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseLock([]byte(c.text))
@@ -314,4 +315,10 @@ func TestLaunchCoversTheTable(t *testing.T) {
 			t.Errorf("%s is not part of the launch", name)
 		}
 	}
+}
+
+// lockSelf is the hex of a lock's self member.
+func lockSelf(lock string) string {
+	_, rest, _ := strings.Cut(lock, `"self": "sha256:`)
+	return rest[:64]
 }

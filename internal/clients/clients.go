@@ -14,6 +14,8 @@
 // order, indentation and line ends stay byte for byte. It returns a [Change], with which
 // [Restore] puts the original bytes back, exactly, whatever else was edited in the file;
 // it refuses if the entry itself was. Changes are kept beside the file, as [Original]s.
+// [Insert] adds an entry, and if need be the file, in the same way: Restore takes away what
+// was added and nothing else.
 //
 // # Limits
 //

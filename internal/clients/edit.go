@@ -13,14 +13,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
-// Change is what [Rewrite] did to an entry, and all that [Restore] needs.
+// Change is what [Rewrite] or [Insert] did to an entry, and all that [Restore] needs.
 type Change struct {
 	Client string `json:"client,omitempty"`
 	File   string `json:"file"`
 	Scope  string `json:"scope,omitempty"`
 	Name   string `json:"name"`
-	Was    string `json:"was"` // the bytes that were replaced: from the command to the end of the arguments
-	Now    string `json:"now"` // the bytes that stand there instead
+	Was    string `json:"was"`             // the bytes that were replaced: from the command to the end of the arguments
+	Now    string `json:"now"`             // the bytes that stand there instead
+	Added  string `json:"added,omitempty"` // what Insert added; "" for a rewritten entry
 }
 
 // ErrChanged is wrapped by errors that say that an entry is not what it was.
@@ -63,7 +64,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	c.Was, c.Now = string(data[start:end]), now.String()
 	out := slices.Concat(data[:start], []byte(c.Now), data[end:])
 	// What was written is read again: the file must mean what was asked for.
-	again, err := find(out, c)
+	again, err := find(out, At(c.File), c)
 	if err != nil {
 		return nil, c, err
 	}
@@ -73,9 +74,13 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	return out, c, nil
 }
 
-// Restore returns data with the entry of c as it was before.
+// Restore returns data with the entry of c as it was before; nil for a file that was not
+// there.
 func Restore(data []byte, c Change) ([]byte, error) {
-	s, err := find(data, c)
+	if c.Added != "" {
+		return remove(data, c)
+	}
+	s, err := find(data, At(c.File), c)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +95,8 @@ func Restore(data []byte, c Change) ([]byte, error) {
 	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
 }
 
-// find is the entry of c in data.
-func find(data []byte, c Change) (Server, error) {
-	f := At(c.File)
+// find is the entry of c in data, read as f is.
+func find(data []byte, f File, c Change) (Server, error) {
 	servers, err := Parse(f, data)
 	if err != nil {
 		return Server{}, err

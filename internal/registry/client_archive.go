@@ -47,13 +47,22 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q Query) (*Archi
 // deleted, and without proofs. The kind is "facet", "artifact" or "plugin". More than
 // [MaxVersions] records or [MaxVersionBytes] are an error.
 func (c *Client) ArchiveVersions(ctx context.Context, kind, name string) ([]ArchiveRecord, error) {
+	return c.archiveVersions(ctx, kind, name, url.Values{})
+}
+
+// ArchiveVersionsDeleted is ArchiveVersions with records of any status.
+func (c *Client) ArchiveVersionsDeleted(ctx context.Context, kind, name string) ([]ArchiveRecord, error) {
+	return c.archiveVersions(ctx, kind, name, withDeleted())
+}
+
+func (c *Client) archiveVersions(ctx context.Context, kind, name string, query url.Values) ([]ArchiveRecord, error) {
 	path, err := archivePath(kind, name, "versions")
 	if err != nil {
 		return nil, err
 	}
 	var all []ArchiveRecord
 	wait, room := c.wait(path), MaxVersionBytes
-	for query := (url.Values{}); ; {
+	for {
 		began := time.Now()
 		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 type facetFlags struct {
 	dir    string
 	asJSON bool
+	yes    bool
 	o      hallmark.FacetOptions
 }
 
@@ -29,6 +30,8 @@ func (f *facetFlags) register(c *cobra.Command) {
 	logKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
+	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show")
+	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false, "neither pin servers that facets declare nor write them into clients' files")
 	c.Flags().BoolVar(&f.o.Force, "force", false, "replace and delete files that were edited since, or that are in the way")
 	c.Flags().Int64Var(&f.o.Limits.Packed, "max-packed", 0, "largest archive, in `bytes` (default 64 MiB)")
 	c.Flags().Int64Var(&f.o.Limits.Unpacked, "max-unpacked", 0, "largest contents of an archive, in `bytes` (default 512 MiB)")
@@ -45,12 +48,36 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 			return err
 		}
 		f.o.Progress = a.bars.fetching
+		f.o.Servers.Pin.Log = f.o.Log
+		f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
+			a.bars.stop()
+			fmt.Fprintf(a.stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
+				surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
+			if f.yes {
+				return true, nil
+			}
+			answer, err := a.ask(c.Context(), "Start it, to see what it shows?")
+			return answer == hallmark.Given, err
+		}
+		f.o.Servers.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
+			a.bars.stop()
+			a.showPin(a.stderr, p)
+			if f.yes {
+				return hallmark.Standing, nil
+			}
+			return a.ask(c.Context(), "Lock this?")
+		}
 		out, err := flow(c, h, args)
 		a.bars.stop()
 		if f.asJSON {
 			return a.json(installResult(out, err), err)
 		}
 		if out != nil && err == nil {
+			for _, w := range out.Verdict.Warnings() {
+				if w.Evidence.Scheme == evidence.Status || w.Evidence.Scheme == evidence.Finding {
+					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, w.Evidence.Title())
+				}
+			}
 			err = errors.Join(notes(a.stderr, out.Verdict), showInstallation(a.stdout, a.stderr, out, f.o.Dry))
 		}
 		return err
@@ -153,7 +180,13 @@ func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) 
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
 	for _, server := range out.Servers {
-		fmt.Fprintf(notes, "note: %s is an MCP server; declare it under [providers.mcp] and run 'hallmark pin'\n", surface.Escape(server))
+		fmt.Fprintf(notes, "note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run 'hallmark pin'\n", surface.Escape(server))
+	}
+	for _, p := range out.Pinned {
+		fmt.Fprintf(notes, "%s is pinned\n", surface.Escape(p.Name))
+	}
+	for _, path := range out.Clients {
+		fmt.Fprintf(notes, "%s starts servers of facets by 'hallmark run'\n", surface.Escape(path))
 	}
 	if len(out.Targets) == 0 && len(out.Facets) > 0 {
 		fmt.Fprintf(notes, "note: no client was found in the project, so that nothing was written into it; name targets under [adapters] in %s\n", project.ConfigFile)
@@ -220,7 +253,8 @@ type (
 	}
 )
 
-// installJSON is what became of facets. Servers are those that facets declare.
+// installJSON is what became of facets. Servers are those that they declare and that are
+// not pinned, Clients the files in which their servers are started by hallmark run.
 type installJSON struct {
 	outcome
 	Written bool        `json:"written"`
@@ -230,6 +264,8 @@ type installJSON struct {
 	Deleted []string    `json:"deleted"`
 	Kept    []string    `json:"kept"`
 	Servers []string    `json:"servers"`
+	Pinned  []string    `json:"pinned"`
+	Clients []string    `json:"clients"`
 }
 
 func installResult(out *hallmark.Installation, err error) installJSON {
@@ -245,6 +281,10 @@ func installResult(out *hallmark.Installation, err error) installJSON {
 			j.Assets = append(j.Assets, assetJSON(x))
 		}
 		result.Facets = append(result.Facets, j)
+	}
+	result.Pinned, result.Clients = []string{}, append([]string{}, out.Clients...)
+	for _, p := range out.Pinned {
+		result.Pinned = append(result.Pinned, p.Name)
 	}
 	list := func(s []string) []string { return append([]string{}, s...) }
 	result.Targets, result.Files, result.Deleted, result.Kept, result.Servers = list(out.Targets), list(out.Files), list(out.Deleted), list(out.Kept), list(out.Servers)

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -21,17 +22,18 @@ import (
 var verdictless = policy.Verdict{}
 
 func (a *app) status() *cobra.Command {
-	var base, status string
+	var base, status, archive string
 	var all, yes, asJSON bool
 	var o hallmark.StatusOptions
 	c := &cobra.Command{
 		Use:   "status --status active|deprecated|deleted NAME [VERSION]",
 		Short: "Deprecate, delete or restore what was published",
 		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
-version is no longer listed; it can be restored, and nobody can publish it again.`,
+version is no longer listed; it can be restored, and nobody can publish it again. With
+--archive it is a facet, a server that is packed from source (artifact) or a plugin.`,
 		Args: args(cobra.RangeArgs(1, 2)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			o.Name, o.Status = names[0], registry.Status(status)
+			o.Name, o.Status, o.Archive = names[0], registry.Status(status), ledger.Kind(archive)
 			switch {
 			case status == "":
 				return usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
@@ -78,6 +80,7 @@ version is no longer listed; it can be restored, and nobody can publish it again
 	f := c.Flags()
 	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
 	f.StringVar(&status, "status", "", "active, deprecated or deleted")
+	f.StringVar(&archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
 	f.StringVar(&o.Message, "message", "", "why, in at most 500 characters; not with active")
 	f.BoolVar(&all, "all-versions", false, "change all versions")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before all versions are changed")

@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// pinnedUse is an action that is named by its commit.
+var pinnedUse = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40}$`)
+
+type actionStep struct {
+	Uses, Shell, Run string
+	Env              map[string]string
+}
+
+// ciProject is a small project of one server, pinned with a home of its own.
+func ciProject(t *testing.T, tools string) (dir string, env []string) {
+	t.Helper()
+	dir, home := t.TempDir(), t.TempDir()
+	env = []string{"PATH=" + tools + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "HALLMARK_HOME=" + filepath.Join(home, "hallmark"),
+		"RUNNER_TEMP=" + home, "GITHUB_PATH=" + filepath.Join(home, "path")}
+	for name, text := range map[string]string{
+		"hallmark.toml":  "manifest_version = 1\n[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:tools\"]\n[providers.mcp.say]\ncommand = \"docker\"\narguments = [\"surface.json\"]\n",
+		"surface.json":   `{"tools/list": {"tools": [{"name": "args", "inputSchema": {"type": "object"}}]}}`,
+		"kit/facet.json": `{"name": "kit", "version": "1.0.0", "agents": {"critic": {"description": "Criticises"}}}`, "kit/agents/critic.md": "Criticise.\n",
+	} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(strings.ReplaceAll(text, `"docker"`, `"./say"`)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	puppet, err := os.ReadFile(filepath.Join(tools, "docker")) // which imageTools builds from the puppet
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "say"), puppet, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"pin", "--yes"}, {"install"}} {
+		if code, out := inDir(t, dir, env, "hallmark", args...); code != 0 {
+			t.Fatalf("hallmark %v: exit code %d\n%s", args, code, out)
+		}
+	}
+	return dir, env
+}
+
+// inDir runs a program of the PATH in env.
+func inDir(t *testing.T, dir string, env []string, program string, args ...string) (code int, output string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, "/usr/bin/env", append([]string{program}, args...)...)
+	c.Dir, c.Env = dir, env
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	if err := c.Run(); err != nil && c.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), out.String()
+}
+
+// edited changes the lock by one digit.
+func edited(t *testing.T, dir string) {
+	t.Helper()
+	name := filepath.Join(dir, "hallmark.lock")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := bytes.Index(data, []byte(`"surface": "sha256:`)) + len(`"surface": "sha256:`)
+	data[i] = "10"[min(1, int(data[i]-'0'))&1]
+	if data[i] == '0' {
+		data[i] = 'a'
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAction reads action.yml as GitHub does: what it uses is named by its commit, no
+// input is pasted into a script, and its steps, run here one after the other with the
+// environment that its inputs give, pass a project as it is and fail an edited one.
+func TestAction(t *testing.T) {
+	data, err := os.ReadFile("../action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Description, Default string }
+		Runs   struct {
+			Using string
+			Steps []actionStep
+		}
+	}
+	if err := yaml.Unmarshal(data, &action); err != nil || action.Runs.Using != "composite" || len(action.Runs.Steps) == 0 {
+		t.Fatalf("%v: %+v", err, action)
+	}
+	document, err := os.ReadFile("../docs/ci.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := regexp.MustCompile(`(?m)^\s*(?:- )?(?:uses|rev): *(\S+)`)
+	if found := uses.FindAllSubmatch(document, -1); len(found) < 3 {
+		t.Errorf("docs/ci.md shows %d pins", len(found))
+	} else {
+		for _, m := range found {
+			if !pinnedUse.Match(m[1]) && !regexp.MustCompile(`^[0-9a-f]{40}$`).Match(m[1]) {
+				t.Errorf("docs/ci.md uses %s", m[1])
+			}
+		}
+	}
+	for name := range action.Inputs {
+		if !strings.Contains(string(document), "| `"+name+"` |") {
+			t.Errorf("docs/ci.md does not name the input %s", name)
+		}
+	}
+	input := regexp.MustCompile(`^\$\{\{ inputs\.([a-z-]+) \}\}$`)
+	for _, s := range action.Runs.Steps {
+		if s.Uses != "" && !pinnedUse.MatchString(s.Uses) {
+			t.Errorf("uses %s, which is no commit", s.Uses)
+		}
+		if strings.Contains(s.Run, "${{") {
+			t.Errorf("a script has an expression in it, which whoever fills it in can break out of:\n%s", s.Run)
+		}
+		for name, value := range s.Env {
+			if m := input.FindStringSubmatch(value); m == nil {
+				t.Errorf("%s is %s", name, value)
+			} else if _, ok := action.Inputs[m[1]]; !ok {
+				t.Errorf("there is no input %s", m[1])
+			}
+		}
+	}
+	tools := imageTools(t)
+	// steps are all of the action's, with inputs in place of the defaults.
+	steps := func(dir string, env []string, with map[string]string) (code int, output string) {
+		for _, s := range action.Runs.Steps {
+			if s.Uses != "" {
+				continue
+			}
+			full := append([]string{}, env...)
+			for name, value := range s.Env {
+				m := input.FindStringSubmatch(value)
+				value = action.Inputs[m[1]].Default
+				if given, ok := with[m[1]]; ok {
+					value = given
+				}
+				full = append(full, name+"="+value)
+			}
+			var out string
+			if code, out = inDir(t, dir, full, s.Shell, "-e", "-c", s.Run); code != 0 {
+				return code, output + out
+			}
+			output += out
+		}
+		return 0, output
+	}
+	dir, env := ciProject(t, tools)
+	for _, with := range []map[string]string{nil, {"install": "true", "offline": "false"}, {"project": dir, "install": "true"}} {
+		if code, out := steps(dir, env, with); code != 0 {
+			t.Errorf("%v: exit code %d\n%s", with, code, out)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "tools", "agents", "critic.md")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := steps(dir, env, map[string]string{"install": "true"}); code != 0 {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "tools", "agents", "critic.md")); err != nil {
+		t.Error("install was not run:", err)
+	}
+	edited(t, dir)
+	if code, out := steps(dir, env, nil); code != 3 || !strings.Contains(out, "hallmark.lock") {
+		t.Errorf("an edited lock: exit code %d\n%s", code, out)
+	}
+	// Without hallmark, and without a version to install, it says so.
+	bare := append([]string{"PATH=/usr/bin:/bin"}, env[1:]...)
+	if code, out := steps(dir, bare, map[string]string{"version": "latest"}); code != 2 || !strings.Contains(out, "::error::") {
+		t.Errorf("without hallmark: exit code %d\n%s", code, out)
+	}
+}
+
+// TestHook has pre-commit, from PyPI, run the hook that takes the hallmark in PATH: it
+// passes a project as it is, fails one whose lock was edited, and is not run for a commit
+// that touches neither.
+func TestHook(t *testing.T) {
+	data, err := os.ReadFile("../.pre-commit-hooks.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hooks []struct{ ID, Entry, Language, Files string }
+	if err := yaml.Unmarshal(data, &hooks); err != nil || len(hooks) != 2 || hooks[0].Language != "golang" || hooks[0].Entry != hooks[1].Entry || hooks[0].Files != hooks[1].Files {
+		t.Fatalf("%v: %+v", err, hooks)
+	}
+	venv := filepath.Join(t.TempDir(), "venv")
+	env := append(os.Environ(), "PIP_DISABLE_PIP_VERSION_CHECK=1")
+	for _, args := range [][]string{{"python3", "-m", "venv", venv}, {filepath.Join(venv, "bin", "pip"), "install", "-q", "pre-commit==4.0.1"}} {
+		if code, out := inDir(t, ".", env, args[0], args[1:]...); code != 0 {
+			t.Fatalf("%v: exit code %d\n%s", args, code, out)
+		}
+	}
+	tools := imageTools(t)
+	dir, own := ciProject(t, tools)
+	hook := t.TempDir() // a repository of nothing but the hooks
+	if err := os.WriteFile(filepath.Join(hook, ".pre-commit-hooks.yaml"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own = append(own, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com")
+	git := func(dir string, args ...string) {
+		t.Helper()
+		if code, out := inDir(t, dir, own, "git", args...); code != 0 {
+			t.Fatalf("git %v: exit code %d\n%s", args, code, out)
+		}
+	}
+	for _, d := range []string{hook, dir} {
+		git(d, "init", "-q")
+		git(d, "add", ".")
+		git(d, "commit", "-q", "-m", "first")
+	}
+	try := func(files ...string) (int, string) {
+		args := append([]string{"try-repo", hook, "hallmark-check-system", "--verbose", "--files"}, files...)
+		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), args...)
+	}
+	if code, out := try("hallmark.lock"); code != 0 || !strings.Contains(out, "Passed") {
+		t.Errorf("exit code %d\n%s", code, out)
+	}
+	edited(t, dir)
+	if code, out := try("kit/facet.json"); code != 0 || !strings.Contains(out, "Skipped") {
+		t.Errorf("another file: exit code %d\n%s", code, out)
+	}
+	if code, out := try("hallmark.surfaces/say.json"); code != 1 || !strings.Contains(out, "exit code: 3") {
+		t.Errorf("an edited lock: exit code %d\n%s", code, out)
+	}
+}

@@ -1,0 +1,361 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// FacetServers say what becomes of the servers that facets declare.
+type FacetServers struct {
+	Skip bool // they are neither pinned nor written into clients' files
+	// Begin is asked before a server is started for the first time, to see what it shows:
+	// that runs code that the facet's author chose. Nil is no.
+	Begin func(facet string, s project.Server) (bool, error)
+	Pin   PinOptions // Confirm is asked for consent to what was found
+}
+
+// facetServer is a server of a facet as hallmark.toml would declare it. Those that are
+// reached by a URL are no program, and are not pinned yet.
+func (a *assembly) facetServer(x *heldFacet, name string) (s project.Server, ok bool, err error) {
+	d := x.manifest.Servers[name]
+	s = project.Server{Name: name, Type: "stdio", Facet: x.want.Name, OnDrift: "withhold"}
+	switch {
+	case d.Floor != nil:
+		s.Source = project.SourceName(name, *d.Floor)
+	case d.Image != "":
+		s.Command, s.Arguments = a.engine(name), []string{"run", "-i", "--rm", d.Image}
+	case d.Command != "":
+		s.Command, s.Arguments, s.Environment = d.Command, d.Args, d.Env
+	default:
+		return s, false, nil
+	}
+	mine, declared := a.w.config.Servers[name]
+	switch {
+	case !declared:
+		return s, true, nil
+	case mine.Facet != x.want.Name:
+		return s, false, evidence.Errorf(evidence.Refused, name, "rename or remove yours, or leave those of facets out with --no-servers",
+			fmt.Errorf("is declared by %s line %d and by %s", project.ConfigFile, mine.Line, x.subject()))
+	}
+	s.Line, s.Variables, s.OnDrift, s.Kinds = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds
+	return s, true, nil
+}
+
+// engine is the container engine for an image that a facet names: the locked one, or the
+// first that is there.
+func (a *assembly) engine(name string) string {
+	if entry, ok := a.w.lock.Server(name); ok && entry.Launch.Facet != "" && entry.Source == "image" {
+		return entry.Launch.Command
+	}
+	engines := []string{"docker", "podman", "nerdctl"}
+	for _, engine := range engines {
+		if _, err := findIn(a.w.host.Getenv("PATH"), engine); err == nil {
+			return engine
+		}
+	}
+	return engines[0]
+}
+
+// servers pins what the facets declare and the lock does not have so yet, and returns the
+// names of all of theirs that are locked, and the files that change. What no facet declares
+// any more leaves the lock.
+func (a *assembly) servers(ctx context.Context, o FacetServers, out *Installation) (names []string, files []durable.File, err error) {
+	var (
+		wanted   []project.Server
+		problems []error
+	)
+	for _, facetName := range slices.Sorted(maps.Keys(a.held)) {
+		x := a.held[facetName]
+		for _, name := range slices.Sorted(maps.Keys(x.manifest.Servers)) {
+			s, ok, err := a.facetServer(x, name)
+			switch {
+			case o.Skip || err == nil && !ok:
+				out.Servers = append(out.Servers, x.subject()+": "+name)
+			case err != nil:
+				problems = append(problems, err)
+			default:
+				wanted = append(wanted, s)
+			}
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, nil, err
+	}
+	changed := false
+	for _, s := range wanted {
+		entry, locked := a.w.lock.Server(s.Name)
+		same := locked && sameDigest(entry.Launch.Digest(), s.Launch().Digest())
+		if same && (a.o.Frozen || !a.fresh(s.Facet)) {
+			names = append(names, s.Name)
+			continue
+		}
+		subject := a.held[s.Facet].subject() + ": " + s.Name
+		switch {
+		case a.o.Frozen:
+			return nil, nil, evidence.Errorf(evidence.Refused, subject, "run 'hallmark install' without --frozen, and commit the lock",
+				errors.New("is a server that is not locked as the facet declares it"))
+		case a.o.Dry:
+			out.Servers = append(out.Servers, subject)
+			if same {
+				names = append(names, s.Name)
+			}
+			continue
+		case a.o.Offline:
+			return nil, nil, offline(subject)
+		}
+		begin := false
+		if o.Begin != nil {
+			if begin, err = o.Begin(a.held[s.Facet].subject(), s); err != nil {
+				return nil, nil, err
+			}
+		}
+		if !begin {
+			return nil, nil, evidence.Errorf(evidence.Refused, subject, "--yes consents, --no-servers installs the rest of the facet",
+				errors.New("is a server that would be started to see what it shows, and nobody consented"))
+		}
+		p := &pinning{w: a.w, o: o.Pin, declared: s, path: a.w.host.Getenv("PATH")}
+		more, err := p.pin(ctx)
+		if p.out.Name != "" {
+			out.Pinned = append(out.Pinned, &p.out)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		files, names, changed = append(files, more...), append(names, s.Name), true
+	}
+	if !a.o.Frozen {
+		for _, name := range a.w.lock.Servers() {
+			entry, _ := a.w.lock.Server(name)
+			if entry.Launch.Facet == "" || slices.ContainsFunc(wanted, func(s project.Server) bool { return s.Name == name }) {
+				continue
+			}
+			if _, held := a.held[entry.Launch.Facet]; held && o.Skip {
+				continue
+			}
+			a.w.lock.Remove(name)
+			delete(a.w.approvals.Servers, name)
+			changed = true
+			for _, path := range []string{a.w.surfacePath(name), a.w.closurePath(name), a.w.driftPath(name)} {
+				files = append(files, durable.File{Path: path, Remove: true})
+			}
+		}
+	}
+	if changed {
+		approvals, err := a.w.approvals.Encode()
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, durable.File{Path: a.w.approvalsPath(), Data: approvals, Perm: 0o600})
+	}
+	slices.Sort(names)
+	return names, files, nil
+}
+
+// seatOf is the client whose file a target's servers are written into.
+var seatOf = map[string]string{
+	project.TargetClaudeCode: "claude-code", project.TargetCodex: "codex", project.TargetOpencode: "opencode",
+	project.TargetCursor: "cursor", project.TargetCopilot: "vscode",
+}
+
+// seated brings the files of the targets' clients to where they start the named servers by
+// "hallmark run", and no other of a facet's. What was inserted is kept beside each file, so
+// that it is taken away again exactly. A user's own entry of such a name is refused.
+func (a *assembly) seated(names []string) (files []durable.File, changed []string, err error) {
+	w := a.w
+	targets := w.targets()
+	for _, target := range slices.Sorted(maps.Keys(seatOf)) {
+		f, _ := clients.Seat(seatOf[target], w.dir, func(name string) bool {
+			_, err := os.Lstat(w.path(filepath.FromSlash(name)))
+			return err == nil
+		})
+		var wanted []string
+		if slices.Contains(targets, target) {
+			wanted = names
+		}
+		more, err := w.seat(f, wanted, a.owners())
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(more) > 0 {
+			rel, err := filepath.Rel(w.dir, f.Path)
+			if err != nil {
+				return nil, nil, err
+			}
+			changed = append(changed, filepath.ToSlash(rel))
+		}
+		files = append(files, more...)
+	}
+	return files, changed, nil
+}
+
+// owners are the facets that declare servers, by name of the server.
+func (a *assembly) owners() map[string]string {
+	out := map[string]string{}
+	for _, x := range a.held {
+		for name := range x.manifest.Servers {
+			out[name] = x.subject()
+		}
+	}
+	return out
+}
+
+// seat changes one client's file; nothing if it is as it is to be.
+func (w *workspace) seat(f clients.File, wanted []string, owners map[string]string) ([]durable.File, error) {
+	refuse := func(err error) ([]durable.File, error) {
+		return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
+	}
+	if err := w.plain(filepath.Dir(f.Path)); err != nil {
+		return nil, err
+	}
+	kept, err := clients.LoadOriginals(f.Path)
+	if err != nil {
+		return refuse(err)
+	}
+	if len(kept) == 0 && len(wanted) == 0 {
+		return nil, nil
+	}
+	data, perm := []byte(nil), os.FileMode(0o644)
+	info, err := os.Lstat(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return refuse(errors.New("is not a regular file"))
+	default:
+		perm = info.Mode().Perm()
+		if data, err = clients.Read(f); err != nil {
+			return refuse(err)
+		}
+		if data == nil {
+			data = []byte{}
+		}
+	}
+	was, before := data != nil, string(data)
+	ours := len(kept)
+	starts := map[string]bool{} // those that it starts by hallmark already
+	if was {
+		servers, err := clients.Parse(f, data)
+		if err != nil {
+			return refuse(err)
+		}
+		for _, s := range servers {
+			switch {
+			case !slices.Contains(wanted, s.Name) || s.Scope != "":
+			case isHallmark(s) && len(s.Args) > 1 && s.Args[1] == s.Name:
+				starts[s.Name] = true
+			default:
+				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),
+					"rename or remove yours, or leave those of facets out with --no-servers",
+					fmt.Errorf("is an entry of yours, and a server that %s declares", owners[s.Name]))
+			}
+		}
+	}
+	// Those that are not wanted go, the last first; then what held them, if nothing is left.
+	for i, o := range slices.Backward(kept) {
+		switch {
+		case data == nil && o.Added != "", o.Added == clients.AddedEntry && !slices.Contains(wanted, o.Name):
+		case o.Added == clients.AddedFile || o.Added == clients.AddedHolder:
+			if slices.ContainsFunc(kept[i+1:], func(o clients.Original) bool { return o.Added != "" }) || len(wanted) > 0 {
+				continue
+			}
+		default:
+			continue
+		}
+		left, err := data, error(nil)
+		if data != nil {
+			left, err = clients.Restore(data, o.Change)
+		}
+		switch {
+		case err == nil:
+			data = left
+		case errors.Is(err, clients.ErrGone) || o.Added != clients.AddedEntry:
+		default: // it was edited, and is the user's now
+			w.host.Logger.Warn(fmt.Sprintf("%+q was edited, and stays", o.Name), "file", f.Path)
+		}
+		kept = slices.Delete(kept, i, i+1)
+	}
+	for _, name := range wanted {
+		if starts[name] {
+			continue
+		}
+		var changes []clients.Change
+		if data, changes, err = clients.Insert(f, data, name, "hallmark", []string{"run", name}); err != nil {
+			return refuse(err)
+		}
+		kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Added == clients.AddedEntry && o.Name == name })
+		for _, c := range changes {
+			kept = append(kept, clients.Original{Change: c})
+		}
+	}
+	if (data != nil) == was && string(data) == before && len(kept) == ours {
+		return nil, nil
+	}
+	beside := durable.File{Path: clients.OriginalsPath(f.Path), Remove: true}
+	if len(kept) > 0 {
+		text, err := clients.EncodeOriginals(kept)
+		if err != nil {
+			return refuse(err)
+		}
+		beside = durable.File{Path: beside.Path, Data: text, Perm: perm}
+	}
+	file := durable.File{Path: f.Path, Data: data, Perm: perm}
+	if data == nil {
+		file = durable.File{Path: f.Path, Remove: true}
+	}
+	return []durable.File{file, beside}, nil
+}
+
+// lockedServer is a server that a facet declares, as it was locked; what hallmark.toml says
+// more of it now counts.
+func (w *workspace) lockedServer(name string) (project.Server, bool) {
+	mine, declared := w.config.Servers[name]
+	if declared && mine.Facet == "" {
+		return mine, true
+	}
+	entry, ok := w.lock.Server(name)
+	if !ok || entry.Launch.Facet == "" || declared && mine.Facet != entry.Launch.Facet {
+		return project.Server{}, false
+	}
+	if _, ok := w.lock.Facet(entry.Launch.Facet); !ok {
+		return project.Server{}, false
+	}
+	l := entry.Launch
+	s := project.Server{
+		Name: name, Type: "stdio", Command: l.Command, Arguments: l.Arguments, Source: l.Source, Facet: l.Facet, Environment: l.Environment,
+		OnDrift: l.OnDrift, Kinds: l.Kinds, Variables: l.Variables,
+	}
+	if declared {
+		s.Line, s.OnDrift, s.Kinds, s.Variables = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables
+	} else {
+		// Without a table of its own in hallmark.toml it has what every server begins with.
+		s.OnDrift, s.Kinds, s.Variables = "withhold", nil, nil
+	}
+	return s, true
+}
+
+// declaredBy is the evidence that a facet declares a locked server as it was locked.
+func declaredBy(m *facet.Manifest, subject, name string, entry project.ServerLock) (e evidence.Evidence) {
+	d, ok := m.Servers[name]
+	l := entry.Launch
+	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
+		d.Image != "" && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
+		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) && maps.Equal(l.Environment, d.Env))
+	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Text: "as " + subject + " declares it", Where: project.LockFile}
+	if same {
+		return evidence.Fact(c, c.Text)
+	}
+	return evidence.Fact(c, "otherwise, or not at all")
+}

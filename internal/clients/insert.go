@@ -1,0 +1,202 @@
+package clients
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// What a [Change] added to a file, in place of rewriting an entry.
+const (
+	AddedFile   = "file"   // the file itself
+	AddedHolder = "holder" // the object that holds the servers
+	AddedEntry  = "entry"  // the entry of a server
+)
+
+// seat is where a project's file of a client has its servers, and how it writes one.
+type seat struct {
+	files []string // the first that is there, else the first
+	key   string
+	entry func(command string, args []string) string
+}
+
+func jsonEntry(head string) func(string, []string) string {
+	return func(command string, args []string) string {
+		return "{" + head + `"command": ` + quoted(command) + `, "args": ` + formatJSON.list(nil, &node{flow: true}, args) + "}"
+	}
+}
+
+// seats are those of the clients that facets are installed for, by their ids.
+var seats = map[string]seat{
+	"claude-code": {[]string{".mcp.json"}, "mcpServers", jsonEntry("")},
+	"cursor":      {[]string{".cursor/mcp.json"}, "mcpServers", jsonEntry("")},
+	"vscode":      {[]string{".vscode/mcp.json"}, "servers", jsonEntry(`"type": "stdio", `)},
+	"opencode": {[]string{"opencode.jsonc", "opencode.json"}, "mcp", func(command string, args []string) string {
+		return `{"type": "local", "command": ` + formatJSON.list(nil, &node{flow: true}, append([]string{command}, args...)) + "}"
+	}},
+	"codex": {[]string{".codex/config.toml"}, "mcp_servers", func(command string, args []string) string {
+		return "command = " + quoted(command) + "\nargs = " + formatTOML.list(nil, &node{flow: true}, args) + "\n"
+	}},
+}
+
+// Seat is the file of a project in which a client looks for servers, whether it is there
+// or not; exists says whether a file of that name is. Clients that have none are false.
+func Seat(client, project string, exists func(name string) bool) (f File, ok bool) {
+	s, ok := seats[client]
+	if !ok {
+		return f, false
+	}
+	name := s.files[0]
+	for _, other := range s.files {
+		if exists(other) {
+			name = other
+			break
+		}
+	}
+	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: formatOf(name), shapes: []string{s.key}}, true
+}
+
+// Insert returns data, the bytes of f or nil if there is no such file, with an entry that
+// starts a server, and what was done to it, in that order. Everything else in the file stays.
+func Insert(f File, data []byte, name, command string, args []string) ([]byte, []Change, error) {
+	s := seats[f.Client]
+	change := func(added, name, now string) Change {
+		return Change{Client: f.Client, File: f.Path, Name: name, Now: now, Added: added}
+	}
+	var changes []Change
+	if data == nil {
+		text := ""
+		if f.format == formatJSON {
+			text = "{\n}\n"
+		}
+		data, changes = []byte(text), append(changes, change(AddedFile, "", text))
+	}
+	root, err := f.format.read(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	put := func(at int, added, name, text string) {
+		data = slices.Concat(data[:at], []byte(text), data[at:])
+		changes = append(changes, change(added, name, text))
+	}
+	end := newline(data)
+	if f.format == formatTOML {
+		text := end + "[" + s.key + "." + quoted(name) + "]" + end + strings.ReplaceAll(s.entry(command, args), "\n", end)
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			text = end + text
+		}
+		put(len(data), AddedEntry, name, text)
+	} else {
+		member := func(in *node, depth int, key, value string) string {
+			text := end + strings.Repeat("  ", depth) + quoted(key) + ": " + value
+			switch {
+			case len(in.members) > 0:
+				return text + ","
+			case !bytes.HasPrefix(bytes.TrimLeft(data[in.start+1:], " \t\r"), []byte("\n")):
+				return text + end + strings.Repeat("  ", depth-1)
+			}
+			return text
+		}
+		holder := root.get(s.key)
+		if holder == nil {
+			if root.kind != object {
+				return nil, nil, errors.New("is no object")
+			}
+			put(root.start+1, AddedHolder, "", member(root, 1, s.key, "{"+end+"  }"))
+			if root, err = f.format.read(data); err != nil {
+				return nil, nil, err
+			}
+			holder = root.get(s.key)
+		}
+		if holder == nil || holder.kind != object {
+			return nil, nil, fmt.Errorf("its %s is no object", s.key)
+		}
+		put(holder.start+1, AddedEntry, name, member(holder, 2, name, s.entry(command, args)))
+	}
+	// What was written is read again: the file must mean what was asked for.
+	again, err := find(data, f, changes[len(changes)-1])
+	if err != nil {
+		return nil, nil, err
+	}
+	if again.Command != command || !slices.Equal(again.Args, args) {
+		return nil, nil, fmt.Errorf("%+q cannot be written there", name)
+	}
+	return data, changes, nil
+}
+
+// remove returns data without what c added. Of what was edited since nothing is taken away.
+func remove(data []byte, c Change) ([]byte, error) {
+	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
+	switch c.Added {
+	case AddedFile:
+		if string(data) != c.Now {
+			return nil, changed
+		}
+		return nil, nil
+	case AddedHolder:
+		if c.Now == "" || bytes.Count(data, []byte(c.Now)) != 1 {
+			return nil, changed
+		}
+		return without(data, c, bytes.Index(data, []byte(c.Now)))
+	case AddedEntry:
+	default:
+		return nil, fmt.Errorf("%+q: unknown change %+q", c.Name, c.Added)
+	}
+	s, err := find(data, seated(c), c)
+	if err != nil {
+		return nil, err
+	}
+	// Its comma went if it was the first of several and is the only one now, and what stood
+	// behind it is another's if one was written beside it.
+	for _, now := range []string{c.Now, strings.TrimSuffix(c.Now, ","), strings.TrimRight(c.Now, " \t\r\n")} {
+		for at := 0; now != ""; at++ {
+			i := bytes.Index(data[at:], []byte(now))
+			if i < 0 {
+				break
+			}
+			if at += i; at <= s.entry.at && s.entry.at < at+len(now) {
+				c.Now = now
+				return without(data, c, at)
+			}
+		}
+	}
+	return nil, changed
+}
+
+// without cuts what c added out of data, and the comma that is then one too many, where
+// entries came and went beside it.
+func without(data []byte, c Change, at int) ([]byte, error) {
+	format := formatOf(c.File)
+	before, after := data[:at], data[at+len(c.Now):]
+	commaAfter := bytes.TrimLeft(after, " \t\r\n")
+	commaBefore := bytes.TrimRight(before, " \t\r\n")
+	tries := [][2][]byte{{before, after}}
+	if format == formatJSON && bytes.HasSuffix(commaBefore, []byte(",")) && bytes.HasPrefix(commaAfter, []byte("}")) {
+		tries = [][2][]byte{{commaBefore[:len(commaBefore)-1], after}} // of an entry that was inserted later
+	}
+	if bytes.HasPrefix(commaAfter, []byte(",")) {
+		tries = append(tries, [2][]byte{before, commaAfter[1:]})
+	}
+	if bytes.HasSuffix(commaBefore, []byte(",")) {
+		tries = append(tries, [2][]byte{commaBefore[:len(commaBefore)-1], after})
+	}
+	for _, t := range tries {
+		out := slices.Concat(t[0], t[1])
+		if _, err := format.read(out); err == nil {
+			return out, nil
+		}
+	}
+	return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
+}
+
+// seated is the file of a change, read as its client does.
+func seated(c Change) File {
+	f := At(c.File)
+	if s, ok := seats[c.Client]; ok && c.Added != "" {
+		f.Client, f.shapes = c.Client, []string{s.key}
+	}
+	return f
+}
