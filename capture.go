@@ -32,7 +32,6 @@ type sight struct {
 	version string // of the protocol, that was asked for
 	caps    string
 	shown   *surface.Surface // nil: not captured yet
-	err     error
 }
 
 // String says in an error which client it was.

@@ -10,11 +10,12 @@
 //	oci:host/repo[:tag][@sha256:hex]   the manifest as served
 //	nuget:id@version                   the .nupkg
 //	cargo:name@version                 the .crate
-//	go:module/path@version             the module's zip
 //	https://host/path                  the body
 //	git+https://host/path#commit       the tree of a commit (40 hex digits),
 //	git+ssh://[user@]host/path#commit  also over ssh
 //	file:path                          the file, relative to the document naming it
+//
+// A module of Go is go:module/path@version, and its bytes are the module's zip.
 //
 // A Ref prints back to exactly what it was parsed from. Two Refs name the same
 // artifact if and only if their [Ref.Normal] forms are equal with ==.

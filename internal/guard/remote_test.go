@@ -252,12 +252,14 @@ func TestRemoteAnswers(t *testing.T) {
 		answer http.HandlerFunc
 		why    string
 	}{
-		"JSON":             {say(200, inJSON, good), ""},
-		"lines":            {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
-		"events":           {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
-		"event in parts":   {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
-		"other events":     {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
-		"redirect":         {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, 307) }, "redirects are refused"},
+		"JSON":           {say(200, inJSON, good), ""},
+		"lines":          {say(200, inJSON+"; charset=utf-8", strings.ReplaceAll(good, ",", ",\r\n ")+"\n"), ""},
+		"events":         {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
+		"event in parts": {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
+		"other events":   {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, "redirects are refused"},
 		"login page":       {say(200, "text/html", "<html>"), "of type text/html"},
 		"nothing":          {say(202, "", ""), "no answer"},
 		"not JSON":         {say(200, inJSON, "nonsense"), "no answer"},

@@ -241,7 +241,7 @@ func FuzzRules(f *testing.F) {
 		if r.forbids(path) && !r.forbids(path+"/below") {
 			t.Errorf("%q is forbidden, and what is in it is not", path)
 		}
-		if r.forbids(path) != r.forbids(strings.ToUpper(path)) && strings.ToLower(strings.ToUpper(path)) == strings.ToLower(path) {
+		if r.forbids(path) != r.forbids(strings.ToUpper(path)) && strings.EqualFold(strings.ToUpper(path), path) {
 			t.Errorf("letter case of %q counts", path)
 		}
 	})

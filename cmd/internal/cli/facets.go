@@ -21,7 +21,7 @@ import (
 type facetFlags struct {
 	dir    string
 	asJSON bool
-	yes    bool
+	yes    bool // upgrade has a flag of its own
 	o      hallmark.FacetOptions
 }
 
@@ -30,11 +30,38 @@ func (f *facetFlags) register(c *cobra.Command) {
 	logKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show")
 	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false, "neither pin servers that facets declare nor write them into clients' files")
 	c.Flags().BoolVar(&f.o.Force, "force", false, "replace and delete files that were edited since, or that are in the way")
 	c.Flags().Int64Var(&f.o.Limits.Packed, "max-packed", 0, "largest archive, in `bytes` (default 64 MiB)")
 	c.Flags().Int64Var(&f.o.Limits.Unpacked, "max-unpacked", 0, "largest contents of an archive, in `bytes` (default 512 MiB)")
+}
+
+// yesFlag lets servers that facets declare be started and locked without a question.
+func (f *facetFlags) yesFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show")
+}
+
+// servers has the flow ask about servers that facets declare.
+func (a *app) servers(c *cobra.Command, f *facetFlags) {
+	f.o.Servers.Pin.Log = f.o.Log
+	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
+		a.bars.stop()
+		fmt.Fprintf(a.stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
+			surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
+		if f.yes {
+			return true, nil
+		}
+		answer, err := a.ask(c.Context(), "Start it, to see what it shows?")
+		return answer == hallmark.Given, err
+	}
+	f.o.Servers.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
+		a.bars.stop()
+		a.showPin(a.stderr, p)
+		if f.yes {
+			return hallmark.Standing, nil
+		}
+		return a.ask(c.Context(), "Lock this?")
+	}
 }
 
 // installing runs a flow that installs, and prints what became of it.
@@ -48,25 +75,7 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 			return err
 		}
 		f.o.Progress = a.bars.fetching
-		f.o.Servers.Pin.Log = f.o.Log
-		f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
-			a.bars.stop()
-			fmt.Fprintf(a.stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
-				surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
-			if f.yes {
-				return true, nil
-			}
-			answer, err := a.ask(c.Context(), "Start it, to see what it shows?")
-			return answer == hallmark.Given, err
-		}
-		f.o.Servers.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
-			a.bars.stop()
-			a.showPin(a.stderr, p)
-			if f.yes {
-				return hallmark.Standing, nil
-			}
-			return a.ask(c.Context(), "Lock this?")
-		}
+		a.servers(c, f)
 		out, err := flow(c, h, args)
 		a.bars.stop()
 		if f.asJSON {
@@ -102,6 +111,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 		return hallmark.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
+	f.yesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
 }
@@ -140,6 +150,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
+	f.yesFlag(c)
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
 	c.Flags().StringVar(&source.Branch, "branch", "", "`branch` of the repository")
@@ -160,6 +171,7 @@ func (a *app) remove() *cobra.Command {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
+	f.yesFlag(c)
 	return c
 }
 

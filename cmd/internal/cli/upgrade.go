@@ -40,6 +40,8 @@ written, or nothing.`,
 				return err
 			}
 			f.o.Progress = a.bars.fetching
+			f.yes = consent.yes
+			a.servers(c, &f)
 			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
