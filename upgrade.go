@@ -10,9 +10,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -20,7 +22,7 @@ import (
 // of a package or a record, or the digest of an image.
 type ServerStatus struct {
 	Name     string
-	Declared string              // command and arguments, or the record
+	Declared string              // command and arguments, or the record, or the source
 	Locked   *project.ServerLock // nil: not locked
 	Current  string              // that is locked; empty if it is not, or has no version
 	Wanted   string              // that an upgrade takes; empty if the source has no versions
@@ -31,7 +33,7 @@ type ServerStatus struct {
 func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.Current }
 
 func (w *workspace) serverStatus(s project.Server) ServerStatus {
-	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")}
+	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{s.Command + s.Record + s.Source}, s.Arguments...), " ")}
 	entry, ok := w.lock.Server(s.Name)
 	if !ok {
 		return out
@@ -40,6 +42,8 @@ func (w *workspace) serverStatus(s project.Server) ServerStatus {
 	switch {
 	case entry.Launch.Server != "":
 		_, out.Current, _ = cutLast(entry.Launch.Server, "@")
+	case entry.Source == project.Artifact:
+		_, out.Current, _ = cutLast(entry.Ref, "@")
 	case entry.Source == "image":
 		out.Current = entry.Digest.String()
 	default:
@@ -79,8 +83,10 @@ func (w *workspace) latest(ctx context.Context, s project.Server, version string
 		if version != "" {
 			err = evidence.Errorf(evidence.Validation, s.Name, "write it into "+project.ConfigFile+", then run 'hallmark pin "+s.Name+"'",
 				errors.New("is no package whose version could be set"))
+		} else if s.Source != "" {
+			status.Wanted, status.Newest, err = w.latestSource(ctx, s)
 		}
-		return status, next, err // nobody has a newer one
+		return status, next, err // nobody has a newer one of the others
 	}
 	exact := t.Packages[0].Pinned() || version != ""
 	if status.Wanted = version; version == "" {
@@ -104,6 +110,28 @@ func (w *workspace) latest(ctx context.Context, s project.Server, version string
 	}
 	next.Arguments = arguments
 	return status, next, nil
+}
+
+// latestSource is the newest version that the floor of a server packed from source allows,
+// and the newest of all.
+func (w *workspace) latestSource(ctx context.Context, s project.Server) (wanted, newest string, err error) {
+	name, floor, err := project.ParseSourceName(s.Source)
+	if err != nil {
+		return "", "", evidence.Errorf(evidence.Validation, s.Name, "", err)
+	}
+	client := w.registry()
+	if client == nil {
+		return "", "", evidence.Errorf(evidence.Validation, name, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+	}
+	all, err := client.ArchiveVersions(ctx, string(ledger.Artifact), name)
+	if err != nil {
+		return "", "", answered(name, evidence.Operation, err)
+	}
+	active := activeVersions(all)
+	wanted, _ = floor.Newest(active)
+	free, err := facet.ParseRequirement("*")
+	newest, _ = free.Newest(active)
+	return wanted, newest, err
 }
 
 func (w *workspace) latestRecord(ctx context.Context, name, version string) (string, error) {
