@@ -27,6 +27,10 @@ var captureCapabilities = [...]string{`{}`, `{"roots":{"listChanged":true},"samp
 // captureWidth is how many processes of one server are started at once.
 const captureWidth = 4
 
+// captureWaits are the pauses before a process that is started alone is tried again: what
+// a killed one held, its descendants may hold a moment longer.
+var captureWaits = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
+
 // sight is what one process showed one kind of client.
 type sight struct {
 	version string // of the protocol, that was asked for
@@ -82,7 +86,15 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 			if s.shown != nil {
 				continue
 			}
-			if err := one(ctx, s); err != nil {
+			err := one(ctx, s)
+			for _, wait := range captureWaits {
+				if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
+					break
+				}
+				time.Sleep(wait)
+				err = one(ctx, s)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
