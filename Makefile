@@ -49,8 +49,8 @@ test:
 	@race=$$(sh e2e/prerequisites.sh) && \
 	$(MAKE) --no-print-directory vet && \
 	$(MAKE) --no-print-directory cross && \
-	echo "go test $$race -count=1 $(TESTFLAGS) ./..." && \
-	$(GO) run ./e2e/results -json bin/test.json -- $$race -count=1 $(TESTFLAGS) ./...
+	echo "go test $$race -count=1 -timeout 20m $(TESTFLAGS) ./..." && \
+	$(GO) run ./e2e/results -json bin/test.json -- $$race -count=1 -timeout 20m $(TESTFLAGS) ./...
 
 vet:
 	$(GO) vet ./...

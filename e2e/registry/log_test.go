@@ -227,10 +227,13 @@ func TestWitnessedLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	_, witnessKey, ok := strings.Cut(strings.TrimSpace(line), ", key ")
-	if err != nil || !ok {
-		t.Fatalf("%q: %v", line, err)
+	var witnessKey string
+	for out, ok := bufio.NewReader(pipe), false; !ok; {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		_, witnessKey, ok = strings.Cut(strings.TrimSpace(line), ", key ")
 	}
 	trust, err := ledger.NewTrust(key.VerifierKey, []string{witnessKey}, 1)
 	if err != nil {
