@@ -1,14 +1,11 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -131,15 +128,5 @@ func (t RegisteredTool) valid() error {
 	if t.named {
 		return nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(t.Schema))
-	if err != nil {
-		return errors.New("it has no inputSchema")
-	}
-	object, ok := doc.(map[string]any)
-	if !ok || object["type"] != "object" {
-		return errors.New(`its inputSchema is no object with "type": "object"`)
-	}
-	var failed error
-	compile(doc, func(err error) { failed = fmt.Errorf("its inputSchema is no JSON Schema: %w", err) })
-	return failed
+	return checkToolSchema(t.Schema)
 }
