@@ -185,7 +185,7 @@ func named(limit int, each form) form {
 
 // pointer is a name as a part of a JSON pointer.
 func pointer(name string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // problems gathers what is wrong with a document.
