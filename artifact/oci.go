@@ -3,6 +3,7 @@ package artifact
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
@@ -10,8 +11,12 @@ import (
 )
 
 var (
-	ociRepo = regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
-	ociTag  = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	ociRepo = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*$`)
+	})
+	ociTag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$`)
+	})
 )
 
 // NewOCI names a manifest by an image reference host/repo[:tag][@sha256:hex]. The
@@ -31,9 +36,9 @@ func parseOCI(s string) (Ref, error) {
 	repo, tag, hasTag := strings.Cut(repo, ":")
 	r := Ref{kind: OCI, name: host + "/" + repo, version: tag}
 	switch {
-	case len(repo) > 255 || !ociRepo.MatchString(repo):
+	case len(repo) > 255 || !ociRepo().MatchString(repo):
 		return Ref{}, bad(PartName, "malformed repository")
-	case hasTag && !ociTag.MatchString(tag):
+	case hasTag && !ociTag().MatchString(tag):
 		return Ref{}, bad(PartVersion, "malformed tag")
 	case !hasTag && !hasDigest:
 		return Ref{}, bad(PartVersion, "has neither a tag nor a digest")

@@ -3,6 +3,7 @@ package artifact
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // maxVersion is the largest length of a version in bytes, as in server.json.
@@ -10,21 +11,27 @@ const maxVersion = 255
 
 var (
 	// semver is the grammar of Semantic Versioning 2.0.0: numbers without leading zeros.
-	semver = regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
-		`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
-		`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	semver = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)` +
+			`(-(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)(\.(0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*))*)?` +
+			`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
+	})
 
 	// nuget: one to four numbers, leading zeros allowed, then as in semver.
-	nuget = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
+	nuget = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
+	})
 
 	// pep440 is the grammar that PEP 440 gives for reading versions. Groups: epoch,
 	// release, pre letter, pre number, post (short form), post word, post number,
 	// dev word, dev number, local.
-	pep440 = regexp.MustCompile(`^(?i:v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)` +
-		`(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?([0-9]+)?)?` +
-		`(?:-([0-9]+)|[-_.]?(post|rev|r)[-_.]?([0-9]+)?)?` +
-		`(?:[-_.]?(dev)[-_.]?([0-9]+)?)?` +
-		`(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?)$`)
+	pep440 = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?i:v?(?:([0-9]+)!)?([0-9]+(?:\.[0-9]+)*)` +
+			`(?:[-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?([0-9]+)?)?` +
+			`(?:-([0-9]+)|[-_.]?(post|rev|r)[-_.]?([0-9]+)?)?` +
+			`(?:[-_.]?(dev)[-_.]?([0-9]+)?)?` +
+			`(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?)$`)
+	})
 )
 
 // checkVersion refuses what no registry calls one version.
@@ -46,7 +53,7 @@ func checkSemver(s string) error {
 	if err := checkVersion(s); err != nil {
 		return err
 	}
-	if !semver.MatchString(s) {
+	if !semver().MatchString(s) {
 		return bad(PartVersion, "the version is not an exact semantic version such as 1.2.3")
 	}
 	return nil
@@ -56,7 +63,7 @@ func checkNuGetVersion(s string) error {
 	if err := checkVersion(s); err != nil {
 		return err
 	}
-	if !nuget.MatchString(s) {
+	if !nuget().MatchString(s) {
 		return bad(PartVersion, "the version is not an exact NuGet version such as 1.2.3")
 	}
 	return nil
@@ -66,7 +73,7 @@ func checkPEP440(s string) error {
 	if err := checkVersion(s); err != nil {
 		return err
 	}
-	if !pep440.MatchString(s) {
+	if !pep440().MatchString(s) {
 		return bad(PartVersion, "the version is not an exact PEP 440 version such as 1.2.3")
 	}
 	return nil
@@ -75,7 +82,7 @@ func checkPEP440(s string) error {
 // normalNuGetVersion has three numbers, or four if the fourth is not zero, no
 // leading zeros, a lower-case suffix and no build metadata.
 func normalNuGetVersion(s string) string {
-	m := nuget.FindStringSubmatch(s)
+	m := nuget().FindStringSubmatch(s)
 	numbers := strings.Split(m[1], ".")
 	for i, n := range numbers {
 		numbers[i] = trimZeros(n)
@@ -92,7 +99,7 @@ func normalNuGetVersion(s string) string {
 // normalPEP440 is the normal form of PEP 440 without trailing zeros of the release,
 // so that versions are spelled alike if and only if PEP 440 calls them equal.
 func normalPEP440(s string) string {
-	m := pep440.FindStringSubmatch(strings.ToLower(s))
+	m := pep440().FindStringSubmatch(strings.ToLower(s))
 	epoch, release, pre, preN, shortPost, post, postN, dev, devN, local := m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10]
 	var b strings.Builder
 	if e := trimZeros(epoch); epoch != "" && e != "0" {

@@ -5,13 +5,18 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 )
 
 var (
-	slug  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
-	asset = regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+	slug = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
+	})
+	asset = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
+	})
 )
 
 // FileName is the name of the file that an archive is kept in, unless somebody says
@@ -25,9 +30,9 @@ func FileName(name, version string) string {
 func CheckName(name string) bool {
 	if scope, rest, ok := strings.Cut(name, "/"); ok {
 		scope, ok = strings.CutPrefix(scope, "@")
-		return ok && slug.MatchString(scope) && slug.MatchString(rest)
+		return ok && slug().MatchString(scope) && slug().MatchString(rest)
 	}
-	return slug.MatchString(name)
+	return slug().MatchString(name)
 }
 
 // ParseManifest reads a facet.json strictly. Its error is an [*Invalid] with all
@@ -87,7 +92,7 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	})
 	o.each("servers", func(name string, raw json.RawMessage, at string) {
 		deliverables++
-		if !asset.MatchString(name) {
+		if !asset().MatchString(name) {
 			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 		}
 		if s, ok := o.server(raw, at); ok {
@@ -133,7 +138,7 @@ func (p *problems) exact(version, at string) {
 
 // asset reads the value of a skill, agent or command.
 func (p *problems) asset(name string, raw json.RawMessage, at string) (object, bool) {
-	if !asset.MatchString(name) {
+	if !asset().MatchString(name) {
 		p.add(at, "a name is 1 to 64 of [a-z0-9-]")
 		return object{}, false
 	}
@@ -151,7 +156,7 @@ func (p *problems) member(path, at string) {
 func (o object) adapters() map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	o.each("adapters", func(name string, raw json.RawMessage, at string) {
-		if !asset.MatchString(name) {
+		if !asset().MatchString(name) {
 			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 			return
 		}
@@ -189,7 +194,7 @@ func (p *problems) composed(raw json.RawMessage, at string) (Composed, bool) {
 	c := Composed{Name: name, Version: version}
 	selection := func(member string) []string {
 		return o.texts(member, func(s, at string) {
-			if !asset.MatchString(s) {
+			if !asset().MatchString(s) {
 				o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 			}
 		})

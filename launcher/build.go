@@ -3,6 +3,7 @@ package launcher
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/semver"
@@ -114,7 +115,9 @@ func cutPath(s string) (name, path string) {
 	return s, ""
 }
 
-var jsrNameRE = regexp.MustCompile(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
+var jsrNameRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^@[a-z0-9-]{2,32}/[a-z0-9-]{2,64}$`)
+})
 
 // jsrPackage reads "@scope/name[@version][/path]", which begins skip bytes into its word.
 func jsrPackage(w word, skip int) Package {
@@ -127,7 +130,7 @@ func jsrPackage(w word, skip int) Package {
 	}
 	rest, path := cutPath(strings.TrimPrefix(w.text, "/"))
 	p.Name, p.Spec = splitNPM(rest)
-	if !jsrNameRE.MatchString(p.Name) {
+	if !jsrNameRE().MatchString(p.Name) {
 		return Package{Text: p.Text}
 	}
 	p.Ecosystem, p.before, p.after = JSR, "jsr:"+p.Name+"@", path

@@ -3,6 +3,7 @@ package launcher
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/go-containerregistry/pkg/name"
 
@@ -78,7 +79,9 @@ func container(engine string, words []word) Target {
 	return t
 }
 
-var digestRE = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+var digestRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+})
 
 // image reads "[host/]repository[:tag][@sha256:…]".
 func image(w word) Package {
@@ -92,7 +95,7 @@ func image(w word) Package {
 		repo, tag = named[:i], named[i+1:]
 	}
 	parsed, err := name.NewRepository(repo)
-	if err != nil || strings.HasPrefix(repo, "-") || hasDigest && !digestRE.MatchString(sum) {
+	if err != nil || strings.HasPrefix(repo, "-") || hasDigest && !digestRE().MatchString(sum) {
 		return p
 	}
 	p.Ecosystem, p.Name, p.Spec = OCI, repo, tag

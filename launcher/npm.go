@@ -3,6 +3,7 @@ package launcher
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
@@ -105,14 +106,16 @@ var (
 	commitRE = regexp.MustCompile(`^[0-9a-f]{40}$`)
 	tagRE    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
-	npmGitRE = regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
+	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
+	})
 )
 
 // npmPackage reads "[@scope/]name[@version, range or tag]", or a git repository. What
 // is neither has no ecosystem.
 func npmPackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
-	if npmGitRE.MatchString(w.text) {
+	if npmGitRE().MatchString(w.text) {
 		return gitPackage(p, "#")
 	}
 	p.Name, p.Spec = splitNPM(w.text)

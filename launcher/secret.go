@@ -3,6 +3,7 @@ package launcher
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -14,18 +15,32 @@ const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key
 
 var (
 	// secretFlag is an option or a variable whose value is a secret.
-	secretFlag = regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
+	secretFlag = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
+	})
 	// assigned is such a name with its value, anywhere in an argument.
-	assigned = regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
+	assigned = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
+	})
 	// spoken is such an option with its value, in a shell line.
-	spoken = regexp.MustCompile(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
-	bearer = regexp.MustCompile(`(?i)((?:bearer|basic)\s+)(\S+)`)
+	spoken = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
+	})
+	bearer = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)((?:bearer|basic)\s+)(\S+)`)
+	})
 	// userinfo is the password of a URL.
-	userinfo = regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
+	userinfo = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
+	})
 	// shaped are tokens that say themselves what they are.
-	shaped = regexp.MustCompile(`()((?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{50,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)`)
+	shaped = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`()((?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{50,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)`)
+	})
 	// long is a word without meaning.
-	long = regexp.MustCompile(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
+	long = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
+	})
 )
 
 // Redact returns args with what looks like a secret replaced. References to variables and
@@ -34,7 +49,7 @@ func Redact(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = redact(arg)
-		if i > 0 && secretFlag.MatchString(args[i-1]) && !harmless(arg) && !strings.HasPrefix(arg, "-") {
+		if i > 0 && secretFlag().MatchString(args[i-1]) && !harmless(arg) && !strings.HasPrefix(arg, "-") {
 			out[i] = redacted
 		}
 	}
@@ -42,14 +57,14 @@ func Redact(args []string) []string {
 }
 
 func redact(s string) string {
-	for _, re := range []*regexp.Regexp{assigned, spoken, bearer, userinfo, shaped, long} {
+	for _, re := range []*regexp.Regexp{assigned(), spoken(), bearer(), userinfo(), shaped(), long()} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
 			value := strings.Trim(m[2], `"'`)
-			if harmless(value) || re == long && !random(m[1], value) {
+			if harmless(value) || re == long() && !random(m[1], value) {
 				return found
 			}
-			if scheme, rest, ok := strings.Cut(value, " "); ok && re == assigned && harmless(rest) {
+			if scheme, rest, ok := strings.Cut(value, " "); ok && re == assigned() && harmless(rest) {
 				_ = scheme // "Bearer ${TOKEN}"
 				return found
 			}
@@ -64,10 +79,12 @@ func redact(s string) string {
 }
 
 // reference is a variable or an input that something else fills in, or a place for one.
-var reference = regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
+})
 
 // harmless reports whether a value is empty or a reference.
-func harmless(v string) bool { return v == "" || reference.MatchString(v) }
+func harmless(v string) bool { return v == "" || reference().MatchString(v) }
 
 // random reports whether a long word behind prefix is neither a digest nor a commit nor
 // words of a person.

@@ -1,14 +1,12 @@
 package plugin
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -31,7 +29,9 @@ type RegisteredTool struct {
 }
 
 // toolName is what MCP clients take for the name of a tool.
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
+})
 
 // ParseRegistered reads what a host writes of a plugin: an object with tools, resources
 // and prompts, each a list of names or of objects with a name (a resource may have a uri
@@ -125,21 +125,11 @@ func (c *check) capabilityEvidence() {
 
 // valid reports why a host could not offer the tool to a client.
 func (t RegisteredTool) valid() error {
-	if !toolName.MatchString(t.Name) {
+	if !toolName().MatchString(t.Name) {
 		return errors.New("a name of a tool is 1 to 128 of [A-Za-z0-9_.-]")
 	}
 	if t.named {
 		return nil
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(t.Schema))
-	if err != nil {
-		return errors.New("it has no inputSchema")
-	}
-	object, ok := doc.(map[string]any)
-	if !ok || object["type"] != "object" {
-		return errors.New(`its inputSchema is no object with "type": "object"`)
-	}
-	var failed error
-	compile(doc, func(err error) { failed = fmt.Errorf("its inputSchema is no JSON Schema: %w", err) })
-	return failed
+	return checkToolSchema(t.Schema)
 }

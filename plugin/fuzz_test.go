@@ -85,7 +85,7 @@ func FuzzRegistered(f *testing.F) {
 			return
 		}
 		for _, tool := range r.Tools {
-			if !toolName.MatchString(tool.Name) {
+			if !toolName().MatchString(tool.Name) {
 				t.Errorf("a tool called %q", tool.Name)
 			}
 		}

@@ -6,16 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/spec"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -65,41 +58,6 @@ func (e *Invalid) Class() evidence.Class {
 // hashPath is the place of dist.hash in a manifest.
 const hashPath = "/dist/hash"
 
-type problems struct{ issues []Issue }
-
-func (p *problems) add(at, format string, args ...any) {
-	if len(p.issues) < maxIssues {
-		p.issues = append(p.issues, Issue{at, fmt.Sprintf(format, args...)})
-	}
-}
-
-// manifestSchema compiles the schema once. It is our own: an error is a fault of the
-// program.
-var manifestSchema = sync.OnceValue(func() *jsonschema.Schema {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(spec.PluginSchema))
-	if err != nil {
-		panic(err)
-	}
-	return compile(doc, func(err error) { panic(err) })
-})
-
-// compile compiles a schema that refers to nothing outside of itself.
-func compile(doc any, failed func(error)) *jsonschema.Schema {
-	const location = "hallmark:schema"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := c.AddResource(location, doc); err != nil {
-		failed(err)
-		return nil
-	}
-	s, err := c.Compile(location)
-	if err != nil {
-		failed(err)
-		return nil
-	}
-	return s
-}
-
 // Parse reads a manifest strictly. Its error is an [*Invalid] with all problems, save a
 // missing or malformed dist.hash alone.
 func Parse(data []byte) (*Manifest, error) {
@@ -111,15 +69,15 @@ func Parse(data []byte) (*Manifest, error) {
 	if err := generation(data); err != nil {
 		return nil, err
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
+	var doc map[string]any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&doc); err != nil {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
 	}
-	if err, ok := manifestSchema().Validate(doc).(*jsonschema.ValidationError); ok {
-		p.schema(err)
-	}
-	for name := range doc.(map[string]any) {
+	manifestForm()(&p, "", doc)
+	for name := range doc {
 		// Any x-* is permitted, but not one that encoding/json would take for ours.
 		for _, ours := range []string{"x-hash-profile", "x-hallmark-signatures"} {
 			if name != ours && strings.EqualFold(name, ours) {
@@ -149,76 +107,13 @@ func generation(data []byte) error {
 	}
 	version, ok := top["manifestVersion"]
 	if ok && string(version) != `"1"` && string(version) != "1" {
-		return nil // the schema has the word
+		return nil // the form has the word
 	}
 	return &Invalid{Issues: []Issue{{"/manifestVersion", `this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, "From version 1")`}}}
 }
 
-// schema turns the leaves of a schema's error into issues.
-func (p *problems) schema(e *jsonschema.ValidationError) {
-	at := ""
-	for _, part := range e.InstanceLocation {
-		at += "/" + strings.ReplaceAll(strings.ReplaceAll(part, "~", "~0"), "/", "~1")
-	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		for _, name := range k.Missing {
-			switch {
-			case at == "" && name == "dist", at == "/dist" && name == "hash":
-				p.add(hashPath, "is missing")
-			default:
-				p.add(at+"/"+name, "is missing")
-			}
-		}
-	case *kind.AdditionalProperties:
-		for _, name := range k.Properties {
-			p.add(at, "unknown member %+q", clip(name))
-		}
-	case *kind.Type:
-		if at == "/dist" {
-			at = hashPath
-		}
-		p.add(at, "is %s, and must be %s", k.Got, strings.Join(k.Want, " or "))
-	case *kind.Pattern:
-		p.add(at, "%+q %s", clip(k.Got), pattern(at))
-	case *kind.Not:
-		p.add(at, "must be a clean relative path without \"..\"")
-	default:
-		if len(e.Causes) == 0 {
-			p.add(at, "%s", e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
-		}
-	}
-	if _, ok := e.ErrorKind.(*kind.Not); ok {
-		return
-	}
-	for _, cause := range e.Causes {
-		p.schema(cause)
-	}
-}
-
-// pattern says in words what the pattern of a member asks for.
-func pattern(at string) string {
-	switch {
-	case at == "/version":
-		return "is no semantic version"
-	case strings.HasPrefix(at, "/externalDependencies/") && strings.HasSuffix(at, "/version"):
-		return "is no exact version; ranges are refused"
-	case at == "/name", strings.HasPrefix(at, "/dependencies/"):
-		return "is no name of a plugin: [a-z0-9-_]"
-	case at == "/entry":
-		return "is not a .js or .mjs file below dist/"
-	case at == hashPath:
-		return "is not sha256: and 64 hex digits"
-	case strings.HasSuffix(at, "/sha256"):
-		return "is not 64 hex digits"
-	case strings.HasSuffix(at, "/name"):
-		return "is no name of an npm package"
-	}
-	return "has not the right form"
-}
-
-// decode fills m from a manifest that satisfies the schema, but for dist.hash, and
-// checks what the schema cannot say.
+// decode fills m from a manifest that has its form, but for dist.hash, and checks what
+// the schema cannot say.
 func (p *problems) decode(m *Manifest) {
 	var w wire
 	if err := json.Unmarshal(m.Raw, m); err != nil {

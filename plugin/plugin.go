@@ -56,6 +56,7 @@ package plugin
 import (
 	"encoding/json"
 	"regexp"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -106,10 +107,12 @@ type Manifest struct {
 	Raw          []byte       `json:"-"`                     // what was parsed
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9_-]{1,100}$`)
+var validName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9_-]{1,100}$`)
+})
 
 // CheckName reports whether name can be that of a plugin.
-func CheckName(name string) bool { return validName.MatchString(name) }
+func CheckName(name string) bool { return validName().MatchString(name) }
 
 // Subject names the plugin in evidence.
 func (m *Manifest) Subject() string { return m.Name + "@" + m.Version }

@@ -79,6 +79,7 @@ func TestParse(t *testing.T) {
 		{`"signatures":` + list(6, func(int) string { return `{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa"}` }), "/signatures"},
 		{`"capabilities":{"tools":["a","a"]}`, "/capabilities/tools"}, {`"capabilities":{"tools":[{"name":"a"}]}`, "/capabilities/tools/0"},
 	} {
+		agree(t, []byte(manifest(c.members)), true)
 		m, err := Parse([]byte(manifest(c.members)))
 		var invalid *Invalid
 		switch unknown := strings.HasPrefix(c.members, `"scripts"`) || strings.HasPrefix(c.members, `"Name"`) || strings.HasPrefix(c.members, `"X-`); {
@@ -382,7 +383,7 @@ func TestAllowlistForms(t *testing.T) {
 	}
 }
 
-// The schema that is published is the one that is applied.
+// The schema is published where manifests name it.
 func TestSchemaFile(t *testing.T) {
 	data, err := os.ReadFile("../spec/plugin.schema.json")
 	if err != nil || !json.Valid(data) || !bytes.Contains(data, []byte("draft-07")) {

@@ -52,6 +52,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -250,7 +251,9 @@ func (s Server) Excluded() map[surface.Kind]bool {
 }
 
 // nameRE is what a server may be called: it becomes a file name.
-var nameRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+var nameRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+})
 
 var variableRE = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
@@ -360,7 +363,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		Variables: raw.Variables, Record: raw.Server, Source: raw.Source, Facet: raw.Facet, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
 		URL: raw.URL, Headers: raw.Headers, Requests: raw.Requests,
 	}
-	if !nameRE.MatchString(name) {
+	if !nameRE().MatchString(name) {
 		return s, nil, errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
 	}
 	if s.Type == "" {

@@ -378,7 +378,7 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 		out = append(out, end...)
 	}
 	for _, s := range servers {
-		if !nameRE.MatchString(s.Name) {
+		if !nameRE().MatchString(s.Name) {
 			return nil, invalid(fmt.Sprintf("%+q", s.Name), errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64"))
 		}
 		key := s.Name

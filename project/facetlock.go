@@ -201,7 +201,7 @@ func (f FacetLock) check(name string) error {
 			return errors.New("its source is no registry")
 		}
 	case FromGit:
-		if s.Registry != "" || s.Path != "" || !commitRE.MatchString(s.Commit) {
+		if s.Registry != "" || s.Path != "" || !commitRE().MatchString(s.Commit) {
 			return errors.New("its source is no commit of a repository")
 		}
 		declared := Facet{Git: s.URL, Tag: s.Tag, Branch: s.Branch, Sub: s.Sub}

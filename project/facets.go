@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -82,11 +83,15 @@ func Targets() []string {
 // vscode is another name of copilot, as both read the same files.
 const vscode = "vscode"
 
-var commitRE = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var commitRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-f]{40}$`)
+})
 
 // gitRefRE is what a tag or branch may be called here: git allows more, but nothing that
 // begins like an option or that a shell or a refspec would read otherwise.
-var gitRefRE = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}$`)
+var gitRefRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+-]{0,199}$`)
+})
 
 // facets checks the [facets] table; lines is where its keys stand.
 func facets(raw map[string]any, lines map[string]int) (map[string]Facet, []error) {
@@ -161,11 +166,11 @@ func (f Facet) check() error {
 		return nil
 	case refs > 1:
 		return errors.New("has several of tag, branch and commit")
-	case f.Commit != "" && !commitRE.MatchString(f.Commit):
+	case f.Commit != "" && !commitRE().MatchString(f.Commit):
 		return errors.New("commit must be 40 lower-case hex digits")
 	}
 	for _, ref := range []string{f.Tag, f.Branch} {
-		if ref != "" && (!gitRefRE.MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock")) {
+		if ref != "" && (!gitRefRE().MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock")) {
 			return fmt.Errorf("%+q cannot be the name of a tag or branch", ref)
 		}
 	}

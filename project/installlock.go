@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -57,7 +58,9 @@ func (l *InstallLock) Encode() ([]byte, error) {
 	return append(data, '\n'), err
 }
 
-var sha256Hex = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+var sha256Hex = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+})
 
 // ParseInstallLock reads an install.lock.json.
 func ParseInstallLock(data []byte) (*InstallLock, error) {
@@ -71,7 +74,7 @@ func ParseInstallLock(data []byte) (*InstallLock, error) {
 	if l.Name == "" || l.Version == "" {
 		return nil, fmt.Errorf("%s: name or version is missing", plugin.LockFile)
 	}
-	if l.SHA256 != "" && !sha256Hex.MatchString(l.SHA256) {
+	if l.SHA256 != "" && !sha256Hex().MatchString(l.SHA256) {
 		return nil, fmt.Errorf("%s: sha256 is not 64 hex digits", plugin.LockFile)
 	}
 	return &l, nil

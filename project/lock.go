@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gowebpki/jcs"
@@ -319,7 +320,7 @@ func (s ServerLock) check() error {
 		if s.Closure == nil || s.Closure.Engine != EngineUV && s.Closure.Engine != EnginePip {
 			return errors.New("a package of PyPI needs its closure")
 		}
-		if !entryRE.MatchString(s.Entry) {
+		if !entryRE().MatchString(s.Entry) {
 			return fmt.Errorf("entry %+q is not module:function", s.Entry)
 		}
 	case "go":
@@ -386,7 +387,9 @@ func (s ServerLock) check() error {
 }
 
 // entryRE is an entry point of a Python package: a module, and an object in it.
-var entryRE = regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+var entryRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+})
 
 func same(a, b digest.Digest) bool {
 	return evidence.Compare(
@@ -534,7 +537,7 @@ func ParseLock(data []byte) (*Lock, error) {
 		return nil, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Servers)) {
-		if !nameRE.MatchString(name) {
+		if !nameRE().MatchString(name) {
 			return nil, invalid(LockFile, fmt.Errorf("%+q cannot be the name of a server", name))
 		}
 		w.Servers[name] = w.Servers[name].complete()

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
@@ -21,7 +22,9 @@ const (
 )
 
 var (
-	headerRE    = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
+	headerRE = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,128}$`)
+	})
 	referenceRE = regexp.MustCompile(`\$\{([^}]*)\}`)
 )
 
@@ -57,7 +60,7 @@ func (raw serverTOML) remote() error {
 	for _, name := range slices.Sorted(maps.Keys(raw.Headers)) {
 		lower := strings.ToLower(name)
 		switch {
-		case !headerRE.MatchString(name):
+		case !headerRE().MatchString(name):
 			return fmt.Errorf("%+q cannot be the name of a header", name)
 		case seen[lower]:
 			return fmt.Errorf("the header %s is given twice", name)

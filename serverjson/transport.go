@@ -5,16 +5,23 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
 var (
-	placeholder = regexp.MustCompile(`\{([^{}]*)\}`)
+	placeholder = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{([^{}]*)\}`)
+	})
 
 	// headerName is a token of RFC 9110; variableName what no shell or kernel refuses.
-	headerName   = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-	variableName = regexp.MustCompile(`^[^=\x00-\x20\x7f]+$`)
+	headerName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	})
+	variableName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[^=\x00-\x20\x7f]+$`)
+	})
 )
 
 // pkg checks one package.
@@ -28,7 +35,7 @@ func (v *validation) pkg(d *Document, p Package) {
 	known := map[string]bool{}
 	for i, e := range p.EnvironmentVariables {
 		known[e.Name] = true
-		if !variableName.MatchString(e.Name) {
+		if !variableName().MatchString(e.Name) {
 			v.wrong(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
 		}
 	}
@@ -90,13 +97,13 @@ func (v *validation) transportURL(at string, t model.Transport, known map[string
 		v.wrong(at, "transport-url-required", "%s needs a URL", t.Type)
 		return
 	}
-	for _, m := range placeholder.FindAllStringSubmatch(t.URL, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(t.URL, -1) {
 		if m[1] == "" || !known[m[1]] {
 			v.wrong(at, "invalid-templated-url", "%+q is no variable of this transport", clip(m[0]))
 		}
 	}
 	// "1" can stand for a label of a host, a port and a segment of a path.
-	u, err := url.Parse(placeholder.ReplaceAllString(t.URL, "1"))
+	u, err := url.Parse(placeholder().ReplaceAllString(t.URL, "1"))
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		v.wrong(at, "invalid-url", "%+q is not an http or https URL with a host and without userinfo", clip(t.URL))
 		return
@@ -113,7 +120,7 @@ func (v *validation) transportURL(at string, t model.Transport, known map[string
 
 func (v *validation) headers(at string, t model.Transport) {
 	for i, h := range t.Headers {
-		if !headerName.MatchString(h.Name) {
+		if !headerName().MatchString(h.Name) {
 			v.wrong(fmt.Sprintf("%s/headers/%d/name", at, i), "invalid-header-name", "%+q cannot name a header", clip(h.Name))
 		}
 		if strings.ContainsAny(h.Value+h.Default, "\r\n\x00") {

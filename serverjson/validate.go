@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,22 +21,32 @@ import (
 var (
 	// serverName is tighter than the schema: both parts begin and end with a letter
 	// or digit, and have at least two.
-	serverName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
+	serverName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
+	})
 
-	gitHubRepository = regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
-	gitLabRepository = regexp.MustCompile(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
-	subfolder        = regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
+	gitHubRepository = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`)
+	})
+	gitLabRepository = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^https?://(www\.)?gitlab\.com/[\w.-]+(/[\w.-]+)+/?$`)
+	})
+	subfolder = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`)
+	})
 )
 
 // one version with an optional suffix, as ranges are made of.
 const oneVersion = `v?\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z.-]+)?`
 
-var versionRange = regexp.MustCompile(`^(?:` +
-	`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
-	`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
-	`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
-	`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX](?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // *, 1.x, 1.*.0
-	`)$`)
+var versionRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` +
+		`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
+		`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
+		`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
+		`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX](?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // *, 1.x, 1.*.0
+		`)$`)
+})
 
 // Validate checks what the document says and returns all problems, by place. A missing
 // $schema is a warning.
@@ -106,7 +117,7 @@ func (v *validation) schema(d *Document) {
 }
 
 func (v *validation) server(d *Document) {
-	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName.MatchString(d.Name) {
+	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName().MatchString(d.Name) {
 		v.wrong("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
 	}
 	v.version("/version", d.Version)
@@ -141,7 +152,7 @@ func (v *validation) version(path, version string) {
 	switch s := strings.TrimSpace(version); {
 	case strings.EqualFold(s, "latest"):
 		v.wrong(path, "reserved-version-string", "%+q is not a version", version)
-	case versionRange.MatchString(s):
+	case versionRange().MatchString(s):
 		v.wrong(path, "version-looks-like-range", "%+q is a range, not one version", clip(version))
 	}
 }
@@ -160,17 +171,17 @@ func (v *validation) httpsURL(path, rule, s string) {
 }
 
 func (v *validation) repository(r *model.Repository) {
-	pattern := map[string]*regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
+	pattern := map[string]func() *regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
 	switch {
 	case pattern == nil:
 		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab", clip(r.Source))
 		v.httpsURL("/repository/url", "repository-url", r.URL)
-	case !pattern.MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/"):
+	case !pattern().MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/"):
 		v.wrong("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL), r.Source)
 	}
 	if s := r.Subfolder; s != "" {
 		segments := strings.Split(s, "/")
-		if !subfolder.MatchString(s) || slices.Contains(segments, ".") || slices.Contains(segments, "..") {
+		if !subfolder().MatchString(s) || slices.Contains(segments, ".") || slices.Contains(segments, "..") {
 			v.wrong("/repository/subfolder", "invalid-subfolder-path", "%+q is not a clean relative path", clip(s))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -17,7 +18,9 @@ const (
 	MaxKeys     = 1000
 )
 
-var keyID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
+var keyID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9._-]{1,200}$`)
+})
 
 // Key is one trusted key.
 type Key struct {
@@ -51,7 +54,7 @@ func (s *Keys) All() []Key { return slices.Clone(s.keys) }
 
 // Add trusts k.
 func (s *Keys) Add(k Key) error {
-	if !keyID.MatchString(k.ID) {
+	if !keyID().MatchString(k.ID) {
 		return fmt.Errorf("key id %+q: an id is 1 to 200 of [A-Za-z0-9._-]", clip(k.ID))
 	}
 	if k.Public.alg == "" {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/tdewolff/parse/v2/js"
@@ -75,8 +76,10 @@ var spaces = map[string]meaning{"module": moduleSpace, "process": processItself}
 
 // shim is what esbuild puts before bundles that require, printed without white space:
 // a function that is require where there is one.
-var shim = regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`).Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
-	`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+var shim = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`).Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+})
 
 type scanner struct {
 	code     []byte
@@ -287,7 +290,7 @@ func (s *scanner) isShim(call *js.CallExpr) bool {
 		return false
 	}
 	text := printed(call)
-	return len(text) < 1000 && shim.MatchString(strings.Join(strings.Fields(text), ""))
+	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
 }
 
 // printed is the code of an expression.

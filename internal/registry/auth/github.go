@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -18,7 +19,9 @@ const (
 	maxGitHubPage = 2 << 20 // bytes
 )
 
-var githubName = regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
+var githubName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
+})
 
 // LoginGitHub exchanges a GitHub access token. An organisation's names are for its
 // owners, as a member may be anybody who was let in to one repository.
@@ -36,7 +39,7 @@ func (o *Outside) LoginGitHub(ctx context.Context, token string) (Grant, error) 
 	if status != http.StatusOK || json.Unmarshal(body, &user) != nil {
 		return Grant{}, fmt.Errorf("GitHub: answered %d about the user", status)
 	}
-	if !githubName.MatchString(user.Login) {
+	if !githubName().MatchString(user.Login) {
 		return Grant{}, refuse("GitHub calls the user by a name that no server can have")
 	}
 	g := Grant{Method: GitHubAT, Subject: user.Login, Permissions: []Permission{{Publish, "io.github." + user.Login + "/*"}}}
@@ -80,7 +83,7 @@ func (o *Outside) organisations(ctx context.Context, token string) ([]string, er
 			return nil, fmt.Errorf("GitHub: answered %d about organisations", status)
 		}
 		for _, m := range members {
-			if m.State == "active" && m.Role == "admin" && githubName.MatchString(m.Organization.Login) {
+			if m.State == "active" && m.Role == "admin" && githubName().MatchString(m.Organization.Login) {
 				owned = append(owned, m.Organization.Login)
 			}
 		}
@@ -106,7 +109,7 @@ func (o *Outside) LoginGitHubActions(ctx context.Context, p *Provider, token str
 	if err != nil {
 		return Grant{}, err
 	}
-	if !githubName.MatchString(claims.Owner) {
+	if !githubName().MatchString(claims.Owner) {
 		return Grant{}, refuse("the token names no owner of a repository")
 	}
 	return Grant{Method: GitHubOIDC, Subject: subject, Permissions: []Permission{{Publish, "io.github." + claims.Owner + "/*"}}}, nil
@@ -120,7 +123,7 @@ func (o *Outside) GitHubActions() *Provider {
 // RepositoryID asks GitHub's API for the number of a repository, which stays when it is
 // renamed. The token may be empty.
 func (o *Outside) RepositoryID(ctx context.Context, owner, name, token string) (string, error) {
-	if !githubName.MatchString(owner) || !repositoryName.MatchString(name) {
+	if !githubName().MatchString(owner) || !repositoryName().MatchString(name) {
 		return "", fmt.Errorf("%+q is no repository of GitHub", owner+"/"+name)
 	}
 	status, body, err := o.get(ctx, o.GitHubAPI+"/repos/"+owner+"/"+name, githubJSON, token, maxGitHubPage)
@@ -134,4 +137,6 @@ func (o *Outside) RepositoryID(ctx context.Context, owner, name, token string) (
 	return strconv.FormatInt(repository.ID, 10), nil
 }
 
-var repositoryName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+var repositoryName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9._-]{1,100}$`)
+})

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -192,10 +193,12 @@ func (p Proof) check(now time.Time) (domain string, signature []byte, err error)
 	return domain, signature, nil
 }
 
-var domainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
+var domainName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$`)
+})
 
 func checkDomain(domain string) error {
-	if _, err := netip.ParseAddr(domain); err == nil || len(domain) > 253 || !domainName.MatchString(domain) {
+	if _, err := netip.ParseAddr(domain); err == nil || len(domain) > 253 || !domainName().MatchString(domain) {
 		return refuse("the domain is not a name such as example.com")
 	}
 	if domain == "github.io" || strings.HasSuffix(domain, ".github.io") {

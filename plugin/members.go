@@ -1,0 +1,84 @@
+package plugin
+
+import (
+	"maps"
+	"strings"
+	"sync"
+)
+
+// maxInteger is the largest integer that all readers of JSON hold exactly.
+const maxInteger = 1<<53 - 1
+
+// manifestForm is the form of a manifest: that of spec/plugin.schema.json, which a test
+// compares it with.
+var manifestForm = sync.OnceValue(func() form {
+	const (
+		semantic = `^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?(\+[0-9a-zA-Z-]+(\.[0-9a-zA-Z-]+)*)?$`
+		ours     = `^[a-z0-9_-]+$`
+		npm      = `^(@[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*/)?[a-zA-Z0-9~_-][a-zA-Z0-9._~-]*$`
+		noName   = "is no name of a plugin: [a-z0-9-_]"
+	)
+	var (
+		plugin  = text(0, 100, like(ours, noName))
+		path    = text(1, 4096, clean)
+		version = like(semantic, "is no semantic version")
+		exactly = like(semantic, "is no exact version; ranges are refused")
+		names   = unique(array(500, text(1, 200)))
+		few     = unique(array(5, text(1, 100)))
+		hashes  = object(map[string]form{"alg!": text(1, 30), "value!": text(8, 200)})
+		signed  = array(5, object(map[string]form{"alg!": text(2, 40), "signature!": text(16, 4096), "keyId": text(1, 200), "ts": text(0, 40)}))
+	)
+	members := map[string]form{
+		"manifestVersion!": word("2"),
+		"name!":            plugin,
+		"version!":         text(0, 100, version),
+		"entry!":           text(1, 4096, clean, like(`^dist/.*[^/]\.m?js$`, "is not a .js or .mjs file below dist/")),
+		"description":      text(0, 300),
+		"author":           text(0, 120),
+		"license":          text(0, 50),
+		"homepage":         text(0, 2048),
+		"repository":       text(0, 200),
+		"keywords":         unique(array(25, text(0, 30))),
+		"capabilities":     object(map[string]form{"tools": names, "resources": names, "prompts": names}),
+		"dependencies":     unique(array(50, plugin)),
+		"permissions":      object(map[string]form{"network": boolean, "fsRead": boolean, "fsWrite": boolean, "exec": boolean}),
+		"externalDependencies": array(40, object(map[string]form{
+			"name!": text(0, 214, like(npm, "is no name of an npm package")), "version!": text(0, 100, exactly),
+			"integrity": text(1, 200), "integrities": array(5, hashes), "optional": boolean, "source": word("npm", "git", "url"), "registry": text(0, 2048),
+		})),
+		"dependenciesPolicy": word(string(BundledOnly), string(ExternalAllowed), string(ExternalAllowlist), string(SandboxRequired)),
+		"signatures":         signed,
+		"sbom":               object(map[string]form{"path!": path, "format!": word("spdx-2.3")}),
+		"engines":            named(20, text(0, 40)),
+		"hostRequirements":   object(map[string]form{"os": few, "cpuArch": few, "features": unique(array(20, text(1, 100)))}),
+
+		"x-hash-profile":        word("guide", "od", "od-builder", "legacy-nul"),
+		"x-hallmark-signatures": signed,
+	}
+	dist := object(map[string]form{
+		"hash!":     text(0, MaxManifest, like(`^sha256:[a-fA-F0-9]{64}$`, "is not sha256: and 64 hex digits")),
+		"hashes":    array(6, hashes),
+		"fileCount": whole(1, maxInteger), "totalBytes": whole(0, maxInteger),
+		"coverage": word("all", "partial"),
+		"checksums": object(map[string]form{"files": array(2000, object(map[string]form{
+			"path!": path, "sha256!": text(0, MaxManifest, like(`^[a-fA-F0-9]{64}$`, "is not 64 hex digits")),
+		}))}),
+	})
+	// A dist that is missing or no object is a dist.hash that is missing.
+	members["dist"] = func(p *problems, at string, v any) {
+		if _, ok := v.(map[string]any); !ok {
+			at = hashPath
+		}
+		dist(p, at, v)
+	}
+	manifest := object(members)
+	return func(p *problems, at string, v any) {
+		top, _ := v.(map[string]any)
+		top = maps.Clone(top)
+		maps.DeleteFunc(top, func(name string, _ any) bool { return strings.HasPrefix(name, "x-") && members[name] == nil })
+		manifest(p, at, top)
+		if _, there := top["dist"]; !there {
+			p.add(hashPath, "is missing")
+		}
+	}
+})
