@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -350,7 +351,7 @@ func declaredBy(m *facet.Manifest, subject, name string, entry project.ServerLoc
 	d, ok := m.Servers[name]
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
-		d.Image != "" && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
+		d.Image != "" && runsImage(launcher.Parse(l.Command, l.Arguments)) && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) && maps.Equal(l.Environment, d.Env))
 	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Text: "as " + subject + " declares it", Where: project.LockFile}
 	if same {
