@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -26,11 +27,11 @@ type FacetServers struct {
 	Pin   PinOptions // Confirm is asked for consent to what was found
 }
 
-// facetServer is a server of a facet as hallmark.toml would declare it. Those that are
-// reached by a URL are no program, and are not pinned yet.
+// facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
+// the facet names a URL, which hallmark.toml declares itself.
 func (a *assembly) facetServer(x *heldFacet, name string) (s project.Server, ok bool, err error) {
 	d := x.manifest.Servers[name]
-	s = project.Server{Name: name, Type: "stdio", Facet: x.want.Name, OnDrift: "withhold"}
+	s = project.Server{Name: name, Type: "stdio", Facet: x.want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {
 	case d.Floor != nil:
 		s.Source = project.SourceName(name, *d.Floor)
@@ -49,7 +50,7 @@ func (a *assembly) facetServer(x *heldFacet, name string) (s project.Server, ok 
 		return s, false, evidence.Errorf(evidence.Refused, name, "rename or remove yours, or leave those of facets out with --no-servers",
 			fmt.Errorf("is declared by %s line %d and by %s", project.ConfigFile, mine.Line, x.subject()))
 	}
-	s.Line, s.Variables, s.OnDrift, s.Kinds = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds
+	s.Line, s.Variables, s.OnDrift, s.Kinds, s.Requests = mine.Line, mine.Variables, mine.OnDrift, mine.Kinds, mine.Requests
 	return s, true, nil
 }
 
@@ -335,13 +336,12 @@ func (w *workspace) lockedServer(name string) (project.Server, bool) {
 	l := entry.Launch
 	s := project.Server{
 		Name: name, Type: "stdio", Command: l.Command, Arguments: l.Arguments, Source: l.Source, Facet: l.Facet, Environment: l.Environment,
-		OnDrift: l.OnDrift, Kinds: l.Kinds, Variables: l.Variables,
 	}
 	if declared {
-		s.Line, s.OnDrift, s.Kinds, s.Variables = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables
+		s.Line, s.OnDrift, s.Kinds, s.Variables, s.Requests = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables, mine.Requests
 	} else {
 		// Without a table of its own in hallmark.toml it has what every server begins with.
-		s.OnDrift, s.Kinds, s.Variables = "withhold", nil, nil
+		s.OnDrift, s.Requests = "withhold", "allow"
 	}
 	return s, true
 }
@@ -351,7 +351,7 @@ func declaredBy(m *facet.Manifest, subject, name string, entry project.ServerLoc
 	d, ok := m.Servers[name]
 	l := entry.Launch
 	same := ok && (d.Floor != nil && l.Source == project.SourceName(name, *d.Floor) ||
-		d.Image != "" && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
+		d.Image != "" && runsImage(launcher.Parse(l.Command, l.Arguments)) && slices.Equal(l.Arguments, []string{"run", "-i", "--rm", d.Image}) ||
 		d.Command != "" && l.Command == d.Command && slices.Equal(l.Arguments, append([]string{}, d.Args...)) && maps.Equal(l.Environment, d.Env))
 	c := evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Text: "as " + subject + " declares it", Where: project.LockFile}
 	if same {

@@ -293,9 +293,11 @@ func (w *workspace) launchEvidence(s project.Server, locked *project.ServerLock)
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Launch.Digest()}
 	}
-	return evidence.Compare(c, evidence.Observed{
-		Digests: []digest.Digest{s.Launch().Digest()}, From: fmt.Sprintf("%s line %d", project.ConfigFile, s.Line),
-	})
+	from := fmt.Sprintf("%s line %d", project.ConfigFile, s.Line)
+	if s.Line == 0 {
+		from = "the facet " + s.Facet
+	}
+	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: from})
 }
 
 // approvalEvidence says whether this machine approved the entry.

@@ -74,7 +74,7 @@ func (x *heldFacet) read() error {
 func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
 	client := a.w.registry()
 	if client == nil {
-		return evidence.Errorf(evidence.Validation, x.want.Name, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+		return noRegistry(x.want.Name)
 	}
 	var rec *registry.ArchiveRecord
 	if locked != nil {
@@ -114,6 +114,10 @@ func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *proje
 		rec = &r
 	}
 	return a.download(ctx, x, client, locked, rec)
+}
+
+func noRegistry(subject string) error {
+	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
 }
 
 func offline(subject string) error {

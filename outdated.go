@@ -106,7 +106,7 @@ func Outdated(ctx context.Context, h *Host, dir string) (Status, error) {
 			problems = append(problems, err)
 		case project.FromRegistry:
 			if client == nil {
-				problems = append(problems, evidence.Errorf(evidence.Validation, s.Name, "", errors.New("no registry is configured")))
+				problems = append(problems, noRegistry(s.Name))
 				continue
 			}
 			records, err := client.ArchiveVersions(ctx, string(ledger.Facet), s.Name)

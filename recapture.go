@@ -17,7 +17,7 @@ import (
 // recapture starts a locked server from the verified bytes, as run does, and compares what
 // it shows now with the lock. Drift is noted, for review.
 func (w *workspace) recapture(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {
-	declared := w.config.Servers[name]
+	declared, _ := w.lockedServer(name)
 	entry, _ := w.lock.Server(name)
 	l := &launch{w: w, o: RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, declared: declared, entry: &entry}
 	seen, err := l.capture(ctx, o.Capture, nil)
@@ -78,6 +78,9 @@ func surfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 			Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.Surface}, Where: project.LockFile,
 		}, evidence.Observed{Digests: []digest.Digest{seen.Digest()}, Size: int64(len(seen.Canonical())), From: from})
 		e.Reason = "ALARM: the same bytes show another surface"
+		if entry.Source == "http" {
+			e.Reason = "ALARM: another surface than the one that was approved"
+		}
 		return append(evidence.Report{e}, report...), drift
 	}
 	// All that is shown is locked, item by item.

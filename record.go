@@ -44,8 +44,7 @@ func (w *workspace) recordNamed(ctx context.Context, named string) (*record, err
 	}
 	client := w.registry()
 	if client == nil {
-		return nil, evidence.Errorf(evidence.Validation, named, "add [registry] url = \"…\" to "+project.ConfigFile,
-			errors.New("no registry is configured"))
+		return nil, noRegistry(named)
 	}
 	envelope, err := client.Get(ctx, name, version)
 	if err != nil {

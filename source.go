@@ -94,6 +94,15 @@ func (x *heldFacet) readSource() error {
 	return nil
 }
 
+// startedAs is an error if the lock starts something else of the archive than its author says.
+func (x *heldFacet) startedAs(entry project.ServerLock) error {
+	if x.source.Entry == entry.Entry && x.source.Runtime == entry.Runtime {
+		return nil
+	}
+	return evidence.Errorf(evidence.Integrity, x.subject(), "run 'hallmark pin' for this server again",
+		fmt.Errorf("its %s names another entry or runtime than %s", facet.SourceFile, project.LockFile))
+}
+
 // documentEvidence compares the server.json of the slot with what the registry shows as
 // the manifest of its record.
 func (x *heldFacet) documentEvidence(recorded digest.Digest) (evidence.Evidence, error) {
@@ -146,9 +155,8 @@ func (l *launch) prepareSource(ctx context.Context, approval project.Approval) (
 	if err := x.readSource(); err != nil {
 		return nil, err
 	}
-	if x.source.Entry != l.entry.Entry || x.source.Runtime != l.entry.Runtime {
-		return nil, evidence.Errorf(evidence.Integrity, x.subject(), "run 'hallmark pin' for this server again",
-			fmt.Errorf("its %s names another entry or runtime than %s", facet.SourceFile, project.LockFile))
+	if err := x.startedAs(*l.entry); err != nil {
+		return nil, err
 	}
 	prog, err := l.w.sourceProgram(ctx, l.declared, *l.entry, x.slot, approval.Path, approval.Runtime)
 	if prog != nil {
@@ -164,7 +172,7 @@ func (w *workspace) checkSource(ctx context.Context, name string, entry project.
 		return nil, err
 	}
 	want := entry.Artifacts[entry.Ref]
-	_, report, err := st.As(evidence.FacetTar).Audit(ctx, entry.Ref, want)
+	slot, report, err := st.As(evidence.FacetTar).Audit(ctx, entry.Ref, want)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
 		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
@@ -172,6 +180,14 @@ func (w *workspace) checkSource(ctx context.Context, name string, entry project.
 		}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it")}
 	case err != nil:
 		return nil, err
+	case slot != nil:
+		x := &heldFacet{kind: ledger.Artifact, want: project.Facet{Name: entry.Record.Name}, entry: project.FacetLock{Version: entry.Record.Version}, slot: slot}
+		if err := x.readSource(); err != nil {
+			return nil, err
+		}
+		if err := x.startedAs(entry); err != nil {
+			return nil, err
+		}
 	}
 	return append(report, checkRuntime(name, approval)...), nil
 }

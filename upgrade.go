@@ -1,12 +1,15 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -22,7 +25,7 @@ import (
 // of a package or a record, or the digest of an image.
 type ServerStatus struct {
 	Name     string
-	Declared string              // command and arguments, or the record, or the source
+	Declared string              // command and arguments, or what stands in place of a command
 	Locked   *project.ServerLock // nil: not locked
 	Current  string              // that is locked; empty if it is not, or has no version
 	Wanted   string              // that an upgrade takes; empty if the source has no versions
@@ -33,7 +36,7 @@ type ServerStatus struct {
 func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.Current }
 
 func (w *workspace) serverStatus(s project.Server) ServerStatus {
-	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{s.Command + s.Record + s.Source}, s.Arguments...), " ")}
+	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...), " ")}
 	entry, ok := w.lock.Server(s.Name)
 	if !ok {
 		return out
@@ -121,7 +124,7 @@ func (w *workspace) latestSource(ctx context.Context, s project.Server) (wanted,
 	}
 	client := w.registry()
 	if client == nil {
-		return "", "", evidence.Errorf(evidence.Validation, name, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+		return "", "", noRegistry(name)
 	}
 	all, err := client.ArchiveVersions(ctx, string(ledger.Artifact), name)
 	if err != nil {
@@ -140,7 +143,7 @@ func (w *workspace) latestRecord(ctx context.Context, name, version string) (str
 	}
 	client := w.registry()
 	if client == nil {
-		return "", evidence.Errorf(evidence.Validation, name, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+		return "", noRegistry(name)
 	}
 	envelope, err := client.Get(ctx, name, registry.Latest)
 	if err != nil {
@@ -186,7 +189,11 @@ func (w *workspace) resolved(ctx context.Context, s project.Server, t launcher.T
 		if err != nil {
 			return "", err
 		}
-		return closure.Root.Version(), nil
+		found := closure.Root.Version()
+		if f == onward && semver.Compare(found, of.Spec) < 0 {
+			found = of.Spec // what is declared is newer than what go calls the latest
+		}
+		return found, nil
 	}
 	var with []string
 	for i, p := range t.Packages {

@@ -24,7 +24,7 @@ var pythonServers = []struct {
 	{"time", []string{"--with", "mcp<2", "mcp-server-time==2026.1.26", "--local-timezone=Etc/UTC"}, "convert_time",
 		`convert_time={"source_timezone":"Etc/UTC","time":"12:00","target_timezone":"Asia/Tokyo"}`, "+9.0h"},
 	{"git", []string{"--with", "mcp<2", "mcp-server-git@2026.1.14"}, "git_status", "", ""},
-	{"sqlite", []string{"--from", "mcp-server-sqlite==2025.4.25", "--with", "mcp<2", "mcp-server-sqlite", "--db-path", "x.db"}, "read_query",
+	{"sqlite", []string{"--from", "mcp-server-sqlite==0.6.2", "--with", "mcp<2", "mcp-server-sqlite", "--db-path", "x.db"}, "read_query",
 		`read_query={"query":"SELECT 40+2 AS n"}`, "'n': 42"},
 	{"calculator", []string{"--with", "mcp<2", "mcp-server-calculator@0.2.0"}, "calculate", `calculate={"expression":"6*7"}`, "42"},
 	{"fetch", []string{"--with", "mcp<2", "mcp-server-fetch"}, "fetch", "", ""},
@@ -138,6 +138,16 @@ func TestPythonServers(t *testing.T) {
 	}
 	if engine, tree := w.tree(t, "time"); engine != "uv" || !strings.HasPrefix(tree, "sha256:") {
 		t.Errorf("engine %q, tree %q", engine, tree)
+	}
+	// That of sqlite has a newer version, whose tools have other names.
+	if code, out, messages := w.run(t, w.bin, "outdated", "--json"); code != 0 || !regexp.MustCompile(`"current": "0\.6\.2",\s+"wanted": "20[0-9.]+",\s+"newest": "20[0-9.]+",\s+"outdated": true`).MatchString(out) {
+		t.Errorf("outdated: exit code %d\n%s%s", code, out, messages)
+	}
+	if code, _, messages := w.run(t, w.bin, "upgrade", "sqlite", "--yes"); code != 0 || !strings.Contains(messages, "read_query") {
+		t.Errorf("upgrade: exit code %d\n%s", code, messages)
+	}
+	if data, err := os.ReadFile(filepath.Join(w.dir, "hallmark.toml")); err != nil || !regexp.MustCompile(`"mcp-server-sqlite==20[0-9.]+", ?"--with", ?"mcp<2"`).Match(data) {
+		t.Errorf("%v; hallmark.toml is\n%s", err, data)
 	}
 	// What runs now comes from the store: there is no registry, and no uv.
 	t.Setenv("UV_DEFAULT_INDEX", "https://127.0.0.1:1/simple")

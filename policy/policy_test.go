@@ -221,6 +221,12 @@ func TestSettings(t *testing.T) {
 		"missing hashes, other flow": {Check, Settings{MissingHashes: MissingAllow}, evidence.File, evidence.Record, evidence.Absent, "policy"},
 		"require lock":               {Bare, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"},
 		"require lock, locked":       {Launch, Settings{RequireLock: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
+		"require approval":           {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Absent, "policy"},
+		"require approval, another":  {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Mismatch, "policy"},
+		"require approval, approved": {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Match, "-"},
+		"require approval, trusted":  {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
+		"approval not required":      {Check, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "warn"},
+		"approval, launch":           {Launch, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "policy"},
 		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "warn"},
 	} {
 		f := Judge(c.flow, c.settings, evidence.Report{made(c.scheme, c.authority, c.outcome)}).Findings[0]

@@ -350,14 +350,20 @@ func (s ServerLock) check() error {
 		if !slices.Contains(facet.Runtimes(), s.Runtime) || archive.CheckPath(s.Entry) != nil || s.Closure != nil {
 			return fmt.Errorf("entry %+q is not a file of the server, or its runtime %+q is unknown", s.Entry, s.Runtime)
 		}
+		if name, floor, err := ParseSourceName(s.Launch.Source); err != nil || name != s.Record.Name || !floor.Matches(s.Record.Version) {
+			return fmt.Errorf("ref %+q is not one that its source %+q allows", s.Ref, s.Launch.Source)
+		}
 	default:
 		return fmt.Errorf("unknown source %+q", s.Source)
 	}
 	if s.Source != "http" && (s.Launch.URL != "" || s.Launch.Headers != nil) {
 		return errors.New("is not reached by a URL, and has one")
 	}
-	if s.Source != Artifact && s.Runtime != "" {
-		return errors.New("is not packed from source, and has a runtime")
+	if s.Source != Artifact && (s.Runtime != "" || s.Launch.Source != "") {
+		return errors.New("is not packed from source, and has a runtime or a floor")
+	}
+	if s.Launch.Server != "" && (s.Record == nil || s.Launch.Server != s.Record.Subject()) {
+		return fmt.Errorf("its record is not %+q", s.Launch.Server)
 	}
 	if s.Source != "image" && (s.Image != "" || !s.Digest.IsZero() || s.Platforms != nil) {
 		return errors.New("is no image, and has one")

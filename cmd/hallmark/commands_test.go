@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,9 +17,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/hallmark-mcp/hallmark/e2e/sarifschema"
 )
 
 func usage(ts *testscript.TestScript, ok bool, text string) {
@@ -60,6 +65,18 @@ func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s: at %q is %q", args[0], keys, text)
 	}
 }
+
+// sarif FILE
+//
+// FILE, or stdout, is valid by the schema of SARIF 2.1.0.
+func sarif(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) == 1, "sarif FILE")
+	schema, err := sarifSchema()
+	ts.Check(err)
+	ts.Check(sarifschema.Check(schema, []byte(ts.ReadFile(args[0]))))
+}
+
+var sarifSchema = sync.OnceValues(func() (*gojsonschema.Schema, error) { return sarifschema.Load(context.Background()) })
 
 // value VAR FILE KEY...
 //

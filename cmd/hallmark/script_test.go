@@ -133,6 +133,7 @@ var commands = map[string]func(ts *testscript.TestScript, neg bool, args []strin
 	"fault":     faulty,
 	"asked":     asked,
 	"json":      jsonValue,
+	"sarif":     sarif,
 	"value":     value,
 	"sha256":    sha256Of,
 	"find":      find,

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -24,7 +25,7 @@ const firstStateless = "2026-07-28"
 // Capture speaks to p as a client with the capabilities object caps (nil is {}) under
 // the protocol version, lists everything, and ends p. From version 2026-07-28 on it
 // begins with server/discover, before with initialize, and tries the other way if the
-// server refuses. Requests by the server are answered as by a client that cannot
+// server refuses, or says that it does not speak that version. Requests by the server are answered as by a client that cannot
 // serve them; everything else that the server says is passed over. A kind that cannot
 // be listed is an error; one in exclude is not asked for. ctx bounds the whole.
 func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
@@ -62,7 +63,7 @@ func capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	}
 	var welcome answer
 	for _, way := range ways {
-		if welcome, err = way(ctx); err != nil || welcome.err == nil {
+		if welcome, err = way(ctx); err != nil || welcome.err == nil && c.spoken(welcome.result) {
 			break
 		}
 	}
@@ -132,6 +133,15 @@ func (c *captor) discover(ctx context.Context) (answer, error) {
 	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
 		max(c.version, firstStateless), clientInfo, c.caps)
 	return c.ask(ctx, "server/discover", append(append([]byte(`{"_meta":`), c.meta...), '}'))
+}
+
+// spoken reports whether the result of server/discover names the version that is asked for.
+// A server that keeps sessions may answer it, and nothing else without initialize.
+func (c *captor) spoken(result []byte) bool {
+	var said struct {
+		Versions []string `json:"supportedVersions"`
+	}
+	return c.meta == nil || json.Unmarshal(result, &said) != nil || len(said.Versions) == 0 || slices.Contains(said.Versions, max(c.version, firstStateless))
 }
 
 var helloFields = names("capabilities", "instructions", "protocolVersion", "serverInfo")

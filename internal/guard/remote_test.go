@@ -63,6 +63,16 @@ func TestConnectNotAdmitted(t *testing.T) {
 
 // TestRemoteSDK runs the SDK's client against the SDK's server over HTTP, in every
 // version and with both kinds of answers.
+// A server that keeps sessions answers server/discover, with the versions that it speaks,
+// and nothing else of a protocol without them: it is captured under the newest that it does.
+func TestCaptureSessions(t *testing.T) {
+	url := served(t, &mcp.StreamableHTTPOptions{}, func(h http.Handler) http.Handler { return h })
+	l, info, err := Capture(t.Context(), dial(t, url, nil), nil, "2026-07-28", nil)
+	if err != nil || info.ProtocolVersion != "2025-11-25" || info.Stateless || len(l.Tools) != 2 {
+		t.Errorf("%v: %+v, %d tools", err, info, len(l.Tools))
+	}
+}
+
 func TestRemoteSDK(t *testing.T) {
 	for _, kind := range []struct {
 		name     string
