@@ -124,15 +124,19 @@ func once(report evidence.Report) evidence.Report {
 		authority evidence.Authority
 		outcome   evidence.Outcome
 	}
-	last := map[row]int{}
-	for i, e := range report {
-		last[row{e.Subject, e.Scheme, e.Authority, e.Outcome}] = i
+	of := func(e *evidence.Evidence) (r row, repeats bool) {
+		return row{e.Subject, e.Scheme, e.Authority, e.Outcome}, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
 	}
-	var out evidence.Report
-	for i, e := range report {
-		repeated := e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
-		if !repeated || last[row{e.Subject, e.Scheme, e.Authority, e.Outcome}] == i {
-			out = append(out, e)
+	last := map[row]int{}
+	for i := range report {
+		if r, repeats := of(&report[i]); repeats {
+			last[r] = i
+		}
+	}
+	out := make(evidence.Report, 0, len(report))
+	for i := range report {
+		if r, repeats := of(&report[i]); !repeats || last[r] == i {
+			out = append(out, report[i])
 		}
 	}
 	return out

@@ -481,18 +481,6 @@ func ParseLock(data []byte) (*Lock, error) {
 			Hint: "take either side, then run 'hallmark pin' for the servers and 'hallmark install' for the facets that differ",
 		}
 	}
-	var version struct {
-		Version int `json:"lockfile_version"`
-	}
-	if err := surface.CheckJSON(data, ownLimits); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	if version.Version != LockVersion {
-		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", version.Version, LockVersion))
-	}
 	var (
 		w     lockWire
 		self  digest.Digest
@@ -504,12 +492,24 @@ func ParseLock(data []byte) (*Lock, error) {
 	})
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	bad, err := d.Decode(&w), group.Wait()
-	if bad != nil {
-		err = bad
-	}
-	if err != nil {
+	unread := d.Decode(&w)
+	if err := group.Wait(); err != nil {
 		return nil, invalid(LockFile, err)
+	}
+	if unread != nil { // another version has other members
+		var version struct {
+			Version int `json:"lockfile_version"`
+		}
+		if err := json.Unmarshal(data, &version); err != nil {
+			return nil, invalid(LockFile, err)
+		}
+		w.Version = version.Version
+	}
+	if w.Version != LockVersion {
+		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", w.Version, LockVersion))
+	}
+	if unread != nil {
+		return nil, invalid(LockFile, unread)
 	}
 	claim := evidence.Claim{Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member"}
 	if !w.Self.IsZero() {
