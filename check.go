@@ -43,7 +43,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	w.logOptions = o.Log
 	settings := policy.Settings{RequireApproval: o.Surface}
 	var report evidence.Report
-	var sound []string // servers of which nothing is refused
+	var sound []string // servers of which nothing is refused, to be started
 	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
 	slices.Sort(names)
 	names = slices.Compact(names)
@@ -60,7 +60,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 		return policy.Verdict{}, err
 	}
 	for i, name := range names {
-		if _, locked := w.lock.Server(name); locked && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
+		if _, locked := w.lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
 			sound = append(sound, name)
 		}
 		report = append(report, placed(servers[i], w.declaredAt(name))...)
@@ -118,13 +118,25 @@ func placed(report evidence.Report, at evidence.Place) evidence.Report {
 // once is report without what a later row says too: a proof is verified as it lies in the
 // lock, and then as the log gives it now; drift that was noted may be seen again.
 func once(report evidence.Report) evidence.Report {
-	var out evidence.Report
-	for i, e := range report {
-		repeated := e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
-		if !repeated || !slices.ContainsFunc(report[i+1:], func(later evidence.Evidence) bool {
-			return later.Subject == e.Subject && later.Scheme == e.Scheme && later.Authority == e.Authority && later.Outcome == e.Outcome
-		}) {
-			out = append(out, e)
+	type row struct {
+		subject   string
+		scheme    evidence.Scheme
+		authority evidence.Authority
+		outcome   evidence.Outcome
+	}
+	of := func(e *evidence.Evidence) (r row, repeats bool) {
+		return row{e.Subject, e.Scheme, e.Authority, e.Outcome}, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+	}
+	last := map[row]int{}
+	for i := range report {
+		if r, repeats := of(&report[i]); repeats {
+			last[r] = i
+		}
+	}
+	out := make(evidence.Report, 0, len(report))
+	for i := range report {
+		if r, repeats := of(&report[i]); !repeats || last[r] == i {
+			out = append(out, report[i])
 		}
 	}
 	return out

@@ -393,7 +393,7 @@ func testConfirmation(t *testing.T) {
 		"another content_integrity": {func(w *facetWorld) {
 			w.wire(changeRecord(t, map[string]any{"content_integrity": otherSum}))
 		}, evidence.Integrity, "facet-tar mismatch"},
-		"no proof": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"proof": nil})) }, evidence.Integrity, "proof"},
+		"no proof": {func(w *facetWorld) { w.wire(changeRecord(t, map[string]any{"proof": nil})) }, evidence.Integrity, "the registry has a log, and gave no proof"},
 		"damaged proof": {func(w *facetWorld) {
 			w.wire(changeRecord(t, map[string]any{"proof": "c2sp.org/tlog-proof@v1\n"}))
 		}, evidence.Integrity, "proof"},

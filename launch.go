@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -377,8 +378,10 @@ func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surfac
 
 func itemsDigest(items map[string]digest.Digest) digest.Digest {
 	h := digest.NewHasher()
+	var line []byte
 	for _, key := range slices.Sorted(maps.Keys(items)) {
-		fmt.Fprintf(h, "%q %s\n", key, items[key])
+		line = append(strconv.AppendQuote(line[:0], key), ' ')
+		h.Write(append(append(line, items[key].String()...), '\n'))
 	}
 	return h.Digest(digest.SHA256)
 }

@@ -311,18 +311,23 @@ func (l *registryLog) proven(ctx context.Context, text []byte, r *project.Record
 		trust.Quorum = l.rules.Quorum
 	}
 	r.Proof = string(p.Marshal())
-	return proofEvidence(trust, *r), nil
+	return proofEvidence(trust.Log.Name(), trust.Open, *r), nil
 }
 
-// proofEvidence verifies the proof of a record without the network.
-func proofEvidence(trust ledger.Trust, r project.RecordLock) evidence.Report {
+// proofEvidence verifies the proof of a record without the network. Its checkpoint is
+// opened with open, as the trust in the log of that origin has it.
+func proofEvidence(origin string, open func([]byte) (ledger.Signed, error), r project.RecordLock) evidence.Report {
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {
-		return evidence.Report{badProof(r, trust.Log.Name(), err)}
+		return evidence.Report{badProof(r, origin, err)}
 	}
-	proven, err := p.Verify(trust)
+	s, err := open(p.Checkpoint)
 	if err != nil {
-		return evidence.Report{badProof(r, trust.Log.Name(), err)}
+		return evidence.Report{badProof(r, origin, err)}
+	}
+	proven, err := p.In(s)
+	if err != nil {
+		return evidence.Report{badProof(r, origin, err)}
 	}
 	entry := fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)
 	in := evidence.Fact(proofClaim(r, proven.Origin), string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)

@@ -590,7 +590,7 @@ func TestSplitView(t *testing.T) {
 		}
 		// the proof in the lock is under the checkpoint that the witness has seen
 		trust, _ := rules.Trust(one.Key)
-		if v := policy.Judge(policy.Check, policy.Settings{}, proofEvidence(trust, got.lock)); !v.Allowed() {
+		if v := policy.Judge(policy.Check, policy.Settings{}, proofEvidence(trust.Log.Name(), trust.Open, got.lock)); !v.Allowed() {
 			t.Error(v.Err())
 		}
 		// and is stale a day later

@@ -3,6 +3,8 @@ package hallmark
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -20,39 +22,81 @@ func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) 
 	if r.Proof == "" {
 		return evidence.Report{noProof(*r, "it was pinned from a registry without a log")}, nil
 	}
+	once, _ := w.lockedLogs.LoadOrStore(r.Registry, sync.OnceValues(func() (*lockedLog, error) { return w.lockedLog(r.Registry) }))
+	l, err := once.(func() (*lockedLog, error))()
+	if err != nil {
+		return nil, err
+	}
+	if l.trust.Log == nil {
+		return slices.Clone(l.report), nil
+	}
+	var fork error
+	report := proofEvidence(l.trust.Log.Name(), func(checkpoint []byte) (ledger.Signed, error) {
+		head := l.open(checkpoint)
+		fork = head.fork
+		return head.Signed, head.err
+	}, *r)
+	if fork != nil {
+		return nil, fork
+	}
+	return slices.Concat(l.report, report), nil
+}
+
+// lockedLog is the log of a registry of which the lock has records, without the network.
+type lockedLog struct {
+	name   string          // of the registry
+	report evidence.Report // of its key
+	trust  ledger.Trust    // without a log if no key is known, or two are
+	kept   ledger.Signed   // what this machine saw of it
+	seen   bool
+	heads  sync.Map // by the text of a checkpoint: a func() lockedHead; many proofs end with one
+}
+
+// lockedHead is a checkpoint that the lock has, as it was opened.
+type lockedHead struct {
+	ledger.Signed
+	err  error // it is not signed as it is to be
+	fork error // it contradicts what this machine saw
+}
+
+func (w *workspace) lockedLog(name string) (*lockedLog, error) {
 	logs, err := w.knownLogs()
 	if err != nil {
 		return nil, err
 	}
-	l := &registryLog{host: w.host, name: r.Registry}
-	if w.config.Registry.Name() == r.Registry {
-		l.rules = w.config.Registry
+	k := &registryLog{host: w.host, name: name}
+	if w.config.Registry.Name() == name {
+		k.rules = w.config.Registry
 	}
-	if !l.chooseKey(logs, w.logOptions) {
-		e := evidence.Fact(evidence.Claim{Subject: "log of " + l.name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
+	if !k.chooseKey(logs, w.logOptions) {
+		e := evidence.Fact(evidence.Claim{Subject: "log of " + name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
 		e.Reason = "this machine knows no key for it, so that the proof in " + project.LockFile + " cannot be verified"
-		return evidence.Report{e}, nil
+		return &lockedLog{report: evidence.Report{e}}, nil
 	}
-	if l.key == "" {
-		return l.report, nil
+	l := &lockedLog{name: name, report: k.report}
+	if k.key == "" {
+		return l, nil
 	}
-	trust, err := l.rules.Trust(l.key)
-	if err != nil {
+	if l.trust, err = k.rules.Trust(k.key); err != nil {
 		return nil, evidence.Errorf(evidence.Validation, project.ConfigFile, "", err)
 	}
-	report := append(l.report, proofEvidence(trust, *r)...)
-	// What this machine saw of the log holds here too, as far as it can be told offline.
-	kept, seen := logs.Newest(l.key)
-	if p, err := ledger.ParseProof([]byte(r.Proof)); err == nil && seen {
-		if s, err := trust.Open(p.Checkpoint); err == nil {
-			if kept.Size == s.Size {
-				if err := ledger.CheckConsistency(kept.Checkpoint, s.Checkpoint, nil); err != nil {
-					return nil, forkError(l.name, "this machine was shown", kept.Note, project.LockFile+" has", s.Note, err)
-				}
-			}
+	l.kept, l.seen = logs.Newest(k.key)
+	return l, nil
+}
+
+// open verifies a checkpoint, once. What this machine saw of the log holds here too, as
+// far as it can be told offline.
+func (l *lockedLog) open(checkpoint []byte) lockedHead {
+	once, _ := l.heads.LoadOrStore(string(checkpoint), sync.OnceValue(func() (head lockedHead) {
+		if head.Signed, head.err = l.trust.Open(checkpoint); head.err != nil || !l.seen || l.kept.Size != head.Size {
+			return head
 		}
-	}
-	return report, nil
+		if err := ledger.CheckConsistency(l.kept.Checkpoint, head.Checkpoint, nil); err != nil {
+			head.fork = forkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
+		}
+		return head
+	}))
+	return once.(func() lockedHead)()
 }
 
 // checkLog compares the records of the lock with what their registry and its log show

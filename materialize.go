@@ -106,13 +106,14 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 			continue
 		}
 		now, exists := present[path]
-		before, known := sums.Files[path]
+		before := sums.Files[path]
+		edited := !sameDigest(now, before) // also if nothing is known of it: no file has the zero digest
 		switch {
 		case !exists:
 			continue
-		case a.o.Force && !(known && sameDigest(now, before)):
+		case edited && a.o.Force:
 			p.report = append(p.report, editedEvidence(path, before, now, true))
-		case !known || !sameDigest(now, before):
+		case edited:
 			p.report = append(p.report, editedEvidence(path, before, now, false))
 			p.kept = append(p.kept, path)
 			continue

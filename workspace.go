@@ -38,6 +38,8 @@ type workspace struct {
 	logsOnce sync.Once // guards what follows
 	logs     *project.Logs
 	logsErr  error
+
+	lockedLogs sync.Map // by name of a registry: a func() (*lockedLog, error)
 }
 
 // knownLogs is what this machine knows of logs, read once: each of their checkpoints is

@@ -76,6 +76,7 @@ func TestForgedPaths(t *testing.T) {
 	refused(t, CheckPath(strings.Repeat("x", MaxPath+1)), ProblemLongPath, "")
 	refused(t, CheckPath(strings.Repeat("x/", MaxDepth+1)+"x"), ProblemLongPath, "")
 	refused(t, CheckPath(""), ProblemUnclean, "")
+	refused(t, CheckPath("a\x00b"), ProblemControl, "") // which a header cannot hold
 }
 
 func TestForgedSets(t *testing.T) {

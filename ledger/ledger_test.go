@@ -143,6 +143,18 @@ func TestProof(t *testing.T) {
 			t.Errorf("proof of %d with another leaf: %v", index, err)
 		}
 	}
+	p := l.prove(t, 7)
+	head, err := trust.Open(p.Checkpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.In(head); err != nil || got.Index != 7 || got.Size != 300 {
+		t.Errorf("%v, %v", got, err)
+	}
+	p.Checkpoint = append(bytes.Clone(p.Checkpoint), '\n') // is not the one that was opened
+	if got, err := p.In(head); err == nil {
+		t.Errorf("proven by another checkpoint: %v", got)
+	}
 	other, err := l.prove(t, 3).Verify(newLog(t, "registry.example.com").trust(t))
 	if !errors.Is(err, ErrSignature) {
 		t.Errorf("proof under another key: %v, %v", other, err)

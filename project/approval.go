@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gowebpki/jcs"
-
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -91,7 +89,7 @@ func (s ServerLock) Approvable() digest.Digest {
 	}
 	plain, err := marshal(shown)
 	if err == nil {
-		plain, err = jcs.Transform(plain)
+		plain, err = surface.Canonical(plain, ownLimits)
 	}
 	if err != nil {
 		panic(err) // strings and digests only

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gowebpki/jcs"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/archive"
@@ -154,9 +153,9 @@ func (s Server) Launch() LaunchLock {
 
 // Digest is the sha256 of the canonical JSON of l.
 func (l LaunchLock) Digest() digest.Digest {
-	plain, err := json.Marshal(l)
+	plain, err := marshal(l)
 	if err == nil {
-		plain, err = jcs.Transform(plain)
+		plain, err = surface.Canonical(plain, ownLimits)
 	}
 	if err != nil {
 		panic(err) // strings only
@@ -418,52 +417,43 @@ func sealed(v any, self *digest.Digest) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if *self, _, err = selfOf(plain); err != nil {
+	if *self, err = selfOf(plain); err != nil {
 		return nil, err
 	}
 	return indented(v)
 }
 
+// ownLimits bound what is written here, and what of a lock is sealed.
+var ownLimits = surface.Limits{Depth: 16, Size: MaxLock}
+
 // checkSelf refuses data that was changed after it was sealed. Only white space between
 // the tokens of JSON is not covered, which means nothing.
 func checkSelf(data []byte, self digest.Digest) error {
-	d, written, err := selfOf(data)
+	d, err := selfOf(data)
 	switch {
 	case err != nil:
 		return err
 	case !same(self, d):
 		return errors.New("was changed: its own digest does not hold")
 	}
-	return spelled(written, d)
+	return spelled(data, d)
 }
 
-// spelled refuses a digest in capitals, which reads just the same.
-func spelled(written string, d digest.Digest) error {
-	if written != `"`+d.String()+`"` {
+// spelled refuses data in which its digest is in capitals or has escapes, which reads just
+// the same. Nothing else in the data can be its digest, as it follows from all else.
+func spelled(data []byte, d digest.Digest) error {
+	if !bytes.Contains(data, []byte(`"`+d.String()+`"`)) {
 		return errors.New("its self member is not spelled as Hallmark writes it")
 	}
 	return nil
 }
 
-// selfOf is the digest of the canonical JSON of a lock without its self member, and that
-// member as it is written. It is that of the bytes as they are, and not of what is read
-// from them: a member whose name is spelled in capitals would be read just the same.
-func selfOf(data []byte) (d digest.Digest, written string, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(data, &members); err != nil {
-		return d, "", err
-	}
-	written = string(members["self"])
-	delete(members, "self")
-	plain, err := marshal(members)
-	if err != nil {
-		return d, "", err
-	}
-	canonical, err := jcs.Transform(plain)
-	if err != nil {
-		return d, "", err
-	}
-	return digest.FromBytes(canonical), written, nil
+// selfOf is the digest of the canonical JSON of a lock without its self member. It is that
+// of the bytes as they are, and not of what is read from them: a member whose name is
+// spelled in capitals would be read just the same.
+func selfOf(data []byte) (digest.Digest, error) {
+	canonical, err := surface.Canonical(data, ownLimits, "self")
+	return digest.FromBytes(canonical), err
 }
 
 // marshal is json.Marshal without escapes of <, > and &.
@@ -500,36 +490,35 @@ func ParseLock(data []byte) (*Lock, error) {
 			Hint: "take either side, then run 'hallmark pin' for the servers and 'hallmark install' for the facets that differ",
 		}
 	}
-	var version struct {
-		Version int `json:"lockfile_version"`
-	}
-	if err := surface.CheckJSON(data, surface.Limits{Depth: 16, Size: MaxLock}); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, invalid(LockFile, err)
-	}
-	if version.Version != LockVersion {
-		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", version.Version, LockVersion))
-	}
 	var (
-		w       lockWire
-		self    digest.Digest
-		written string
-		group   errgroup.Group
+		w     lockWire
+		self  digest.Digest
+		group errgroup.Group
 	)
 	group.Go(func() (err error) { // takes as long as decoding
-		self, written, err = selfOf(data)
+		self, err = selfOf(data)
 		return err
 	})
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	bad, err := d.Decode(&w), group.Wait()
-	if bad != nil {
-		err = bad
-	}
-	if err != nil {
+	unread := d.Decode(&w)
+	if err := group.Wait(); err != nil {
 		return nil, invalid(LockFile, err)
+	}
+	if unread != nil { // another version has other members
+		var version struct {
+			Version int `json:"lockfile_version"`
+		}
+		if err := json.Unmarshal(data, &version); err != nil {
+			return nil, invalid(LockFile, err)
+		}
+		w.Version = version.Version
+	}
+	if w.Version != LockVersion {
+		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", w.Version, LockVersion))
+	}
+	if unread != nil {
+		return nil, invalid(LockFile, unread)
 	}
 	claim := evidence.Claim{Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member"}
 	if !w.Self.IsZero() {
@@ -539,7 +528,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return nil, v.Err()
 	}
-	if err := spelled(written, self); err != nil {
+	if err := spelled(data, self); err != nil {
 		return nil, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Servers)) {

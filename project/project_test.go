@@ -216,7 +216,7 @@ func TestLockRoundTrip(t *testing.T) {
 	}{
 		"edited digest":    {strings.Replace(string(data), digest.FromBytes([]byte("tarball")).Hex(), hex64, 1), evidence.Integrity, "mismatch"},
 		"edited argument":  {strings.Replace(string(data), "npx", "npy", 1), evidence.Integrity, "mismatch"},
-		"self in capitals": {strings.Replace(string(data), lockSelf(string(data)), strings.ToUpper(lockSelf(string(data))), 1), evidence.Integrity, "not spelled"},
+		"self in capitals": {strings.Replace(string(data), lockSelf(string(data)), strings.ToUpper(lockSelf(string(data))), 1), evidence.Integrity, "spelled"},
 		"without self":     {`{"lockfile_version":1,"servers":{}}`, evidence.Integrity, "absent"},
 		"newer":            {strings.Replace(string(data), `"lockfile_version": 1`, `"lockfile_version": 2`, 1), evidence.Validation, "this build reads 1"},
 		"conflict":         {"<<<<<<< ours\n" + string(data), evidence.Validation, "merge conflict"},

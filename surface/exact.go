@@ -6,11 +6,25 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 )
 
 // maxInteger is the largest integer that RFC 8785 keeps: 2^53.
 const maxInteger = "9007199254740992"
+
+// Canonical is the RFC 8785 form of a JSON document; of an object, of all its members but
+// those that are named. It refuses what [CheckJSON] and [CheckNumbers] refuse: what parsers
+// read differently, and what that form would silently change. It is not the form of a
+// surface, which keeps large integers.
+func Canonical(data []byte, limits Limits, without ...string) ([]byte, error) {
+	v, err := parse(data, limits, modeExact)
+	if err != nil {
+		return nil, err
+	}
+	v.members = slices.DeleteFunc(v.members, func(m member) bool { return slices.Contains(without, m.name) })
+	return v.append(make([]byte, 0, len(data))), nil
+}
 
 // CheckNumbers reports whether RFC 8785 keeps every number of a JSON document: it
 // rounds integers beyond ±2^53 without a word, so that two documents would have one
@@ -27,7 +41,7 @@ func CheckNumbers(data []byte) error {
 			return err
 		}
 		if n, ok := t.(json.Number); ok {
-			if err := checkNumber(n.String()); err != nil {
+			if _, err := checkNumber(n.String()); err != nil {
 				return err
 			}
 		}
@@ -36,13 +50,13 @@ func CheckNumbers(data []byte) error {
 
 // checkNumber needs no exact arithmetic: every double from 2^53 on is an integer, and
 // of the texts that round to 2^53 only one is taken.
-func checkNumber(s string) error {
+func checkNumber(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return fmt.Errorf("number %.40s is beyond the range of a double", s)
+		return 0, fmt.Errorf("number %.40s is beyond the range of a double", s)
 	}
 	if math.Abs(f) >= 1<<53 && s != maxInteger && s != "-"+maxInteger {
-		return fmt.Errorf("number %.40s is beyond ±2^53 and would be rounded", s)
+		return 0, fmt.Errorf("number %.40s is beyond ±2^53 and would be rounded", s)
 	}
-	return nil
+	return f, nil
 }

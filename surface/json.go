@@ -67,6 +67,7 @@ const (
 	modeCheck  mode = iota // syntax only; no value is built
 	modeSent               // from a server: $hallmark.int is refused
 	modeStored             // from the canonical form: $hallmark.int is the only spelling of a big integer
+	modeExact              // plain RFC 8785: what it would round is refused, and no name is reserved
 )
 
 type parser struct {

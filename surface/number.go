@@ -50,6 +50,9 @@ func (p *parser) number() (value, *Error) {
 	if p.mode == modeCheck {
 		return value{kind: isNumber}, nil
 	}
+	if p.mode == modeExact {
+		return p.exact(p.src[start:p.pos])
+	}
 	if p.pos-start > maxNumber {
 		return value{}, problem(ProblemNumber, "a number of %d bytes at byte %d, limit %d", p.pos-start, start, maxNumber)
 	}
@@ -70,6 +73,19 @@ func (p *parser) number() (value, *Error) {
 	text, err := jcs.NumberToJSON(f)
 	if err != nil {
 		return value{}, problem(ProblemNumber, "the number at byte %d has no canonical spelling", start)
+	}
+	return value{kind: isNumber, text: text}, nil
+}
+
+// exact gives a number that RFC 8785 keeps its canonical spelling.
+func (p *parser) exact(s string) (value, *Error) {
+	f, err := checkNumber(s)
+	if err != nil {
+		return value{}, problem(ProblemNumber, "%v", err)
+	}
+	text, err := jcs.NumberToJSON(f)
+	if err != nil {
+		return value{}, problem(ProblemNumber, "the number %s has no canonical spelling", clip(s, 40))
 	}
 	return value{kind: isNumber, text: text}, nil
 }

@@ -77,11 +77,10 @@ func kindOf(member string) Kind {
 func readItems(kind Kind, list []value) ([]Item, *Error) {
 	items := make([]Item, 0, len(list))
 	for i := range list {
-		place := fmt.Sprintf("%s[%d]", kind.member(), i)
 		stored := list[i].canonical()
 		item, err := newItem(kind, list[i])
 		if err != nil {
-			return nil, at(place, err)
+			return nil, at(fmt.Sprintf("%s[%d]", kind.member(), i), err)
 		}
 		if !bytes.Equal(stored, item.JSON) {
 			return nil, at(item.Key(), problem(ProblemNotCanonical, "not in canonical form: an empty member is stored, or \"required\" is not sorted"))

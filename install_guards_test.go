@@ -1,0 +1,214 @@
+package hallmark
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// That a file has the bytes which were installed here once does not make it ours: what no
+// receipt names is not overwritten, and nothing of it is deleted.
+func TestKnownButNotOurs(t *testing.T) {
+	for name, change := range map[string]func(p *facetProject){
+		"no receipt": func(p *facetProject) { os.Remove(p.receiptFile()) },
+		"a receipt of another project": func(p *facetProject) {
+			p.rewriteReceipt(func(r *project.Receipt) { r.Project = "/elsewhere" })
+		},
+		"a receipt without the facet": func(p *facetProject) {
+			p.rewriteReceipt(func(r *project.Receipt) { delete(r.Facets, "kit") })
+		},
+	} {
+		p := newFacetProject(t, localKit)
+		p.kit("kit", "1.0.0", "Hello.\n")
+		p.must(p.install(FacetOptions{}))
+		change(p)
+		p.kit("kit", "1.1.0", "Hello again.\n")
+		before := p.all()
+		_, err := p.install(FacetOptions{})
+		p.refused(evidence.Refused, err, "2 files that Hallmark did not write", ".claude/skills/greet/SKILL.md", "tools/skills/greet/SKILL.md")
+		if p.all() != before {
+			t.Errorf("%s: something was written", name)
+		}
+		out := p.must(p.install(FacetOptions{Force: true}))
+		if len(out.Files) != 2 || !strings.Contains(p.read("tools/skills/greet/SKILL.md"), "again") {
+			t.Errorf("%s: %q", name, out.Files)
+		}
+	}
+}
+
+// materialized is the file that has the digests of what was installed.
+func (p *facetProject) materialized() string {
+	p.t.Helper()
+	found, err := filepath.Glob(filepath.Join(p.host.Places.State, "materialized", "*.json"))
+	if err != nil || len(found) != 1 {
+		p.t.Fatalf("materialized: %q %v", found, err)
+	}
+	return found[0]
+}
+
+// An installed file of which no digest is known may be edited: it is neither replaced nor
+// deleted without --force, and stays unknown until it is what is to be there.
+func TestOursButUnknown(t *testing.T) {
+	changed := []string{".claude/skills/greet/SKILL.md", "tools/skills/greet/SKILL.md"}
+	for name, change := range map[string]func(p *facetProject){
+		"none":    func(p *facetProject) { os.Remove(p.materialized()) },
+		"damaged": func(p *facetProject) { os.WriteFile(p.materialized(), []byte("{"), 0o600) },
+	} {
+		ready := func() *facetProject {
+			p := newFacetProject(t, localKit)
+			p.kit("kit", "1.0.0", "Hello.\n")
+			p.must(p.install(FacetOptions{}))
+			change(p)
+			return p
+		}
+		p := ready()
+		out, err := RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+		p.must(out, err)
+		if len(out.Kept) != 8 || len(out.Deleted) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
+			t.Errorf("%s: removal keeps %q, deletes %q", name, out.Kept, out.Deleted)
+		}
+
+		p = ready()
+		p.kit("kit", "1.1.0", "Hello again.\n")
+		for range 2 {
+			if out := p.must(p.install(FacetOptions{})); !slices.Equal(out.Kept, changed) || len(out.Files) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
+				t.Errorf("%s: keeps %q, writes %q", name, out.Kept, out.Files)
+			}
+		}
+		if data, err := os.ReadFile(p.materialized()); err != nil || strings.Contains(string(data), "SKILL.md") || !strings.Contains(string(data), "wave.md") {
+			t.Errorf("%s: %v\n%s", name, err, data)
+		}
+		out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+		p.must(out, err)
+		if !slices.Equal(out.Kept, changed) || len(out.Deleted) != 6 {
+			t.Errorf("%s: removal keeps %q, deletes %q", name, out.Kept, out.Deleted)
+		}
+
+		p = ready()
+		out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+		p.must(out, err)
+		if len(out.Deleted) != 8 || out.Verdict.Report().Count(evidence.Waived) != 8 {
+			t.Errorf("%s: %q, %v", name, out.Deleted, out.Verdict.Report())
+		}
+	}
+}
+
+// --force is named in the report for what was edited, and for nothing else.
+func TestForceOfUnedited(t *testing.T) {
+	p := newFacetProject(t, localKit)
+	p.kit("kit", "1.0.0", "Hello.\n")
+	p.must(p.install(FacetOptions{}))
+	p.write("tools/commands/wave.md", "my own\n")
+	out, err := RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+	p.must(out, err)
+	var forced []string
+	for _, e := range out.Verdict.Report() {
+		if e.Outcome == evidence.Waived {
+			forced = append(forced, e.Subject)
+		}
+	}
+	if !slices.Equal(forced, []string{"tools/commands/wave.md"}) || len(out.Deleted) != 8 {
+		t.Errorf("forced %q, deleted %q", forced, out.Deleted)
+	}
+}
+
+// The store may change between its audit and the moment at which a file is read to be
+// written: the file is hashed once more, as it is and as a client wants it.
+func TestStoreChangesAfterAudit(t *testing.T) {
+	for _, c := range []struct{ target, file string }{
+		{"dir:tools", "skills/greet/SKILL.md"}, {"dir:tools", "agents/helper.md"},
+		{"claude-code", "skills/greet/SKILL.md"}, {"codex", "agents/helper.md"},
+	} {
+		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\""+c.target+"\"]\n")
+		p.kit("kit", "1.0.0", "Hello.\n")
+		w, done, err := openWorkspace(t.Context(), p.host, p.dir, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := newAssembly(w, FacetOptions{}, func(string) bool { return false })
+		if err == nil {
+			err = a.gather(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := a.compose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		adm := a.verdict().Admitted()
+		if _, err := a.place(adm, parts); err != nil {
+			t.Fatal(err)
+		}
+		p.overwrite(p.slotFile("content/"+c.file), flipped)
+		_, err = a.place(adm, parts)
+		p.refused(evidence.Integrity, err, "kit@1.0.0/"+c.file, "changed in the store after the audit")
+		done()
+	}
+}
+
+// A member is a new file: what appeared in the staging directory under its name, be it a
+// link, is neither written into nor taken over.
+func TestWriteMemberIsNew(t *testing.T) {
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := writeMember(root, "a/b.md", strings.NewReader("first")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("b.md", filepath.Join(dir, "a", "link.md")); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"a/b.md", "a/link.md"} {
+		if err := writeMember(root, path, strings.NewReader("other")); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if data, err := os.ReadFile(filepath.Join(dir, "a", "b.md")); err != nil || string(data) != "first" {
+		t.Errorf("%q, %v", data, err)
+	}
+}
+
+// The manifest in the archive is the one that the registry shows, also of a facet that is
+// locked: there the log has confirmed nothing in this operation.
+func TestOtherManifestOfLocked(t *testing.T) {
+	for _, o := range []FacetOptions{{}, {Frozen: true}} {
+		w := newFacetWorld(t)
+		w.must(w.install(FacetOptions{}))
+		w.emptyStore()
+		before := w.read(project.LockFile)
+		w.wire(changeRecord(t, map[string]any{"manifest": map[string]any{"name": "kit", "version": "1.0.0"}}))
+		_, err := w.install(o)
+		w.refused(evidence.Integrity, err, "kit@1.0.0: document mismatch", "the registry's record, manifest")
+		if found, _ := filepath.Glob(filepath.Join(w.host.Places.Cache, "store", "sha256", "*", "*")); len(found) > 0 || w.read(project.LockFile) != before {
+			t.Errorf("something was kept: %q", found)
+		}
+		w.wire(nil)
+		w.must(w.install(o))
+	}
+}
+
+// A facet that is added without a requirement gets one for the versions that are to be
+// compatible with the newest: before 1.0.0 those of one minor version.
+func TestAddWithoutRequirement(t *testing.T) {
+	for newest, want := range map[string]string{"0.3.1": "0.3.*", "0.0.2": "0.0.*", "1.4.2": "1.*", "10.0.0": "10.*"} {
+		w := newFacetWorld(t)
+		w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"` + newest + `","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
+		out, err := AddFacet(t.Context(), w.host, w.dir, project.Facet{Name: "tools"}, FacetOptions{})
+		w.must(out, err)
+		config, err := project.ParseConfig([]byte(w.read(project.ConfigFile)))
+		if err != nil || config.Facets["tools"].Requirement.String() != want || w.entry("tools").Version != newest {
+			t.Errorf("%s: %q, %v", newest, config.Facets["tools"].Requirement.String(), err)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package hallmark
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// loneRecord is a locked record in a log of its own with one entry, under key.
+func loneRecord(t *testing.T, key ledger.Key, version string) (project.RecordLock, []byte) {
+	t.Helper()
+	r := project.RecordLock{Registry: "registry.example.com", Name: "io.github.acme/notes", Version: version, Document: digest.FromBytes([]byte(version))}
+	leaf, err := ledger.Leaf{
+		Kind: ledger.Server, Name: r.Name, Version: version, Document: r.Document, Publisher: "github:acme", At: time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC),
+	}.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := ledger.Checkpoint{Origin: key.Name(), Size: 1, Root: tlog.RecordHash(leaf)}.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Proof = string(ledger.Proof{Leaf: leaf, Checkpoint: head}.Marshal())
+	return r, head
+}
+
+// Many records of a lock are proven by one checkpoint, which is opened once. What is wrong
+// with one of them is found all the same, and says nothing of another, in whatever order and
+// however many are verified at once.
+func TestLockedProofs(t *testing.T) {
+	secret, public, err := ledger.GenerateKey(rand.Reader, "log.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ledger.ParseKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, head := loneRecord(t, key, "1.0.0")
+	forked, _ := loneRecord(t, key, "2.0.0")
+	document, swapped, unsigned := good, good, good
+	document.Document = digest.FromBytes([]byte("other"))
+	swapped.Version = "2.0.0"
+	unsigned.Proof = strings.Replace(good.Proof, "\n1\n", "\n2\n", 1) // of the size that is signed
+	if unsigned.Proof == good.Proof {
+		t.Fatal(good.Proof)
+	}
+	rules := project.Registry{URL: "https://registry.example.com", LogKey: public}
+	want := map[string]evidence.Class{"good": evidence.OK, "document": evidence.Integrity, "swapped": evidence.Integrity, "unsigned": evidence.Integrity}
+	records := map[string]project.RecordLock{"good": good, "document": document, "swapped": swapped, "unsigned": unsigned}
+	w := &workspace{host: testHost(t), config: &project.Config{Registry: rules}}
+	var group sync.WaitGroup
+	for range 8 {
+		for name, r := range records {
+			group.Go(func() {
+				report, err := w.lockedProof(&r)
+				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] || len(report) < 2 {
+					t.Errorf("%s: %v %v", name, err, report)
+				}
+				for i := range report { // is the caller's own
+					report[i].Subject = "changed"
+				}
+			})
+		}
+	}
+	group.Wait()
+
+	// A checkpoint that contradicts the one which this machine was shown is a fork, each time.
+	err = w.host.changeLogs(context.Background(), func(logs *project.Logs) bool {
+		logs.Checkpoints[public] = string(head)
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = &workspace{host: w.host, config: w.config}
+	for range 2 {
+		if report, err := w.lockedProof(&good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
+			t.Errorf("%v %v", err, report)
+		}
+		_, err := w.lockedProof(&forked)
+		refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "this machine was shown", project.LockFile+" has")
+	}
+}
+
+// Of rows about proofs, keys and surfaces that say the same the last one is kept, of
+// others all.
+func TestOnce(t *testing.T) {
+	row := func(subject string, by evidence.Authority, scheme evidence.Scheme, o evidence.Outcome, reason string) evidence.Evidence {
+		return evidence.Evidence{Claim: evidence.Claim{Subject: subject, Authority: by, Scheme: scheme}, Outcome: o, Reason: reason}
+	}
+	var got []string
+	for _, e := range once(evidence.Report{
+		row("a", evidence.Log, evidence.Proof, evidence.Match, "1"),
+		row("a", evidence.Lock, evidence.File, evidence.Match, "2"),
+		row("a", evidence.Log, evidence.Proof, evidence.Mismatch, "3"),
+		row("b", evidence.Log, evidence.Proof, evidence.Match, "4"),
+		row("a", evidence.Log, evidence.Document, evidence.Match, "5"),
+		row("k", evidence.Machine, evidence.LogKey, evidence.Match, "6"),
+		row("a", evidence.Lock, evidence.File, evidence.Match, "7"),
+		row("k", evidence.Machine, evidence.LogKey, evidence.Match, "8"),
+		row("s", evidence.Lock, evidence.Surface, evidence.Mismatch, "9"),
+		row("a", evidence.Log, evidence.Proof, evidence.Match, "10"),
+		row("s", evidence.Lock, evidence.Surface, evidence.Mismatch, "11"),
+	}) {
+		got = append(got, e.Reason)
+	}
+	if want := []string{"2", "3", "4", "5", "7", "8", "10", "11"}; !slices.Equal(got, want) {
+		t.Error(fmt.Sprint(got))
+	}
+}
