@@ -10,8 +10,8 @@
 // # Manifest
 //
 // Version 2, strict JSON of at most [MaxManifest] bytes. Its members, their forms and
-// limits are those of spec/plugin.schema.json, which [Parse] applies; other members than
-// those and x-* are errors. Beyond the schema: checksum paths that are one after
+// limits are those of spec/plugin.schema.json, which [Parse] has as a table in Go; other
+// members than those and x-* are errors. Beyond the schema: checksum paths that are one after
 // normalisation, a plugin that depends on itself, an external dependency that is there
 // twice, paths that some platform cannot hold. A dist.hash that is missing or malformed
 // is no error of the manifest but evidence, so that it is judged as one.

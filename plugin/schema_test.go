@@ -314,6 +314,7 @@ var toolSchemas = []struct {
 	{`{"type":"object","dependentRequired":{"a":["b"]},"if":{"required":["a"]},"then":{"minProperties":2},"else":true}`, true}, {`{"type":"object","dependentRequired":{"a":"b"}}`, false},
 	{`{"type":"object","title":7}`, false}, {`{"type":"object","description":"d","x-other":{"type":7},"default":{},"examples":[{}]}`, true}, {`{"type":"object","examples":{}}`, false},
 	{`{"type":"object","properties":{"a":{"items":{"type":"string"},"prefixItems":[],"contains":{}}}}`, false}, {`{"type":"object","not":{"not":{"type":"str"}}}`, false},
+	{`{"type":"object","Type":7,"minLength":1e0,"$defs":{"a":{}},"definitions":{"b":{}}}`, true}, {`{"type":"object","properties":{"a":{"\u0024ref":"#/nothing"}}}`, false},
 	{`{"type":"string"}`, false}, {`{}`, false}, {`[]`, false}, {`true`, false}, {`null`, false}, {``, false},
 }
 
@@ -335,4 +336,16 @@ func TestToolSchema(t *testing.T) {
 			t.Errorf("%s: by the draft's schema %v", c.text, err)
 		}
 	}
+}
+
+// No schema of a tool stops the program.
+func FuzzToolSchema(f *testing.F) {
+	for _, c := range toolSchemas {
+		f.Add([]byte(c.text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if surface.CheckJSON(data, surface.Limits{Size: MaxRegistered, Depth: 100}) == nil {
+			checkToolSchema(data)
+		}
+	})
 }

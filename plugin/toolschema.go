@@ -40,9 +40,22 @@ func checkToolSchema(data []byte) error {
 	if len(p.issues) > 0 {
 		return fmt.Errorf("its inputSchema is no JSON Schema: %s", p.issues[0])
 	}
+	return checkReferences(doc)
+}
+
+// checkReferences reports a reference of a schema to what is not part of it. The library
+// is stricter than the drafts in other things, such as names of keywords in capitals or
+// definitions beside $defs, so that it reads only schemas that refer to something.
+func checkReferences(doc any) error {
+	data, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(data, []byte(`"$ref":`)) && !bytes.Contains(data, []byte(`"$dynamicRef":`)) {
+		return nil
+	}
 	var s jsonschema.Schema
-	err := json.Unmarshal(data, &s)
-	if err == nil {
+	if err = json.Unmarshal(data, &s); err == nil {
 		_, err = s.Resolve(&jsonschema.ResolveOptions{BaseURI: "hallmark:///schema", Loader: func(u *url.URL) (*jsonschema.Schema, error) {
 			if slices.Contains(drafts, u.String()) {
 				return new(jsonschema.Schema), nil
@@ -139,7 +152,7 @@ var schemaForm = sync.OnceValue(func() form {
 		"minProperties": count, "maxProperties": count, "uniqueItems": boolean, "pattern": text(0, all, expression), "format": plain,
 		"minimum": number, "maximum": number, "exclusiveMinimum": number, "exclusiveMaximum": number, "multipleOf": positive,
 		"title": plain, "description": plain, "readOnly": boolean, "writeOnly": boolean, "deprecated": boolean,
-		"examples": array(all, anything), "contentEncoding": plain, "contentMediaType": plain,
+		"examples": array(all, anything), "contentEncoding": plain, "contentMediaType": plain, "contentSchema": one,
 	}
 	return schema
 })
