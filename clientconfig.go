@@ -88,11 +88,11 @@ func (w *workspace) adopt(from ClientFiles, names []string, rewrite bool) (*adop
 				continue
 			case s.Disabled && len(names) == 0:
 				continue
-			case s.URL != "" && len(names) == 0:
+			case s.URL != "" && len(names) == 0 && (rewrite || len(s.Headers) > 0):
 				w.host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", f.Path)
 				continue
 			}
-			mine, err := imported(s)
+			mine, err := imported(s, rewrite)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -152,23 +152,29 @@ func (w *workspace) here(s clients.Server) bool {
 }
 
 func sameCommand(a, b project.Server) bool {
-	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments)
+	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments) && a.URL == b.URL
 }
 
 // filledIn is what clients put values in the place of, before they start a server.
 var filledIn = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
 
 // imported is an entry as hallmark.toml declares it. What a client fills in, and secrets,
-// cannot stand there.
-func imported(s clients.Server) (project.Server, error) {
+// cannot stand there. An entry with a URL stays as it is: rewrite is refused.
+func imported(s clients.Server, rewrite bool) (project.Server, error) {
 	refuse := func(hint string, err error) (project.Server, error) {
 		return project.Server{}, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
 	}
 	words := append([]string{s.Command}, s.Args...)
+	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
 	switch {
+	case s.URL != "" && rewrite:
+		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL, and is not rewritten"))
+	case len(s.Headers) > 0:
+		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL and has headers, whose values are not taken over"))
 	case s.URL != "":
-		return refuse(`declare it in hallmark.toml with type = "http", and let the client start 'hallmark run `+s.Name+"'",
-			errors.New("is reached by its URL, and is not taken over from a client"))
+		words = []string{s.URL}
+	}
+	switch {
 	case !slices.Equal(launcher.Redact(words), words):
 		return refuse("give it to the server in a variable", errors.New("has what looks like a secret in its arguments, which would be written into "+project.ConfigFile))
 	}
@@ -176,6 +182,9 @@ func imported(s clients.Server) (project.Server, error) {
 		if filledIn.MatchString(word) {
 			return refuse("declare the server in "+project.ConfigFile+" with the value", fmt.Errorf("its argument %+q is filled in by the client", word))
 		}
+	}
+	if s.URL != "" {
+		return project.Server{Name: s.Name, Type: "http", URL: s.URL}, nil
 	}
 	mine := project.Server{Name: s.Name, Command: s.Command, Arguments: s.Args}
 	for _, name := range s.Variables {

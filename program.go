@@ -305,6 +305,15 @@ func passed() []string {
 	return []string{"HOME", "USER", "LANG", "TMPDIR"}
 }
 
+// ofUser reports whether a variable says where the user's own settings lie, which name
+// programs to start, or which container engine is asked: another engine than this machine's
+// compares no digest that anybody here could rely on.
+func ofUser(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"}, upper) ||
+		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
+}
+
 // environment is all that the server gets: the common variables, PATH as it was fixed,
 // and those that are declared.
 func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
@@ -322,6 +331,10 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
 			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
 				fmt.Errorf("the variable %s changes what code is loaded", surface.Escape(name)))
+		}
+		if ofUser(name) {
+			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
+				fmt.Errorf("the variable %s is the user's to set", surface.Escape(name)))
 		}
 		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.values[name])
 	}

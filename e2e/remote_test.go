@@ -41,7 +41,7 @@ func TestRemoteServer(t *testing.T) {
 	var modern atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch to := elsewhere.Load().(string); {
-		case r.Header.Get("Authorization") != "Bearer s3cret":
+		case r.Header.Get("Authorization") != "Bearer s3cret" && r.URL.Path != "/open":
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 		case to != "":
 			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
@@ -132,4 +132,22 @@ func TestRemoteServer(t *testing.T) {
 	declare(server.URL, "Bearer ${TICKETS_TOKEN}")
 	g.home = t.TempDir()
 	want(4, "approval absent", "run", "tickets")
+
+	// A client's entry is taken over if it is a URL and nothing more; it stays as it is.
+	elsewhere.Store("")
+	modern.Store(false)
+	entries := fmt.Sprintf(`{"mcpServers": {"open": {"type": "http", "url": %q}, "closed": {"type": "http", "url": %q, "headers": {"Authorization": "Bearer s3cret"}}}}`,
+		server.URL+"/open", server.URL)
+	g.write("mcp.json", entries)
+	want(4, "is reached by its URL", "pin", "open", "--config", filepath.Join(g.dir, "mcp.json"), "--write-config", "--yes")
+	want(4, "has headers", "pin", "closed", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
+	want(0, "open is pinned", "pin", "--config", filepath.Join(g.dir, "mcp.json"), "--yes")
+	for name, text := range map[string]string{"mcp.json": entries, "hallmark.toml": "[providers.mcp.open]\ntype = \"http\"\nurl = '" + server.URL + "/open'\n"} {
+		if data, err := os.ReadFile(filepath.Join(g.dir, name)); err != nil || !strings.Contains(string(data), text) || strings.Contains(string(data), "providers.mcp.closed") {
+			t.Errorf("%s: %v\n%s", name, err, data)
+		}
+	}
+	want(0, "match     ", "check", "--offline", "--surface", "--trust-lock")
+	description.Store("Echoes. " + evilText)
+	want(6, "another surface than the one that was approved", "check", "--offline", "--surface", "--trust-lock")
 }

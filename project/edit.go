@@ -367,7 +367,7 @@ func SetLaunch(data []byte, s Server) ([]byte, error) {
 }
 
 // AddServers returns data, or a new file where that is nil, with a table for each server
-// behind all else: its command, arguments and variables.
+// behind all else: its command, arguments and variables, or its URL.
 func AddServers(data []byte, servers []Server) ([]byte, error) {
 	out := slices.Clone(data)
 	if data == nil {
@@ -385,7 +385,12 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 		if strings.Contains(key, ".") {
 			key = tomlString(key)
 		}
-		lines := []string{"", "[providers.mcp." + key + "]", "command = " + tomlString(s.Command)}
+		lines := []string{"", "[providers.mcp." + key + "]"}
+		if s.Type == "http" {
+			lines = append(lines, `type = "http"`, "url = "+tomlString(s.URL))
+		} else {
+			lines = append(lines, "command = "+tomlString(s.Command))
+		}
 		for _, list := range []struct {
 			key    string
 			values []string
@@ -406,7 +411,7 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 	}
 	for _, s := range servers {
 		got := c.Servers[s.Name]
-		if got.Command != s.Command || !slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
+		if got.Command != s.Command || got.URL != s.URL || !slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
 			return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
 		}
 	}
