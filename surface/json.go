@@ -78,6 +78,11 @@ type parser struct {
 	depth  int
 	values int
 	digits int // bytes that big integers take in canonical form
+
+	// Elements and members of what is being read, the outermost first: an array or object
+	// takes as much memory as it needs when it ends.
+	list    []value
+	members []member
 }
 
 func parse(data []byte, limits Limits, mode mode) (value, *Error) {
@@ -173,7 +178,7 @@ func (p *parser) array() (value, *Error) {
 		return value{}, p.deep()
 	}
 	p.pos++
-	v := value{kind: isArray}
+	v, start := value{kind: isArray}, len(p.list)
 	if p.next() == ']' {
 		p.pos++
 		p.depth--
@@ -185,7 +190,7 @@ func (p *parser) array() (value, *Error) {
 			return v, err
 		}
 		if p.mode != modeCheck {
-			v.list = append(v.list, x)
+			p.list = append(p.list, x)
 		}
 		switch p.next() {
 		case ',':
@@ -193,6 +198,8 @@ func (p *parser) array() (value, *Error) {
 		case ']':
 			p.pos++
 			p.depth--
+			v.list = slices.Clone(p.list[start:])
+			p.list = p.list[:start]
 			return v, nil
 		default:
 			return v, p.syntax("no comma or end of the array")
@@ -208,7 +215,7 @@ func (p *parser) object() (value, *Error) {
 		return value{}, p.deep()
 	}
 	p.pos++
-	v := value{kind: isObject}
+	v, start := value{kind: isObject}, len(p.members)
 	for first := true; ; first = false {
 		c := p.next()
 		if c == '}' && first {
@@ -232,7 +239,7 @@ func (p *parser) object() (value, *Error) {
 		if err != nil {
 			return v, err
 		}
-		v.members = append(v.members, member{name, x})
+		p.members = append(p.members, member{name, x})
 		if c = p.next(); c == '}' {
 			break
 		}
@@ -242,9 +249,16 @@ func (p *parser) object() (value, *Error) {
 		p.pos++
 	}
 	p.pos++
+	v.members = p.members[start:]
 	if err := v.sort(); err != nil {
 		return v, err
 	}
+	if p.mode == modeCheck {
+		v.members = nil
+	} else {
+		v.members = slices.Clone(v.members)
+	}
+	p.members = p.members[:start]
 	if p.mode == modeStored {
 		if _, ok := v.get(bigMember); ok {
 			p.depth--
