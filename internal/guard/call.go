@@ -209,15 +209,18 @@ func (s *session) mustWait(line []byte, m *message) bool {
 	if !m.method.ok() || !m.id.ok() {
 		return false
 	}
+	s.mu.Lock()
+	holding, known := s.holding != nil, s.listed
+	s.mu.Unlock()
+	if known && !holding {
+		return false // as nearly always
+	}
 	method, _ := text(m.method.of(line))
 	if !guardedMethod(method) {
 		return false
 	}
-	s.mu.Lock()
-	holding, known := s.holding != nil, s.listed
-	s.mu.Unlock()
-	if holding || known {
-		return holding
+	if holding {
+		return true
 	}
 	c, err := s.call(line, m, method)
 	if err != nil || c.stateless == nil {

@@ -13,8 +13,10 @@ import (
 
 // Reads and writes of a relayed byte stream are plain blocking system calls: the
 // runtime's poller costs several microseconds a message, as much as the relay
-// itself. A blocked call could not be ended by closing the descriptor, so each
-// waits in poll(2) for its descriptor and for an eventfd that stop makes readable.
+// itself. A blocked call could not be ended by closing the descriptor. A pipe whose
+// open file is no other process's waits in read(2), which stop ends as interrupt.go
+// says; everything else waits in poll(2), for its descriptor and for an eventfd that
+// stop makes readable.
 
 var errStopped = errors.New("stopped")
 
@@ -30,12 +32,14 @@ type source struct {
 	waking  sync.Mutex // held to write or close wake
 	stopped atomic.Bool
 	owned   bool
+	direct  *interrupt // how stop ends a read(2) that waits; nil: reads wait in poll(2)
 	linger  int
 	left    int // bytes that may still be read once it is stopped; -1: not stopped yet
 }
 
 // newSource reads r. A file that is owned is closed by close and lingers when it
-// is stopped. A reader that is no file cannot be stopped.
+// is stopped. A pipe that is not owned, such as standard input, is opened anew if it
+// can be, as newSink does. A reader that is no file cannot be stopped.
 func newSource(r io.Reader, owned bool) *source {
 	s := &source{r: r, fd: -1, wake: -1, owned: owned, left: -1}
 	file, ok := r.(*os.File)
@@ -50,7 +54,38 @@ func newSource(r io.Reader, owned bool) *source {
 	if owned {
 		s.linger = linger
 	}
+	if !isPipe(s.fd) {
+		return s
+	}
+	if !owned {
+		again := openAgain(s.fd)
+		if again == nil {
+			return s
+		}
+		s.file, s.fd, s.owned = again, int(again.Fd()), true
+	}
+	s.direct = newInterrupt(s.fd)
 	return s
+}
+
+func isPipe(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO
+}
+
+// openAgain opens the pipe that fd reads once more, so that its mode is nobody else's;
+// nil if that is not allowed.
+func openAgain(fd int) *os.File {
+	// Without O_NONBLOCK a named pipe would wait for a writer.
+	again, err := unix.Open("/proc/self/fd/"+strconv.Itoa(fd), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	if err := unix.SetNonblock(again, false); err != nil {
+		unix.Close(again)
+		return nil
+	}
+	return os.NewFile(uintptr(again), "pipe") // blocking, so that the runtime's poller leaves it alone
 }
 
 // stoppable reports whether stop ends a Read that waits.
@@ -66,6 +101,18 @@ func (s *source) Read(p []byte) (int, error) {
 	}
 	var fds [2]unix.PollFd
 	for {
+		if s.direct != nil && s.direct.begin() {
+			n, err := unix.Read(s.fd, p)
+			s.direct.end()
+			switch {
+			case n > 0:
+				return n, nil
+			case err == nil:
+				return 0, io.EOF
+			case err != unix.EINTR && err != unix.EAGAIN:
+				return 0, err
+			}
+		}
 		fds[0] = unix.PollFd{Fd: int32(s.fd), Events: unix.POLLIN}
 		fds[1] = unix.PollFd{Fd: int32(s.wake), Events: unix.POLLIN}
 		list, timeout := fds[:], -1
@@ -120,6 +167,9 @@ func (s *source) stop() {
 	defer s.waking.Unlock()
 	if !s.stopped.Swap(true) && s.wake >= 0 {
 		unix.Write(s.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		if s.direct != nil {
+			s.direct.stop()
+		}
 	}
 }
 
@@ -163,8 +213,7 @@ func newSink(w io.Writer, owned bool) *sink {
 	}
 	fd := int(file.Fd())
 	if !owned {
-		var st unix.Stat_t
-		if unix.Fstat(fd, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
+		if !isPipe(fd) {
 			return s
 		}
 		again, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), os.O_WRONLY|unix.O_NONBLOCK, 0)

@@ -134,17 +134,29 @@ const (
 	highs = 0x8080808080808080
 )
 
+// special has the high bit of the lowest byte of w set that is a quote, a backslash or a
+// control character, and none below. (Bits above that one may be wrong.)
+func special(w uint64) uint64 {
+	// The exclusive or moves the quote to where the space was, just above the control
+	// characters, and these stay below it.
+	q, e := w^(lows*2), w^(lows*'\\')
+	return ((q - lows*('"'-1)) | (e - lows)) &^ w & highs
+}
+
 // scanString returns the index after the string whose quote is b[i].
 func scanString(b []byte, i int) (int, bool) {
 	i++
 	for {
-		// Eight bytes at once: a bit is set above the first quote, backslash or
-		// control character. (Bits above that one may be wrong.)
+		for i+32 <= len(b) {
+			p := b[i : i+32]
+			if special(binary.LittleEndian.Uint64(p))|special(binary.LittleEndian.Uint64(p[8:]))|
+				special(binary.LittleEndian.Uint64(p[16:]))|special(binary.LittleEndian.Uint64(p[24:])) != 0 {
+				break
+			}
+			i += 32
+		}
 		for i+8 <= len(b) {
-			w := binary.LittleEndian.Uint64(b[i:])
-			q, e := w^(lows*'"'), w^(lows*'\\')
-			m := ((q - lows) &^ q) | ((e - lows) &^ e) | ((w - lows*' ') &^ w)
-			if m &= highs; m != 0 {
+			if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 				i += bits.TrailingZeros64(m) / 8
 				break
 			}

@@ -236,3 +236,26 @@ func BenchmarkScan(b *testing.B) {
 		})
 	}
 }
+
+// TestScanStringEverywhere has each byte at each place of a string that is long enough for
+// every width in which strings are scanned.
+func TestScanStringEverywhere(t *testing.T) {
+	const n = 75
+	for c := range 256 {
+		for at := range n - 1 { // a backslash at the last place would make the quote a part
+			line := []byte(`"` + strings.Repeat("\xff", n) + `"   more "text" of forty bytes, so that no loop ends early`)
+			line[1+at] = byte(c)
+			end, ok := scanString(line, 0)
+			want, valid := n+2, true
+			switch {
+			case c == '"':
+				want = at + 2
+			case c < ' ' || c == '\\':
+				want, valid = at+1, false
+			}
+			if end != want || ok != valid {
+				t.Fatalf("byte %#x at %d: got %d, %t; want %d, %t", c, at, end, ok, want, valid)
+			}
+		}
+	}
+}
