@@ -150,6 +150,11 @@ func TestStoreChangesAfterAudit(t *testing.T) {
 		p.overwrite(p.slotFile("content/"+c.file), flipped)
 		_, err = a.place(adm, parts)
 		p.refused(evidence.Integrity, err, "kit@1.0.0/"+c.file, "changed in the store after the audit")
+		if err := a.held["kit"].read(); err != nil {
+			t.Error(err)
+		}
+		p.overwrite(p.slotFile("content/facet.json"), flipped)
+		p.refused(evidence.Integrity, a.held["kit"].read(), "kit@1.0.0", "facet.json changed after the audit")
 		done()
 	}
 }

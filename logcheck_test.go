@@ -70,6 +70,9 @@ func TestLockedProofs(t *testing.T) {
 				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] || len(report) < 2 {
 					t.Errorf("%s: %v %v", name, err, report)
 				}
+				if name == "unsigned" && !slices.ContainsFunc(report, func(e evidence.Evidence) bool { return strings.Contains(e.Reason, ledger.ErrSignature.Error()) }) {
+					t.Errorf("%s: nothing of its signature: %v", name, report)
+				}
 				for i := range report { // is the caller's own
 					report[i].Subject = "changed"
 				}
