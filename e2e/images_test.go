@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -267,14 +268,15 @@ func TestImages(t *testing.T) {
 	t.Run("wrong bytes", func(t *testing.T) {
 		// A proxy in front of the registry gives other bytes of the same length for one blob
 		// or one manifest.
-		var lie string
+		var lie atomic.Value // a path's end
+		lie.Store("")
 		target, err := url.Parse("https://" + r.Host)
 		if err != nil {
 			t.Fatal(err)
 		}
 		proxy := &httputil.ReverseProxy{Transport: r.Transport(), Rewrite: func(req *httputil.ProxyRequest) { req.SetURL(target) }}
 		proxy.ModifyResponse = func(res *http.Response) error {
-			if lie != "" && strings.HasSuffix(res.Request.URL.Path, lie) {
+			if end := lie.Load().(string); end != "" && strings.HasSuffix(res.Request.URL.Path, end) {
 				data, err := io.ReadAll(res.Body)
 				if err != nil || len(data) == 0 {
 					return err
@@ -315,17 +317,18 @@ func TestImages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, lie = range []string{top.String(), manifest.Manifests[0].Digest.String(), layer.String()} {
+		for _, end := range []string{top.String(), manifest.Manifests[0].Digest.String(), layer.String()} {
+			lie.Store(end)
 			code, out := p.run(t, p.bin, "pull", "notes", "--output", "liar.oci", "--platform", "linux/amd64")
 			if code != 3 || !strings.Contains(out, "sha256 mismatch") {
 				t.Errorf("%s: exit code %d\n%s", lie, code, out)
 			}
 			left, err := filepath.Glob(filepath.Join(p.dir, "*liar*"))
 			if hidden, _ := filepath.Glob(filepath.Join(p.dir, ".hallmark-pull-*")); err != nil || len(left)+len(hidden) > 0 {
-				t.Errorf("%s: left behind: %q %q %v", lie, left, hidden, err)
+				t.Errorf("%s: left behind: %q %q %v", end, left, hidden, err)
 			}
 		}
-		lie = ""
+		lie.Store("")
 		if code, out := p.run(t, p.bin, "pull", "notes", "--output", "liar.oci", "--platform", "linux/amd64"); code != 0 {
 			t.Errorf("exit code %d\n%s", code, out)
 		}
