@@ -178,10 +178,13 @@ func hunks(f, edited *File, changes []change) []Hunk {
 		}
 		if len(found) > 1 {
 			found = append(joined(found[:1:1], found[1]), found[2:]...)
-		} else if h.OldLines == f.Lines() { // what is left of the file may be the mark alone, a line
-			h.NewLines = edited.Lines()
 		}
 	}
+	// A new line at the end that is empty and not ended is none, and a byte order mark that
+	// is left alone is one.
+	h := &found[len(found)-1]
+	behind := f.Lines() - (h.OldFirst + h.OldLines - 1)
+	h.NewLines = edited.Lines() - behind - (h.NewFirst - 1)
 	return found
 }
 

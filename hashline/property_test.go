@@ -3,6 +3,7 @@ package hashline
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -248,9 +249,51 @@ func checkHunks(t *rapid.T, r *Result) {
 			t.Fatalf("line %d is outside %v and changed", old, r.Hunks)
 		}
 	}
-	if old <= r.Old.Lines() || now <= r.New.Lines() {
+	if old != r.Old.Lines()+1 || now != r.New.Lines()+1 {
 		t.Fatalf("hunks %v do not end where the files do: %q, %q", r.Hunks, r.Old.data, r.New.data)
 	}
+	context := rapid.IntRange(0, 3).Draw(t, "context")
+	diff, cut := r.Diff(context, 1<<20)
+	if got := patched(r.Old, diff); got != string(r.New.data) || cut {
+		t.Fatalf("the diff of %q with %d lines of context makes %q, want %q\n%s", r.Old.data, context, got, r.New.data, diff)
+	}
+}
+
+// patched applies a diff as the program patch does: by the numbers of its headings.
+func patched(f *File, diff string) string {
+	var out strings.Builder
+	at, unended := 1, "\\ No newline at end of file\n"
+	for diff != "" {
+		var line string
+		line, diff, _ = strings.Cut(diff, "\n")
+		var first, lines, newFirst, newLines int
+		if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &first, &lines, &newFirst, &newLines); err == nil {
+			if lines == 0 {
+				first++
+			}
+			for ; at < first; at++ {
+				out.Write(f.raw(at))
+			}
+			continue
+		}
+		text := line[1:] + "\n"
+		if rest, ok := strings.CutPrefix(diff, unended); ok {
+			text, diff = line[1:], rest
+		}
+		if line[0] != '+' {
+			if at > f.Lines() || string(f.raw(at)) != text {
+				return fmt.Sprintf("line %d is not %q", at, text)
+			}
+			at++
+		}
+		if line[0] != '-' {
+			out.WriteString(text)
+		}
+	}
+	for ; at <= f.Lines(); at++ {
+		out.Write(f.raw(at))
+	}
+	return out.String()
 }
 
 // TestUntouchedBytes replaces one line: all bytes before and behind it stay.

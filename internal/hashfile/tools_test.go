@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +107,31 @@ func TestRefusedEdits(t *testing.T) {
 	after, _ := os.Stat(path)
 	if content(t, path) != text || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
 		t.Error("the file is changed")
+	}
+}
+
+// TestEmptyLastLine makes the last line empty, of a file that does not end it: then it is
+// no line any more.
+func TestEmptyLastLine(t *testing.T) {
+	d := dir(t)
+	for i, x := range []struct{ before, op, anchor, content, after string }{
+		{"a\nb", "replace", "b", "", "a\n"},
+		{"a\nb", "insert_after", "b", "", "a\nb\n"},
+		{"b", "replace", "b", "", ""},
+		{"a\r\nb", "replace", "b", "x\n\n", "a\r\nx\r\n"},
+		{"\ufeffb", "replace", "\ufeffb", "", "\ufeff"},
+	} {
+		path := write(t, d, "f"+strconv.Itoa(i), x.before)
+		p := serve(t, d)
+		read := p.call("read_text_file", arguments{"path": path}).ok()
+		edit := arguments{"path": path, "file_hash": read.hash(), "operations": ops(arguments{"op": x.op, "anchor": read.anchor(x.anchor), "content": x.content})}
+		edited := p.call("edit_text_file", edit).ok()
+		if got := content(t, path); got != x.after || edited.hash() != sum([]byte(got)).String() {
+			t.Errorf("%q becomes %q, want %q", x.before, got, x.after)
+		}
+		if again := p.call("read_text_file", arguments{"path": path}).ok(); again.All["total_lines"] != edited.All["total_lines"] {
+			t.Errorf("%q: %v", x.before, edited.All)
+		}
 	}
 }
 
