@@ -24,7 +24,7 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # revision: VERSION carries it instead.
 export GOFLAGS := $(strip $(filter-out -buildvcs=%,$(shell $(GO) env GOFLAGS)) -buildvcs=false)
 
-LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/cli.Version=$(VERSION)
+LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Version=$(VERSION)
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 

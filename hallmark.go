@@ -22,7 +22,6 @@
 //	check.go     verify the lock without running anything; checkfacets.go its facets
 //	scan.go      read how MCP clients start their servers
 //	configure.go migrate hallmark.toml, fill in verify blocks
-//	hashfile.go  read and edit files by line hashes
 //	install.go   install facets: facets.go gathers them, obtain.go and obtaingit.go get them
 //	             into the store, compose.go puts them side by side, materialize.go and
 //	             targets.go write them into the project
@@ -40,11 +39,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
 
@@ -60,42 +59,7 @@ type Host struct {
 }
 
 // Places are the directories that Hallmark keeps files in.
-type Places struct {
-	Cache string // what can be fetched again: the store
-	State string // what must survive a cleaned cache: approvals, drift, journals
-}
-
-// FindPlaces chooses the places: below $HALLMARK_HOME if that is set, else the user's
-// cache and state directories by the platform's convention.
-func FindPlaces(getenv func(string) string) (Places, error) {
-	if home := getenv("HALLMARK_HOME"); home != "" {
-		home, err := filepath.Abs(home)
-		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, err
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return Places{}, noHome(err)
-	}
-	state := getenv("XDG_STATE_HOME")
-	switch {
-	case state != "" && filepath.IsAbs(state):
-	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
-		if state, err = os.UserConfigDir(); err != nil {
-			return Places{}, noHome(err)
-		}
-	default:
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return Places{}, noHome(err)
-		}
-		state = filepath.Join(home, ".local", "state")
-	}
-	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark")}, nil
-}
-
-func noHome(err error) error {
-	return evidence.Errorf(evidence.Operation, "", "set HALLMARK_HOME to a directory of your own", err)
-}
+type Places = places.Places
 
 // store opens the audited store.
 func (h *Host) store() (*store.Store, error) {

@@ -14,6 +14,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
@@ -21,7 +23,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"hallmark":      main,
 		"mcp-publisher": func() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) },
-		"hashfile-mcp":  func() { os.Exit(cli.Main(cli.Hashfile, os.Args[1:])) },
+		"hashfile-mcp":  func() { os.Exit(program.Run(editor.Command(editor.ProgramName), os.Args[1:], nil)) },
 		"request":       request,
 	})
 }

@@ -5,7 +5,8 @@ package main
 import (
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
-func main() { os.Exit(cli.Main(cli.Hashfile, os.Args[1:])) }
+func main() { os.Exit(program.Run(editor.Command(editor.ProgramName), os.Args[1:], nil)) }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
@@ -54,7 +55,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			err = errors.Join(verdict.Err(), err)
 			switch {
 			case asSARIF:
-				return a.json(evidence.MakeSARIF(version(), checkRules, results(verdict.Findings)), err)
+				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
 			case asJSON:
 				return a.json(outcomeOf(verdict, err), err)
 			}

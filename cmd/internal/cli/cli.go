@@ -6,40 +6,23 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/internal/places"
 )
-
-// Version is set by the linker. Without it the module's own version is used.
-var Version string
-
-func version() string {
-	if Version != "" {
-		return Version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
-}
 
 // revision is the commit that the program was built from and its time, as far as the
 // build noted them.
@@ -72,87 +55,36 @@ type app struct {
 }
 
 // Definition is a program's commands and flags, for pages about them.
-func Definition(program Program) *cobra.Command {
-	root := program(new(app))
-	root.Version = version()
+func Definition(commands Program) *cobra.Command {
+	root := commands(new(app))
+	root.Version = program.Release()
 	return root
 }
 
 // Main runs a program and returns its exit code.
-func Main(program Program, args []string) int {
+func Main(commands Program, args []string) int {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	root := program(a)
+	root := commands(a)
 	a.name = root.Name()
 	a.bars = newBars(os.Stderr)
 	if a.name == publisherName {
 		args = oneDash(root, args)
 	}
-	root.SetArgs(args)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.Version = version()
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	cmd, err := root.ExecuteContextC(ctx)
-	a.bars.stop()
-	if err == nil {
-		return 0
-	}
-	var shown shownError
-	if !errors.As(err, &shown) && !errors.As(err, new(serverExit)) {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			fmt.Fprintf(a.stderr, "%s: interrupted\n", a.name)
-		} else {
-			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
-				err = usage(cmd, err)
-			}
-			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, printable(err.Error()))
-		}
-	}
-	return exitCode(err)
+	return program.Run(root, args, a.bars.stop)
 }
 
-// printable escapes lines in which something would be obeyed or hidden by a terminal.
-// Messages are escaped where text from outside enters them; this is the last gate.
-func printable(message string) string {
-	lines := strings.Split(message, "\n")
-	for i, line := range lines {
-		if len(surface.Hidden(line)) > 0 {
-			lines[i] = surface.Escape(line)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// shownError was printed already.
-type shownError struct{ error }
-
-func (e shownError) Unwrap() error { return e.error }
-
-// usage makes a mistake on the command line a validation error.
-func usage(c *cobra.Command, err error) error {
-	return &evidence.Error{Kind: evidence.Validation, Err: err, Hint: "see '" + c.CommandPath() + " --help'"}
-}
-
-// args makes cobra's complaints about arguments validation errors.
-func args(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usage(c, err)
-		}
-		return nil
-	}
-}
+// args and usage are program's, as every command needs them.
+var (
+	args  = program.Args
+	usage = program.Usage
+)
 
 // host is the machine and user that the flows act for. dir is the project's directory.
 func (a *app) host(dir string) (*hallmark.Host, error) { return a.hostWithin(dir, fetch.Limits{}) }
 
 // hostWithin is host with limits of what is fetched.
 func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error) {
-	places, err := hallmark.FindPlaces(os.Getenv)
+	where, err := places.Find(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -161,12 +93,12 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
 	}
-	logger := slog.New(warnings{a})
+	logger := slog.New(program.Warnings{Name: a.name, Stderr: a.stderr, Clear: a.bars.stop})
 	config.Logger = logger
 	config.Limits = limits
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
 	return &hallmark.Host{
-		Places: places, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
+		Places: where, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
 		Logger: logger, Now: time.Now,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -319,7 +320,7 @@ func (a *app) pluginGate() *cobra.Command {
 			err = errors.Join(failed...)
 			switch {
 			case asSARIF:
-				return a.json(evidence.MakeSARIF(version(), nil, pluginResults(outcomes)), err)
+				return a.json(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
 			case asJSON:
 				return a.json(struct {
 					outcome

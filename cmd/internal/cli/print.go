@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -27,7 +28,7 @@ type outcome struct {
 }
 
 func outcomeOf(v policy.Verdict, err error) outcome {
-	o := outcome{OK: err == nil, ExitCode: exitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
+	o := outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
 	if err == nil {
 		return o
 	}
@@ -63,7 +64,7 @@ func (a *app) json(v any, err error) error {
 		return failed
 	}
 	if err != nil {
-		return shownError{err}
+		return program.Shown{Err: err}
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (a *app) json(v any, err error) error {
 func (a *app) reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := run(c, args)
-		if err == nil || !*asJSON || errors.As(err, new(shownError)) {
+		if err == nil || !*asJSON || errors.As(err, new(program.Shown)) {
 			return err
 		}
 		a.bars.stop()

@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 // Hallmark is the program with all commands.
@@ -31,7 +34,7 @@ is what runs, and what runs shows the model what was approved.`,
 		}
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
-	add("user", a.scan(), a.pin(), a.unpin(), a.pull(), a.run(), a.review(), a.check(), a.surface(), a.verifyServer(), a.config(), a.hashfile("hashfile"),
+	add("user", a.scan(), a.pin(), a.unpin(), a.pull(), a.run(), a.review(), a.check(), a.surface(), a.verifyServer(), a.config(), editor.Command("hashfile"),
 		a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list(), a.store())
 	add("host", a.plugin(), a.trust())
 	add("operator", a.registry(), a.log())
@@ -50,15 +53,12 @@ func Publisher(a *app) *cobra.Command {
 	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate(), &cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(a.stdout, "%s %s\n", root.Name(), version())
+			_, err := fmt.Fprintf(a.stdout, "%s %s\n", root.Name(), program.Release())
 			return err
 		},
 	})
 	return root
 }
-
-// Hashfile is hashfile-mcp: the editing server alone.
-func Hashfile(a *app) *cobra.Command { return a.hashfile("hashfile-mcp") }
 
 // oneDash rewrites -flag and -flag=value, as the official mcp-publisher and its examples
 // write them, with two dashes, where a command below root has a flag of that name.

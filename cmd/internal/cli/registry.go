@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -92,7 +93,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				o.Credentials = sources.readCredentials
 			}
 			o.Fetch.GitHub.API = o.Login.GitHubAPI
-			o.Version = version()
+			o.Version = program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
 			o.Listening = func(addr net.Addr) {
 				fmt.Fprintf(a.stderr, "%s: registry at http://%s, data in %s\n", a.name, addr, o.Data)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -56,7 +57,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 				return err
 			}
 			o.Fetch.GitHub.API = github
-			o.Version = version()
+			o.Version = program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := hallmark.Reverify(c.Context(), o)
 			if r == nil {

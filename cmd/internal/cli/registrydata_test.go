@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 // run runs a command of hallmark and returns what it printed and its exit code.
@@ -25,11 +27,11 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	err := root.ExecuteContext(t.Context())
-	var shown shownError
+	var shown program.Shown
 	if err != nil && !errors.As(err, &shown) {
 		log.WriteString(err.Error())
 	}
-	return out.String(), log.String(), exitCode(err)
+	return out.String(), log.String(), program.ExitCode(err)
 }
 
 func TestRegistryDataCommands(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -46,7 +47,7 @@ rule refuses.`,
 			err = found.Verdict.Err()
 			switch {
 			case asSARIF:
-				return a.json(evidence.MakeSARIF(version(), launcher.Rules, results(found.Rules)), err)
+				return a.json(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
 			case asJSON:
 				return a.json(struct {
 					outcome
@@ -83,7 +84,7 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 	if refused > 0 {
 		fmt.Fprintf(a.stderr, "%s: %d findings are refused\n", a.name, refused)
 	}
-	return shownError{err}
+	return program.Shown{Err: err}
 }
 
 // showScan prints each file, its servers and what is wrong with them.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -400,7 +401,7 @@ what it shows can be verified.`,
 				return err
 			}
 			if code != 0 {
-				return serverExit(code)
+				return program.ServerExit(code)
 			}
 			return nil
 		},

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 func main() {
@@ -27,8 +30,8 @@ func write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, program := range []cli.Program{cli.Hallmark, cli.Publisher, cli.Hashfile} {
-		root := cli.Definition(program)
+	for _, root := range []*cobra.Command{cli.Definition(cli.Hallmark), cli.Definition(cli.Publisher), editor.Command(editor.ProgramName)} {
+		root.Version = program.Release()
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
 		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + root.Version}

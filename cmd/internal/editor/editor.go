@@ -1,17 +1,25 @@
-package cli
+// Package editor is the command of the editing server, which is a program of its own and
+// a command of hallmark.
+package editor
 
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hashfile"
+	"github.com/hallmark-mcp/hallmark/internal/places"
 )
 
-// hashfile is the editing server, under the name of its program.
-func (a *app) hashfile(name string) *cobra.Command {
+// ProgramName is the name of the command where it is a program of its own.
+const ProgramName = "hashfile-mcp"
+
+// Command is the editing server, under the name of its program or command.
+func Command(name string) *cobra.Command {
 	var c hashfile.Config
 	cmd := &cobra.Command{
 		Use:   name + " [--root DIR]...",
@@ -24,19 +32,24 @@ Only directories of --root are used; the client's roots can narrow them. Without
 the client's roots are used, and if it has none, every call is refused. The front matter
 of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 		Example: "  " + name + " --root ~/src/project\n  " + name + " --root docs --root src --read-only",
-		Args:    args(cobra.NoArgs),
+		Args:    program.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			places, err := hallmark.FindPlaces(os.Getenv)
+			where, err := places.Find(os.Getenv)
 			if err != nil {
 				return err
 			}
-			c.Version = version()
-			c.Logger = slog.New(warnings{a})
-			stdout, ok := a.stdout.(*os.File)
-			if !ok {
-				stdout = os.Stdout
+			c.Locks = filepath.Join(where.State, "hashfile") // all servers of the user share them
+			c.Version = program.Release()
+			c.Logger = slog.New(program.Warnings{Name: cmd.Root().Name(), Stderr: cmd.ErrOrStderr()})
+			s, err := hashfile.New(c)
+			if err != nil {
+				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
 			}
-			return hallmark.Hashfile(cmd.Context(), places, c, a.stdin, stdout)
+			defer s.Close()
+			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
+				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
+			}
+			return nil
 		},
 	}
 	f := cmd.Flags()

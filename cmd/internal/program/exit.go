@@ -1,4 +1,4 @@
-package cli
+package program
 
 import (
 	"context"
@@ -22,9 +22,9 @@ var exitCodes = map[evidence.Class]int{
 // interrupted is the exit code after Ctrl-C, as shells know it.
 const interrupted = 130
 
-// exitCode maps an error to the code of its class.
-func exitCode(err error) int {
-	var code serverExit
+// ExitCode maps an error to the code of its class.
+func ExitCode(err error) int {
+	var code ServerExit
 	switch {
 	case errors.As(err, &code):
 		return int(code)
@@ -34,7 +34,15 @@ func exitCode(err error) int {
 	return exitCodes[evidence.ClassOf(err)]
 }
 
-// serverExit is the exit code of a server that was run; it is passed on as it is.
-type serverExit int
+// ServerExit is the exit code of a server that was run; it is passed on as it is.
+type ServerExit int
 
-func (serverExit) Error() string { return "the server ended" }
+func (ServerExit) Error() string { return "the server ended" }
+
+// Shown is an error that was printed already.
+type Shown struct{ Err error }
+
+func (e Shown) Error() string { return e.Err.Error() }
+
+// Unwrap gives the error.
+func (e Shown) Unwrap() error { return e.Err }

@@ -1,0 +1,108 @@
+// Package program is what all programs of Hallmark have in common: their version, how
+// they are run and interrupted, the form of their messages, and their exit codes.
+//
+// It links no flow, so that a small program stays small.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Version is set by the linker. Without it the module's own version is used.
+var Version string
+
+// Release is the version of the program.
+func Release() string {
+	if Version != "" {
+		return Version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
+
+// Run runs the command that args name below root and returns the exit code. Ended is
+// called when the command has ended, before its error is printed; nil is nothing.
+func Run(root *cobra.Command, args []string, ended func()) int {
+	name := root.Name()
+	root.SetArgs(args)
+	root.SetOut(os.Stdout)
+	root.SetErr(os.Stderr)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	addVersion(root)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	cmd, err := root.ExecuteContextC(ctx)
+	if ended != nil {
+		ended()
+	}
+	if err == nil {
+		return 0
+	}
+	if !errors.As(err, new(Shown)) && !errors.As(err, new(ServerExit)) {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			fmt.Fprintf(os.Stderr, "%s: interrupted\n", name)
+		} else {
+			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
+				err = Usage(cmd, err)
+			}
+			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(err.Error()))
+		}
+	}
+	return ExitCode(err)
+}
+
+// addVersion gives root its flag --version. Cobra's own prints by a template, with which the
+// linker keeps every method of every type.
+func addVersion(root *cobra.Command) {
+	wanted, run := false, root.RunE
+	root.Flags().BoolVarP(&wanted, "version", "v", false, "version for "+root.Name())
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if !wanted {
+			return run(c, args)
+		}
+		_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s\n", c.Name(), Release())
+		return err
+	}
+}
+
+// printable escapes lines in which something would be obeyed or hidden by a terminal.
+// Messages are escaped where text from outside enters them; this is the last gate.
+func printable(message string) string {
+	lines := strings.Split(message, "\n")
+	for i, line := range lines {
+		if len(surface.Hidden(line)) > 0 {
+			lines[i] = surface.Escape(line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Usage makes a mistake on the command line a validation error.
+func Usage(c *cobra.Command, err error) error {
+	return &evidence.Error{Kind: evidence.Validation, Err: err, Hint: "see '" + c.CommandPath() + " --help'"}
+}
+
+// Args makes cobra's complaints about arguments validation errors.
+func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return Usage(c, err)
+		}
+		return nil
+	}
+}

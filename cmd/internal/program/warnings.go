@@ -1,0 +1,43 @@
+package program
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Warnings is a handler of log records that prints warnings for a person, in the form of
+// the other messages: one line with the message, then its attributes.
+type Warnings struct {
+	Name   string // of the program
+	Stderr io.Writer
+	Clear  func() // what stands on the line, before one is printed; nil: nothing does
+}
+
+// Enabled leaves out what is no warning.
+func (w Warnings) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+
+// Handle prints a record.
+func (w Warnings) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: warning: %s", w.Name, surface.Escape(r.Message))
+	r.Attrs(func(attr slog.Attr) bool {
+		fmt.Fprintf(&b, " %s=%s", attr.Key, surface.Escape(attr.Value.String()))
+		return true
+	})
+	if w.Clear != nil {
+		w.Clear()
+	}
+	_, err := fmt.Fprintln(w.Stderr, b.String())
+	return err
+}
+
+// WithAttrs is not used by the flows.
+func (w Warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
+
+// WithGroup is not used by the flows.
+func (w Warnings) WithGroup(string) slog.Handler { return w }

@@ -1,0 +1,48 @@
+// Package places finds the directories that Hallmark keeps files in.
+package places
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// Places are the directories that Hallmark keeps files in.
+type Places struct {
+	Cache string // what can be fetched again: the store
+	State string // what must survive a cleaned cache: approvals, drift, journals
+}
+
+// Find chooses the places: below $HALLMARK_HOME if that is set, else the user's cache and
+// state directories by the platform's convention.
+func Find(getenv func(string) string) (Places, error) {
+	if home := getenv("HALLMARK_HOME"); home != "" {
+		home, err := filepath.Abs(home)
+		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Places{}, noHome(err)
+	}
+	state := getenv("XDG_STATE_HOME")
+	switch {
+	case state != "" && filepath.IsAbs(state):
+	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
+		if state, err = os.UserConfigDir(); err != nil {
+			return Places{}, noHome(err)
+		}
+	default:
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return Places{}, noHome(err)
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark")}, nil
+}
+
+func noHome(err error) error {
+	return evidence.Errorf(evidence.Operation, "", "set HALLMARK_HOME to a directory of your own", err)
+}
