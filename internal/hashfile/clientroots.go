@@ -131,7 +131,7 @@ func (c *clientRoots) scope(s *Server) *scope {
 	if len(s.roots) > 0 {
 		return &scope{roots: s.roots, narrow: true, within: c.paths, given: c.given}
 	}
-	return &scope{roots: c.opened}
+	return &scope{roots: c.opened, within: c.paths, given: c.given}
 }
 
 // fileURI is the absolute path of a file URI.

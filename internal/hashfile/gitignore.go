@@ -2,6 +2,7 @@ package hashfile
 
 import (
 	"os"
+	"path"
 	"strings"
 )
 
@@ -14,7 +15,7 @@ type gitIgnore struct {
 // readGitIgnore reads a directory's .gitignore; one that cannot be read ignores nothing.
 func readGitIgnore(dir *os.Root, rel string) gitIgnore {
 	g := gitIgnore{dir: rel}
-	text, err := readSmall(dir, ".gitignore")
+	text, _, err := readSmall(dir, ".gitignore")
 	if err != nil {
 		return g
 	}
@@ -33,6 +34,19 @@ func readGitIgnore(dir *os.Root, rel string) gitIgnore {
 		}
 	}
 	return g
+}
+
+// gitIgnores are the .gitignore files above what is at a place.
+func (p *place) gitIgnores() (found []gitIgnore) {
+	if p.rel == "." {
+		return nil
+	}
+	rel := "."
+	for i, name := range strings.Split(p.rel, "/") {
+		found = append(found, readGitIgnore(p.chain[i], rel))
+		rel = path.Join(rel, name)
+	}
+	return found
 }
 
 // gitIgnored reports whether a path is ignored by the files of the directories above it.

@@ -28,7 +28,7 @@ type entry struct {
 	Size *int64 `json:"size,omitempty"`
 }
 
-func entryOf(e fs.DirEntry) entry {
+func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	out := entry{Name: e.Name(), Type: "other"}
 	switch {
 	case e.IsDir():
@@ -37,7 +37,7 @@ func entryOf(e fs.DirEntry) entry {
 		out.Type = "link"
 	case e.Type().IsRegular():
 		out.Type = "file"
-		if info, err := e.Info(); err == nil {
+		if info, err := dir.Lstat(e.Name()); err == nil {
 			size := info.Size()
 			out.Size = &size
 		}
@@ -121,7 +121,7 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 		if i == maxEntries {
 			break
 		}
-		en := entryOf(e)
+		en := entryOf(dir, e)
 		out = append(out, en)
 		mark := map[string]string{"file": "[FILE]", "directory": "[DIR]", "link": "[LINK]", "other": "[OTHER]"}[en.Type]
 		fmt.Fprintf(&text, "%s %s\n", mark, show(en.Name))
@@ -139,11 +139,12 @@ type visit func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// tree walks below a directory, in order of names, without following links. ignore leaves
-// out what .gitignore and AGENTS.md ignore.
-func tree(ctx context.Context, dir *os.Root, rel string, rules []*ruleSet, ignore bool, f visit) error {
-	t := &treeWalk{ctx: ctx, ignore: ignore, visit: f}
-	return t.directory(dir, rel, rules, nil, 0)
+// tree walks below the directory at a place, which is open as dir and in which rules hold, in
+// order of names, without following links, and leaves out what .gitignore and AGENTS.md
+// ignore.
+func tree(ctx context.Context, p *place, dir *os.Root, rules []*ruleSet, f visit) error {
+	t := &treeWalk{ctx: ctx, ignore: true, visit: f}
+	return t.directory(dir, p.rel, rules, p.gitIgnores(), 0)
 }
 
 type treeWalk struct {
@@ -215,7 +216,7 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 	}
 	defer dir.Close()
 	paths := []string{}
-	err = tree(ctx, dir, p.rel, rules, true, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
+	err = tree(ctx, p, dir, rules, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
 		if len(paths) == maxEntries {
 			return errEnough
 		}

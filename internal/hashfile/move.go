@@ -84,6 +84,9 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 	if err := from.demand(); err != nil {
 		return nil, err
 	}
+	if sc.holds(from.real()) {
+		return nil, refuse(readOnly, "%s is an allowed directory, or holds one", show(in.Source))
+	}
 	if to.info != nil {
 		return nil, refuse(exists, "%s exists already; a move replaces nothing", show(in.Destination))
 	}
@@ -159,7 +162,7 @@ func (s *Server) movable(ctx context.Context, from, to *place) error {
 		return err
 	}
 	defer dir.Close()
-	check := func(rel string, rules []*ruleSet) error {
+	check := func(rel string, info fs.FileInfo, rules []*ruleSet) error {
 		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
 		if _, no := ruled(rules, rel, (*ruleSet).forbids); no {
 			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole", show(from.asked))
@@ -170,17 +173,22 @@ func (s *Server) movable(ctx context.Context, from, to *place) error {
 		for _, side := range []struct {
 			rules []*ruleSet
 			rel   string
-		}{{rules, rel}, {to.rules, there}} {
-			if err := writableAt(side.rules, side.rel, from.asked); err != nil {
+			info  fs.FileInfo
+		}{{rules, rel, info}, {to.rules, there, nil}} {
+			if err := writableAt(side.rules, side.rel, side.info, from.asked); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	w := &treeWalk{ctx: ctx, all: true, visit: func(_ *os.Root, rel string, _ fs.DirEntry, rules []*ruleSet) error {
-		return check(rel, rules)
+	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+		info, err := dir.Lstat(e.Name())
+		if err != nil {
+			return asProblem(from.asked, err)
+		}
+		return check(rel, info, rules)
 	}}
-	if err := check(from.rel, rules); err != nil {
+	if err := check(from.rel, from.info, rules); err != nil {
 		return err
 	}
 	return w.directory(dir, from.rel, rules, nil, 0)

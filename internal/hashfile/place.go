@@ -258,11 +258,13 @@ func (p *place) writable() error {
 	if p.rel == "." {
 		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
 	}
-	return writableAt(p.rules, p.rel, p.asked)
+	return writableAt(p.rules, p.rel, p.info, p.asked)
 }
 
-func writableAt(rules []*ruleSet, rel, asked string) error {
-	if file, ok := ruled(rules, rel, (*ruleSet).protects); ok {
+// writableAt refuses what rules protect: a path from the root, and the file that is there.
+func writableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
+	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.in(info) }
+	if file, ok := ruled(rules, rel, protects); ok {
 		return refuse(readOnly, "%s is read-only by %s", show(asked), show(file))
 	}
 	return nil

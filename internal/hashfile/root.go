@@ -57,12 +57,13 @@ func below(dir, path string) (rel string, ok bool) {
 // scope is what one call may use.
 type scope struct {
 	roots  []*root
-	narrow bool     // only what lies in within
-	within []string // real paths of the client's roots
+	narrow bool     // only what lies in within may be used
+	within []string // real paths of the client's roots, whether they narrow or not
 	given  []string // the same as the client wrote them
 }
 
-// find is the innermost allowed directory that path is in by its name alone.
+// find is the outermost allowed directory that path is in by its name alone: rules of a
+// directory hold in another one that lies in it, too.
 func (s *scope) find(path string) (found *root, rel string) {
 	for i, dir := range s.given {
 		if rest, ok := below(dir, path); ok {
@@ -71,13 +72,32 @@ func (s *scope) find(path string) (found *root, rel string) {
 		}
 	}
 	for _, r := range s.roots {
-		for _, dir := range []string{r.path, r.given} {
-			if rest, ok := below(dir, path); ok && (found == nil || len(r.path) > len(found.path)) {
-				found, rel = r, rest
-			}
+		if rest, ok := below(r.given, path); ok {
+			path = filepath.Join(r.path, rest)
+			break
+		}
+	}
+	for _, r := range s.roots {
+		if rest, ok := below(r.path, path); ok && (found == nil || len(r.path) < len(found.path)) {
+			found, rel = r, rest
 		}
 	}
 	return found, rel
+}
+
+// holds reports whether an allowed directory has this real path, or one below it.
+func (s *scope) holds(path string) bool {
+	for _, r := range s.roots {
+		if _, ok := below(path, r.path); ok {
+			return true
+		}
+	}
+	for _, dir := range s.within {
+		if _, ok := below(path, dir); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // permits reports whether a real path is in the client's roots.

@@ -25,13 +25,15 @@ const maxRulesFile = 1 << 20
 //
 // The rules of all directories from the allowed one down to a file hold together, so that
 // a nearer file can only tighten them. Letter case does not count, and a matched directory
-// covers what is in it. An AGENTS.md with rules is itself read-only. One whose rules cannot be
-// read forbids its whole directory, which the error explains.
+// covers what is in it. An AGENTS.md with rules is itself read-only, and so is the file that a
+// link of this name leads to. One whose rules cannot be read forbids its whole directory,
+// which the error explains.
 type ruleSet struct {
 	file                        string // path of the AGENTS.md from the root
 	dir                         string // its directory; "." is the root
 	forbidden, readOnly, ignore []glob
-	restricts                   bool // there are rules
+	restricts                   bool        // there are rules
+	info                        fs.FileInfo // of the file that they are in; nil if it is none
 	broken                      string
 }
 
@@ -62,6 +64,11 @@ func (r *ruleSet) protects(rel string) bool {
 	return covered(r.readOnly, rel) || r.restricts && strings.EqualFold(rel, rulesFile)
 }
 
+// in reports whether there are rules and they are in the file that info is of.
+func (r *ruleSet) in(info fs.FileInfo) bool {
+	return r.restricts && r.info != nil && info != nil && os.SameFile(r.info, info)
+}
+
 func (r *ruleSet) ignores(rel string) bool { return covered(r.ignore, rel) }
 
 // ruled returns the file whose rule holds for rel.
@@ -84,7 +91,8 @@ func readRules(dir *os.Root, rel string) (*ruleSet, error) {
 		rel = "."
 	}
 	r := &ruleSet{dir: rel, file: path.Join(rel, rulesFile)}
-	text, err := readSmall(dir, rulesFile)
+	text, info, err := readSmall(dir, rulesFile)
+	r.info = info
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return r, nil
@@ -99,27 +107,28 @@ func readRules(dir *os.Root, rel string) (*ruleSet, error) {
 	return r, nil
 }
 
-// readSmall reads a regular file of rules in a directory.
-func readSmall(dir *os.Root, name string) (string, error) {
+// readSmall reads a regular file of rules in a directory. Info is of the file that a link
+// leads to.
+func readSmall(dir *os.Root, name string) (text string, info fs.FileInfo, err error) {
 	if _, err := dir.Lstat(name); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", errors.New("it leads nowhere")
+			return "", nil, errors.New("it leads nowhere")
 		}
-		return "", err
+		return "", nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", errors.New("it is not a regular file")
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", nil, errors.New("it is not a regular file")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxRulesFile+1))
 	if len(data) > maxRulesFile {
 		err = fmt.Errorf("it has more than %d bytes", maxRulesFile)
 	}
-	return string(data), err
+	return string(data), info, err
 }
 
 // parse reads the front matter: of YAML the forms

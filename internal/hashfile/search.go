@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,7 +70,13 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	search := &search{s: s, re: re, only: only, context: in.Context, left: cmp.Or(in.MaxResults, 100), found: []fileHits{}}
 	paths := []string{in.Path}
 	if in.Path == "" {
-		paths = sc.directories()
+		all := sc.directories()
+		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // what is searched with another one
+			return slices.ContainsFunc(all, func(other string) bool {
+				_, ok := below(other, dir)
+				return ok && other != dir
+			})
+		})
 	}
 	for _, path := range paths {
 		if err = search.path(ctx, sc, path); err != nil {
@@ -125,7 +132,7 @@ func (q *search) path(ctx context.Context, sc *scope, asked string) error {
 		return err
 	}
 	defer dir.Close()
-	return tree(ctx, dir, p.rel, rules, true, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+	return tree(ctx, p, dir, rules, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
