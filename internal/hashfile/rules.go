@@ -141,8 +141,8 @@ func readSmall(dir *os.Root, name string) (text string, info fs.FileInfo, err er
 // Other members are passed over; of these three any other form is an error.
 func (r *ruleSet) parse(text string) error {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	text, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
+	first, text, _ := strings.Cut(text, "\n")
+	if strings.TrimRight(first, " \t") != "---" {
 		return nil
 	}
 	var current *[]glob
@@ -263,7 +263,7 @@ func add(into *[]glob, name, item string) error {
 		}
 	}
 	g, ok := newGlob(item, true)
-	if !ok || strings.ContainsAny(item, "{}") {
+	if !ok || strings.ContainsAny(item, "{}") || item[0] == '!' {
 		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
 	}
 	*into = append(*into, g)
