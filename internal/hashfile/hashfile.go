@@ -121,6 +121,7 @@ func orDefault[T int | int64](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	widen(out)
 	err := s.server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest})
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -132,7 +132,8 @@ func FuzzEscape(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var b bytes.Buffer
 		b.WriteByte('"')
-		if n, err := (&jsonText{w: &b}).Write([]byte(text)); n != len(text) || err != nil {
+		j := &jsonText{w: &b}
+		if n, err := j.Write([]byte(text)); n != len(text) || err != nil || j.flush() != nil {
 			t.Fatal(n, err)
 		}
 		b.WriteByte('"')

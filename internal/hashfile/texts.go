@@ -68,41 +68,52 @@ type textWriter struct {
 }
 
 func (w *textWriter) Write(message []byte) (int, error) {
-	for rest := message; ; {
-		i := bytes.Index(rest, []byte(w.texts.secret))
-		if i < 0 || len(rest) < i+tokenSize {
-			_, err := w.w.Write(rest)
-			return len(message), err
+	if !bytes.Contains(message, []byte(w.texts.secret)) {
+		return w.w.Write(message)
+	}
+	buf, _ := w.texts.bufs.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	j := &jsonText{w.w, (*buf)[:0]}
+	err := w.texts.replace(j, message)
+	*buf = j.buf
+	w.texts.bufs.Put(buf)
+	if err != nil {
+		return 0, err
+	}
+	return len(message), nil
+}
+
+// replace writes a message with texts in place of tokens.
+func (t *texts) replace(j *jsonText, message []byte) error {
+	for {
+		i := bytes.Index(message, []byte(t.secret))
+		if i < 0 || len(message) < i+tokenSize {
+			j.buf = append(j.buf, message...)
+			return j.flush()
 		}
-		token := rest[i : i+tokenSize]
-		if _, err := w.w.Write(rest[:i]); err != nil {
-			return 0, err
-		}
-		if write := w.texts.get(token); write != nil {
-			buf, _ := w.texts.bufs.Get().(*[]byte)
-			if buf == nil {
-				buf = new([]byte)
+		j.buf = append(j.buf, message[:i]...)
+		if write := t.get(message[i : i+tokenSize]); write != nil {
+			if err := write(j); err != nil {
+				return err
 			}
-			j := &jsonText{w.w, *buf}
-			err := write(j)
-			*buf = j.buf
-			w.texts.bufs.Put(buf)
-			if err != nil {
-				return 0, err
-			}
 		}
-		rest = rest[i+tokenSize:]
+		message = message[i+tokenSize:]
 	}
 }
 
 func (w *textWriter) Close() error { return w.w.Close() }
 
-// jsonText writes text as the inside of a JSON string. Each write is whole code points,
-// and runs of what is not UTF-8 become U+FFFD.
+// jsonText writes text as the inside of a JSON string, in writes of largeText or more until
+// flush. Each write to it is whole code points, and runs of what is not UTF-8 become U+FFFD.
 type jsonText struct {
 	w   io.Writer
-	buf []byte
+	buf []byte // what is not written yet
 }
+
+// escapedAtOnce is how much room is made for at once, in bytes of text.
+const escapedAtOnce = 16 << 10
 
 func (j *jsonText) Write(p []byte) (int, error) {
 	size := len(p)
@@ -110,15 +121,24 @@ func (j *jsonText) Write(p []byte) (int, error) {
 		p = bytes.ToValidUTF8(p, []byte("\ufffd"))
 	}
 	for len(p) > 0 {
-		n := min(len(p), largeText)
-		j.buf = slices.Grow(j.buf[:0], maxEscape*n+8)
-		j.buf = j.buf[:escape(j.buf[:cap(j.buf)], p[:n])]
-		if _, err := j.w.Write(j.buf); err != nil {
-			return 0, err
-		}
+		n := min(len(p), escapedAtOnce)
+		j.buf = slices.Grow(j.buf, maxEscape*n+8)
+		j.buf = j.buf[:len(j.buf)+escape(j.buf[len(j.buf):cap(j.buf)], p[:n])]
 		p = p[n:]
+		if len(j.buf) >= largeText {
+			if err := j.flush(); err != nil {
+				return 0, err
+			}
+		}
 	}
 	return size, nil
+}
+
+// flush writes what is not written yet.
+func (j *jsonText) flush() error {
+	_, err := j.w.Write(j.buf)
+	j.buf = j.buf[:0]
+	return err
 }
 
 // maxEscape is how many bytes stand for one, at most.
