@@ -135,7 +135,8 @@ def rebase(v):
             changed.add(2 * i + 1)
             j += 1
     for s in steps:
-        mine = {s["place"]} if s["insertion"] else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
+        ends = s["place"] == 2 * len(a) + 1 and a and not a[-1][1]  # the last line gets an ending
+        mine = {s["place"]} if s["insertion"] and not ends else set(range(2 * s["first"] - 1, 2 * s["last"] + 2))
         if mine & changed:
             raise Refused("stale")
     result = build(b, steps, lambda n: same.get(n, 0))

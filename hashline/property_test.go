@@ -274,6 +274,12 @@ func patched(f *File, diff string) string {
 			for ; at < first; at++ {
 				out.Write(f.raw(at))
 			}
+			if newLines > 0 {
+				newFirst--
+			}
+			if before := len(slices.Collect(strings.Lines(out.String()))); before != newFirst {
+				return fmt.Sprintf("%q stands behind %d lines", line, before)
+			}
 			continue
 		}
 		text := line[1:] + "\n"
@@ -294,6 +300,40 @@ func patched(f *File, diff string) string {
 		out.Write(f.raw(at))
 	}
 	return out.String()
+}
+
+// TestDiff joins changes whose contexts touch, and cuts a long diff at a line.
+func TestDiff(t *testing.T) {
+	file, last := "", 20
+	for n := range last {
+		file += strconv.Itoa(n+1) + "\n"
+	}
+	replace := func(lines ...int) *Result {
+		var ops []Operation
+		for _, n := range lines {
+			content := "x" + strconv.Itoa(n)
+			ops = append(ops, Operation{Op: Replace, Anchor: strconv.Itoa(n) + ":" + Tag(Hash([]byte(strconv.Itoa(n))), 2), Content: &content})
+		}
+		r, err := Edit([]byte(file), ops, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for _, x := range []struct{ other, hunks int }{{9, 1}, {12, 1}, {13, 2}} {
+		if diff, cut := replace(5, x.other).Diff(3, 1000); strings.Count(diff, "@@ -") != x.hunks || cut {
+			t.Errorf("lines 5 and %d: %d hunks, want %d, cut %v", x.other, strings.Count(diff, "@@ -"), x.hunks, cut)
+		}
+	}
+	whole, _ := replace(5, 15).Diff(3, 1000)
+	for limit := range len(whole) {
+		if diff, cut := replace(5, 15).Diff(3, limit); !cut || len(diff) > limit || !strings.HasPrefix(whole, diff) || diff != "" && !strings.HasSuffix(diff, "\n") {
+			t.Errorf("at most %d bytes: %q, cut %v", limit, diff, cut)
+		}
+	}
+	if diff, cut := replace(5, 15).Diff(3, len(whole)); diff != whole || cut {
+		t.Errorf("%q, cut %v", diff, cut)
+	}
 }
 
 // TestUntouchedBytes replaces one line: all bytes before and behind it stay.
