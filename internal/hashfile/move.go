@@ -236,10 +236,30 @@ func (s *Server) copyAcross(from, to *place) error {
 	if err := syncDir(to.parent()); err != nil {
 		return err
 	}
-	if err := verify(from, hasher.Digest(digest.SHA256)); err != nil { // written meanwhile: both stay
+	return removeVerified(from, hasher.Digest(digest.SHA256))
+}
+
+// removeVerified removes a file that has been copied, if it still is what was copied. It gets
+// another name first, so that what is removed is what was looked at, and a file that
+// somebody else gives the name meanwhile stays. On an error both files are there.
+func removeVerified(from *place, want digest.Digest) error {
+	taken := *from
+	taken.name = tempName(from.name)
+	taken.rel = path.Join(path.Dir(from.rel), taken.name)
+	if err := moveNew(from, &taken); err != nil {
 		return err
 	}
-	return from.parent().Remove(from.name)
+	var err error
+	if taken.info, err = taken.parent().Lstat(taken.name); err == nil {
+		err = verify(&taken, want)
+	}
+	if err == nil {
+		return taken.parent().Remove(taken.name)
+	}
+	if back := moveNew(&taken, from); back != nil {
+		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now, and what was changed is called %s", show(from.asked), show(taken.name))
+	}
+	return err
 }
 
 // verify reads a file again.

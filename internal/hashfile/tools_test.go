@@ -104,6 +104,12 @@ func TestRefusedEdits(t *testing.T) {
 	if !strings.Contains(dry.Text, "-a\r\n+x\r\n") {
 		t.Errorf("%q", dry.Text)
 	}
+	// What was not written cannot be the base of an edit.
+	p.call("edit_text_file", arguments{"path": path, "file_hash": dry.hash(), "operations": ops(replaceOp(b, "x")), "on_stale": "rebase"}).refused("stale")
+	p.call("edit_text_file", arguments{"path": path, "file_hash": "sha512:" + strings.Repeat("0", 128), "operations": ops(replaceOp(a, "x"))}).refused("invalid")
+	p.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(arguments{"op": "replace", "op_type": "delete", "anchor": a, "content": "x"})}).refused("invalid")
+	small, _ := connect(t, Config{Roots: []string{d}, MaxFile: int64(len(text))}, "2025-11-25", nil)
+	small.call("edit_text_file", arguments{"path": path, "file_hash": read.hash(), "operations": ops(replaceOp(a, "xx"))}).refused("too_large")
 	after, _ := os.Stat(path)
 	if content(t, path) != text || !os.SameFile(before, after) || !before.ModTime().Equal(after.ModTime()) {
 		t.Error("the file is changed")
@@ -131,6 +137,28 @@ func TestEmptyLastLine(t *testing.T) {
 		}
 		if again := p.call("read_text_file", arguments{"path": path}).ok(); again.All["total_lines"] != edited.All["total_lines"] {
 			t.Errorf("%q: %v", x.before, edited.All)
+		}
+	}
+}
+
+// TestLongAnswers bounds what an edit and a refusal answer.
+func TestLongAnswers(t *testing.T) {
+	d := dir(t)
+	short := strings.Repeat("short\n", 10_000)
+	long := strings.Repeat(strings.Repeat("long", 500)+"\n", 1000)
+	p := serve(t, d)
+	for name, text := range map[string]string{"short": short, "long": long} {
+		write(t, d, name, text)
+		read := p.call("read_text_file", arguments{"path": name}).ok()
+		first := strings.Split(strings.Split(read.Text, "\n")[1], "|")[0]
+		edit := arguments{"path": name, "file_hash": read.hash(), "operations": ops(replaceOp(first, strings.Replace(text, "o", "0", -1)))}
+		r := p.call("edit_text_file", edit).ok()
+		lines, size := r.All["lines"].([]any), 0
+		for _, line := range lines {
+			size += len(line.(string)) + 1
+		}
+		if len(lines) < 50 || len(lines) > maxFresh || size > freshBytes || len(r.All["diff"].(string)) > maxDiff || r.All["diff_truncated"] != true {
+			t.Errorf("%s: %d lines of %d bytes, a diff of %d, cut %v", name, len(lines), size, len(r.All["diff"].(string)), r.All["diff_truncated"])
 		}
 	}
 }
