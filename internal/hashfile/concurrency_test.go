@@ -326,7 +326,42 @@ func TestKept(t *testing.T) {
 	if content(t, filepath.Join(d, "h")) != "b\n" || content(t, filepath.Join(d, "g")) != "b\n" {
 		t.Error("the names are torn apart")
 	}
+	// A shorter file leaves nothing of the longer one.
+	long := write(t, d, "g", "long line\nb\n")
+	read = linked.call("read_text_file", arguments{"path": long}).ok()
+	linked.call("edit_text_file", arguments{"path": long, "file_hash": read.hash(), "operations": ops(replaceOp(read.anchor("long line"), "s"))}).ok()
+	if got := content(t, filepath.Join(d, "h")); got != "s\nb\n" {
+		t.Errorf("%q", got)
+	}
 	tidy(t, d)
+}
+
+// TestOverwriteStale writes in place only what was read.
+func TestOverwriteStale(t *testing.T) {
+	d := dir(t)
+	path := write(t, d, "f", "read\n")
+	r, err := openRoot(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.dir.Close()
+	info, err := r.dir.Lstat("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := contents{data: []byte("read\n"), info: info}
+	s := &Server{}
+	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
+		write(t, d, "f", theirs)
+		if err := s.overwrite(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
+			t.Errorf("%q: %v, and now %q", theirs, err, content(t, path))
+		}
+	}
+	write(t, d, "g", "read\n") // of the same content, but another file
+	os.Rename(filepath.Join(d, "g"), path)
+	if err := s.overwrite(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
+		t.Errorf("%v, and now %q", err, content(t, path))
+	}
 }
 
 // TestNotWritable edits a file that the server's user may not write, in a directory that it
