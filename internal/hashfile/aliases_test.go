@@ -105,6 +105,30 @@ func TestMoveAllowedDirectory(t *testing.T) {
 	p.call("move_file", arguments{"source": d + "/a", "destination": d + "/x"}).refused("read_only")
 	p.call("move_file", arguments{"source": d + "/a/b", "destination": d + "/x"}).refused("read_only")
 	p.call("move_file", arguments{"source": d + "/a/b/c", "destination": d + "/x"}).ok()
+	// Those of the client, likewise.
+	write(t, d, "y/f", "f\n")
+	write(t, d, "z/f", "f\n")
+	p, _ = connect(t, Config{Roots: []string{d}}, "2025-11-25", []string{d + "/y", d + "/z"})
+	p.call("move_file", arguments{"source": d + "/y", "destination": d + "/z/y"}).refused("read_only")
+	p.call("move_file", arguments{"source": d + "/y/f", "destination": d + "/z/y"}).ok()
+}
+
+// TestRulesOfTheRoot: what forbids everything in an allowed directory leaves the directory itself,
+// empty, and the reason where something in it is asked for.
+func TestRulesOfTheRoot(t *testing.T) {
+	for name, rules := range map[string]string{
+		"everything": "---\nforbidden: \"*\"\n---\n", "not understood": "---\nforbidden: |\n---\n", "large": "# Prose\n" + strings.Repeat("x", maxRulesFile),
+	} {
+		d := dir(t)
+		write(t, d, "AGENTS.md", rules)
+		write(t, d, "f", "f\n")
+		p := serve(t, d)
+		if r := p.call("list_directory", arguments{"path": "."}).ok(); r.Text != "" {
+			t.Errorf("%s: %q", name, r.Text)
+		}
+		p.call("read_text_file", arguments{"path": "f"}).refused("forbidden")
+		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": sum([]byte(rules)).String()}).refused("forbidden")
+	}
 }
 
 // TestIgnoredFromAbove honours the .gitignore files above the directory that is asked for.
