@@ -105,6 +105,7 @@ func TestRulesBypasses(t *testing.T) {
 		p.call("edit_text_file", arguments{"path": "AGENTS.md", "file_hash": read.hash(), "operations": ops(arguments{"op": "delete", "anchor": read.anchor("forbidden:")})}).refused("read_only")
 		p.call("write_text_file", arguments{"path": "AGENTS.md", "content": "", "file_hash": read.hash()}).refused("read_only")
 		p.call("move_file", arguments{"source": "AGENTS.md", "destination": "old.md"}).refused("read_only")
+		p.call("write_text_file", arguments{"path": "Agents.MD", "content": ""}).refused("read_only")
 		if runtime.GOOS != "windows" {
 			os.Symlink("AGENTS.md", filepath.Join(d, "alias"))
 			p.call("write_text_file", arguments{"path": "alias", "content": "", "file_hash": read.hash()}).refused("read_only")
@@ -144,6 +145,8 @@ func TestRuleForms(t *testing.T) {
 		{"---\nforbidden:\n  x: y\n---\n", "", "no list"},
 		{"---\nforbidden: |\n  x\n---\n", "", "not understood"},
 		{"---\nforbidden: [x,\n y]\n---\n", "", "several lines"},
+		{"---\nforbidden: [x] y\n---\n", "", "several lines"},
+		{"---\nforbidden: [x]y\n---\n", "", "several lines"},
 		{"---\nforbidden: {x: y}\n---\n", "", "no glob"},
 		{"---\nforbidden: \"a\\x62\"\n---\n", "", "not understood"},
 		{"---\nforbidden: '*.{pem,key}'\n---\n", "", "no glob"},

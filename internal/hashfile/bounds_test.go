@@ -1,0 +1,84 @@
+//go:build unix
+
+package hashfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFileURI(t *testing.T) {
+	for uri, want := range map[string]string{
+		"file:///a/b": "/a/b", "file://localhost/a": "/a", "file:///a%20b/../c/": "/c", "file:/a": "/a",
+		"file://example.com/a": "", "http:///a": "", "/a": "", "file:a": "", "file:": "", "": "", "file:///a%00": "", "%": "",
+	} {
+		if got, ok := fileURI(uri); ok != (want != "") || ok && got != want {
+			t.Errorf("%q: %q, %v", uri, got, ok)
+		}
+	}
+}
+
+// TestRefusedMoves leaves both places as they are.
+func TestRefusedMoves(t *testing.T) {
+	d, other := dir(t), dir(t)
+	write(t, d, "f", "f\n")
+	write(t, d, "linked", "linked\n")
+	write(t, d, "plain/deep/y", "y\n")
+	write(t, d, "target/AGENTS.md", "---\nforbidden: [plain/deep/y]\nread_only: [fixed/deep/y]\n---\n")
+	if err := os.Link(filepath.Join(d, "linked"), filepath.Join(d, "linked2")); err != nil {
+		t.Fatal(err)
+	}
+	p, _ := connect(t, Config{Roots: []string{d, other}}, "2025-11-25", nil)
+	for _, x := range [][3]string{
+		{d + "/f", d + "/none/deep/f", "not_found"},
+		{d + "/plain", d + "/target/plain", "forbidden"},
+		{d + "/plain", d + "/target/fixed", "read_only"},
+		{d + "/linked", other + "/linked", "hard_link"},
+		{d + "/none", d + "/x", "not_found"},
+		{d + "/plain", d + "/plain/deep/plain", "invalid"},
+	} {
+		p.call("move_file", arguments{"source": x[0], "destination": x[1]}).refused(x[2])
+	}
+	for _, there := range []string{d + "/f", d + "/linked", d + "/linked2", d + "/plain/deep/y"} {
+		content(t, there)
+	}
+	for _, gone := range []string{d + "/none", d + "/deep", other + "/linked", d + "/target/plain", d + "/target/fixed"} {
+		if _, err := os.Lstat(gone); err == nil {
+			t.Errorf("%s is there", gone)
+		}
+	}
+	p.call("move_file", arguments{"source": d + "/plain", "destination": d + "/target/free"}).ok()
+}
+
+// TestRepositoryIsLeftOut leaves .git out of what is listed and searched.
+func TestRepositoryIsLeftOut(t *testing.T) {
+	d := dir(t)
+	write(t, d, ".git/config", "hit\n")
+	write(t, d, ".github/f", "hit\n")
+	write(t, d, "sub/.git", "hit\n") // of a submodule, a file
+	p := serve(t, d)
+	if r := p.call("directory_tree", arguments{"path": "."}).ok(); r.Text != ".github/\n.github/f\nsub/\nsub/.git\n" {
+		t.Errorf("%q", r.Text)
+	}
+	if r := p.call("search_files", arguments{"pattern": "hit"}).ok(); !strings.Contains(r.Text, "[2 hits in 2 files]") {
+		t.Error(r.Text)
+	}
+}
+
+// TestContextOnce shows each line once, if the contexts of hits meet.
+func TestContextOnce(t *testing.T) {
+	d := dir(t)
+	write(t, d, "f", "1\n2\n3 hit\n4\n5 hit\n6\n7\n8\n9\n10\n11 hit\n")
+	r := serve(t, d).call("search_files", arguments{"pattern": "hit", "context": 2}).ok()
+	var got []string
+	for line := range strings.Lines(r.Text) {
+		if _, text, ok := strings.Cut(line, "|"); ok {
+			got = append(got, strings.Fields(text)[0])
+		}
+	}
+	if strings.Join(got, " ") != "1 2 3 4 5 6 7 9 10 11" {
+		t.Errorf("%s", got)
+	}
+}
