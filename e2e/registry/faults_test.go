@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 
 // replica is one registry process.
 type replica struct {
-	t    *testing.T
+	t    testing.TB
 	addr string
 	argv []string
 	cmd  *exec.Cmd
@@ -61,7 +61,7 @@ type replica struct {
 }
 
 // start runs a registry with further flags on a port of its own.
-func start(t *testing.T, flags ...string) *replica {
+func start(t testing.TB, flags ...string) *replica {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -78,10 +78,72 @@ func start(t *testing.T, flags ...string) *replica {
 	t.Cleanup(func() {
 		r.kill()
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", r.addr, r.log.Bytes()[max(0, r.log.Len()-3000):])
+			t.Logf("log of %s:\n%s", r.addr, r.complaints())
 		}
 	})
 	return r
+}
+
+// complaints are the last lines of the log that are not of what went well.
+func (r *replica) complaints() string {
+	lines := slices.DeleteFunc(strings.SplitAfter(r.log.String(), "\n"), func(line string) bool {
+		return strings.Contains(line, " msg=published ")
+	})
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), 300)]
+	}
+	return strings.Join(lines[max(0, len(lines)-20):], "")
+}
+
+// reasons is a test that tells last, when its replicas have told what they have to, why it
+// failed.
+type reasons struct {
+	*testing.T
+
+	mu   sync.Mutex
+	said []string
+}
+
+// aloud is t, of which the reasons are told last. It is asked for before anything is
+// started.
+func aloud(t *testing.T) *reasons {
+	r := &reasons{T: t}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("failed, since\n%s", strings.Join(r.said[:min(len(r.said), 10)], "\n"))
+		}
+	})
+	return r
+}
+
+func (r *reasons) note(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, reason)
+}
+
+func (r *reasons) Error(args ...any) {
+	r.Helper()
+	r.note(fmt.Sprint(args...))
+	r.T.Error(args...)
+}
+
+func (r *reasons) Errorf(format string, args ...any) {
+	r.Helper()
+	r.note(fmt.Sprintf(format, args...))
+	r.T.Errorf(format, args...)
+}
+
+func (r *reasons) Fatal(args ...any) {
+	r.Helper()
+	r.note(fmt.Sprint(args...))
+	r.T.Fatal(args...)
+}
+
+func (r *reasons) Fatalf(format string, args ...any) {
+	r.Helper()
+	r.note(fmt.Sprintf(format, args...))
+	r.T.Fatalf(format, args...)
 }
 
 // run starts the process and waits until it answers.
@@ -167,7 +229,7 @@ func (r *replica) list() (all, latest []string) {
 // publishers publish from many clients until stop is called, which returns what was
 // acknowledged. Each tries again what it had no answer to, as clients do, so that what
 // is answered 200 then may have been there.
-func publishers(t *testing.T, prefix string, targets ...*replica) (stop func() []string) {
+func publishers(t testing.TB, prefix string, targets ...*replica) (stop func() []string) {
 	var (
 		wg    sync.WaitGroup
 		mu    sync.Mutex
@@ -205,7 +267,7 @@ func publishers(t *testing.T, prefix string, targets ...*replica) (stop func() [
 
 // complete demands that all of acked are in what r lists, in order, each once, with
 // one latest version for each name.
-func complete(t *testing.T, r *replica, acked []string) {
+func complete(t testing.TB, r *replica, acked []string) {
 	t.Helper()
 	all, latest := r.list()
 	if len(acked) < 50 {
@@ -237,7 +299,7 @@ func complete(t *testing.T, r *replica, acked []string) {
 
 // readers list and get until stop is called, which returns how many answers were
 // good. Any answer but 200 and a 503 with Retry-After is an error.
-func readers(t *testing.T, targets ...*replica) (stop func() (good, away int)) {
+func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
 	var (
 		wg         sync.WaitGroup
 		ended      atomic.Bool
