@@ -402,6 +402,10 @@ func (l *Log) advance(ctx context.Context) error {
 			}
 			continue
 		}
+		// What the database may yet lose must not have been signed.
+		if err := l.entries.LogSettled(ctx); err != nil {
+			return err
+		}
 		note, err := l.sign(next)
 		if err != nil {
 			return err
