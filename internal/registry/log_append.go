@@ -99,7 +99,7 @@ func (f Finding) leaf() (ledger.Leaf, error) {
 	if err != nil {
 		return ledger.Leaf{}, fmt.Errorf("finding of %+q: %w", f.Name+"@"+f.Version, err)
 	}
-	return ledger.Leaf{Kind: ledger.Finding, Of: ledger.Server, Name: f.Name, Version: f.Version,
+	return ledger.Leaf{Kind: ledger.Finding, Of: cmp.Or(f.Kind, ledger.Server), Name: f.Name, Version: f.Version,
 		Document: digest.FromBytes(canonical), Publisher: operator, At: second(f.At)}, nil
 }
 
