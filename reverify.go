@@ -57,9 +57,10 @@ type ReverifiedRecord struct {
 
 // Reverify recomputes the claims of published records: of servers by fetching their packages
 // again, of archives from the bytes that the registry keeps. What no longer matches, because
-// a package was replaced or removed since, or an archive is damaged or gone, becomes a
-// finding beside the record, once: the same failure found again adds nothing. A file that
-// cannot be reached now says nothing.
+// a package was replaced or removed since, or an archive is damaged, becomes a finding beside
+// the record, once: the same failure found again adds nothing. A file that cannot be reached
+// now says nothing; nor does an archive that is not there, as o.Blobs may name another
+// place than the registry's, and a finding stays in the log.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
@@ -76,7 +77,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
 		blobs: sync.OnceValues(func() (registry.Blobs, error) { return openBlobs(ctx, o.Data, o.Blobs) }),
-		build: o.Version, now: time.Now,
+		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
 	return r.all(ctx, o.Since)
 }
@@ -92,6 +93,8 @@ type reverifier struct {
 	blobs func() (registry.Blobs, error) // asked if there is an archive; safe for concurrent use
 	build string
 	now   func() time.Time
+
+	logger *slog.Logger // told of archives that are not there
 }
 
 // reverifiable is a record whose claims can be recomputed.
@@ -213,6 +216,11 @@ func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Q
 					return nil, false, err
 				}
 				report, err := checkArchive(ctx, blobs, rec, subject)
+				for _, e := range report {
+					if e.Cause == evidence.Unreachable {
+						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject, "reason", e.Reason)
+					}
+				}
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
@@ -236,7 +244,7 @@ func checkArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
-		return evidence.Report{evidence.CannotVerify(claims[0], evidence.NotFound, "the archive is gone")}, nil
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, "it is not there")}, nil
 	case errors.Is(err, registry.ErrUnavailable) && ctx.Err() == nil:
 		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, err.Error())}, nil
 	case err != nil:

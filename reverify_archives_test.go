@@ -51,8 +51,9 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 	return rec
 }
 
-// Archives are recomputed from what the registry keeps: one that was replaced, damaged or
-// lost is a finding, once, and a finding more when it is whole again.
+// Archives are recomputed from what the registry keeps: one that was damaged is a finding,
+// once, and a finding more when it is whole again. One that is not there says nothing, as the
+// place may be the wrong one.
 func TestReverifyArchives(t *testing.T) {
 	for name, kind := range map[string]struct {
 		publish func(*loggedRegistry) registry.ArchiveRecord
@@ -94,7 +95,7 @@ func TestReverifyArchives(t *testing.T) {
 				{"flipped still", func() {}, evidence.Integrity, false, nil},
 				{"truncated", func() { keep(whole[:len(whole)-1]) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(whole[:len(whole)-1]).String()}},
 				{"empty", func() { keep(nil) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(nil).String()}},
-				{"lost", func() { os.Remove(path) }, evidence.Integrity, true, []string{"not_found"}},
+				{"not there", func() { os.Remove(path) }, evidence.Operation, false, nil},
 				{"whole again", func() { keep(whole) }, evidence.OK, true, nil},
 				{"still whole", func() {}, evidence.OK, false, nil},
 			} {
@@ -103,8 +104,11 @@ func TestReverifyArchives(t *testing.T) {
 				if evidence.ClassOf(err) != step.class {
 					t.Fatalf("%s: %v %+v", step.name, err, out.Found)
 				}
-				if failing := step.class != evidence.OK; out.Records != 1 || out.Claimed != 1 || slices.Equal(out.Failing, []string{kind.subject}) != failing {
+				if failing := step.class == evidence.Integrity; out.Records != 1 || out.Claimed != 1 || slices.Equal(out.Failing, []string{kind.subject}) != failing {
 					t.Errorf("%s: %+v", step.name, out)
+				}
+				if (out.Unreached == 1) != (step.class == evidence.Operation) {
+					t.Errorf("%s: %d not there", step.name, out.Unreached)
 				}
 				if (len(out.Found) == 1) != step.found {
 					t.Errorf("%s: found %+v", step.name, out.Found)
