@@ -296,9 +296,7 @@ func (i *importer) take(ctx context.Context, env registry.Envelope) error {
 		i.out.Invalid++
 	}
 	if i.Restore && env.Meta.Integrity != nil {
-		findings := env.Meta.Integrity.Findings
-		for k := range findings { // oldest first
-			f := findings[len(findings)-1-k]
+		for _, f := range slices.Backward(env.Meta.Integrity.Findings) { // oldest first
 			f.Name, f.Version = rec.Name, rec.Version
 			if err := i.db.AddFinding(ctx, f); err != nil {
 				return err

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -90,6 +92,10 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 		a.refuseArchive(rec, fmt.Errorf("%+.100q is no status", string(rec.Status)))
 		return nil
 	}
+	if slices.ContainsFunc(rec.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+		a.refuseArchive(rec, errors.New("a finding without a list of evidence"))
+		return nil
+	}
 	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
 	rec.StatusMessage = clipped(strings.ReplaceAll(rec.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 	got, report, err := registry.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
@@ -130,6 +136,12 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 		return err
 	default:
 		a.out.Added++
+		for _, f := range slices.Backward(rec.Findings) { // oldest first
+			f.Kind, f.Name, f.Version = ledger.Kind(got.Kind), got.Name, got.Version
+			if err := a.db.AddArchiveFinding(ctx, f); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

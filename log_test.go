@@ -97,7 +97,7 @@ func (r *loggedRegistry) start() {
 	}
 	handler, err := registry.New(registry.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
-		Blobs: blobs, Archives: registry.FacetKinds(archive.Limits{}), ArchiveRecords: records,
+		Blobs: blobs, Archives: registry.ArchiveKinds(archive.Limits{}), ArchiveRecords: records,
 	})
 	if err != nil {
 		r.t.Fatal(err)

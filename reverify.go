@@ -6,16 +6,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -40,7 +44,7 @@ type Reverification struct {
 	Records   int                `json:"records"`   // looked at; those with status deleted are not
 	Claimed   int                `json:"claimed"`   // of these, with a claim to recompute
 	Unreached int                `json:"unreached"` // of these, with a file that could not be had now
-	Failing   []string           `json:"failing"`   // name@version of those that fail, known before or not
+	Failing   []string           `json:"failing"`   // name@version of those that fail, "facet name@version" of an archive; known before or not
 	Found     []ReverifiedRecord `json:"found"`     // what was added as a finding
 }
 
@@ -51,9 +55,12 @@ type ReverifiedRecord struct {
 	Evidence evidence.Report `json:"evidence"`
 }
 
-// Reverify recomputes the claims of published records. What no longer matches, because a
-// package was replaced or removed since, becomes a finding beside the record, once: the
-// same failure found again adds nothing. A file that cannot be reached now says nothing.
+// Reverify recomputes the claims of published records: of servers by fetching their packages
+// again, of archives from the bytes that the registry keeps. What no longer matches, because
+// a package was replaced or removed since, or an archive is damaged, becomes a finding beside
+// the record, once: the same failure found again adds nothing. A file that cannot be reached
+// now says nothing; nor does an archive that is not there, as o.Blobs may name another
+// place than the registry's, and a finding stays in the log.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
@@ -69,7 +76,8 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
-		build: o.Version, now: time.Now,
+		blobs: sync.OnceValues(func() (registry.Blobs, error) { return openBlobs(ctx, o.Data, o.Blobs) }),
+		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
 	return r.all(ctx, o.Since)
 }
@@ -79,34 +87,65 @@ type reverifier struct {
 	records interface {
 		registry.Records
 		registry.Findings
+		registry.ArchiveRecords
 	}
 	check func(context.Context, *serverjson.Document) (evidence.Report, error)
+	blobs func() (registry.Blobs, error) // asked if there is an archive; safe for concurrent use
 	build string
 	now   func() time.Time
+
+	logger *slog.Logger // told of archives that are not there
+}
+
+// reverifiable is a record whose claims can be recomputed.
+type reverifiable struct {
+	subject   string
+	status    registry.Status
+	published time.Time
+	before    []byte // what is known to fail, a JSON array
+	check     func(context.Context) (report evidence.Report, claims bool, err error)
+	add       func(ctx context.Context, failing []byte) error // a finding
 }
 
 func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, error) {
 	out := &Reverification{Failing: []string{}, Found: []ReverifiedRecord{}}
+	lists := []func(context.Context, registry.Query) ([]reverifiable, string, error){r.servers}
+	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
+		lists = append(lists, func(ctx context.Context, q registry.Query) ([]reverifiable, string, error) {
+			return r.archives(ctx, kind, q)
+		})
+	}
 	worst := evidence.OK
+	for _, list := range lists {
+		class, err := out.each(ctx, since, list)
+		if worst = evidence.Worse(worst, class); err != nil {
+			return out, err
+		}
+	}
+	return out, out.err(worst)
+}
+
+// each recomputes the claims of the records of a list, and returns the most urgent class of
+// what fails.
+func (r *Reverification) each(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]reverifiable, string, error)) (worst evidence.Class, err error) {
 	// A record is updated when it is published, or later.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
-		page, next, err := r.records.List(ctx, q)
+		page, next, err := list(ctx, q)
 		if err != nil {
-			return out, evidence.Errorf(evidence.Operation, "registry", "", err)
+			return worst, evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
 		results := make([]reverified, len(page))
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(reverifiedAtOnce)
 		for i, rec := range page {
-			if rec.Status == registry.Deleted || rec.PublishedAt.Before(since) {
+			if rec.status == registry.Deleted || rec.published.Before(since) {
 				continue
 			}
-			out.Records++
+			r.Records++
 			group.Go(func() (err error) {
 				// Another's fault stops the checking, not the keeping of what was found.
-				check := func(doc *serverjson.Document) (evidence.Report, error) { return r.check(inner, doc) }
-				if results[i], err = r.one(ctx, rec, check); err != nil {
-					err = evidence.Errorf(evidence.Operation, rec.Subject(), "", err)
+				if results[i], err = rec.reverify(ctx, inner); err != nil {
+					err = evidence.Errorf(evidence.Operation, rec.subject, "", err)
 				}
 				return err
 			})
@@ -114,27 +153,127 @@ func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, 
 		err = group.Wait()
 		for i, one := range results { // those that were finished, whatever stopped the others
 			if one.claimed {
-				out.Claimed++
+				r.Claimed++
 			}
 			if one.unreached {
-				out.Unreached++
+				r.Unreached++
 			}
 			if one.class != evidence.OK {
-				out.Failing = append(out.Failing, page[i].Subject())
+				r.Failing = append(r.Failing, page[i].subject)
 				worst = evidence.Worse(worst, one.class)
 			}
 			if one.found {
-				out.Found = append(out.Found, ReverifiedRecord{page[i].Subject(), one.failing})
+				r.Found = append(r.Found, ReverifiedRecord{page[i].subject, one.failing})
 			}
 		}
-		if err != nil {
-			return out, err
-		}
-		if next == "" {
-			return out, out.err(worst)
+		if err != nil || next == "" {
+			return worst, err
 		}
 		q.Cursor = next
 	}
+}
+
+// servers is a page of the records of servers.
+func (r reverifier) servers(ctx context.Context, q registry.Query) (page []reverifiable, next string, err error) {
+	records, next, err := r.records.List(ctx, q)
+	for _, rec := range records {
+		before := rec.Evidence
+		if len(rec.Findings) > 0 {
+			before = rec.Findings[0].Evidence
+		}
+		page = append(page, reverifiable{rec.Subject(), rec.Status, rec.PublishedAt, before,
+			func(ctx context.Context) (evidence.Report, bool, error) {
+				doc, err := serverjson.Parse(rec.Document)
+				if err != nil {
+					return nil, false, nil // an imported record may be one that this registry would refuse
+				}
+				if claims, cannot := doc.Claims("server.json"); len(claims)+len(cannot) == 0 {
+					return nil, false, nil
+				}
+				report, err := r.check(ctx, doc)
+				return report, true, err
+			},
+			func(ctx context.Context, failing []byte) error {
+				return r.records.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+			}})
+	}
+	return page, next, err
+}
+
+// archives is a page of the records of one kind of archives.
+func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []reverifiable, next string, err error) {
+	records, next, err := r.records.ListArchives(ctx, kind, q)
+	for _, rec := range records {
+		before := []byte("[]")
+		if len(rec.Findings) > 0 {
+			before = rec.Findings[0].Evidence
+		}
+		subject := ledger.Leaf{Kind: kind, Name: rec.Name, Version: rec.Version}.Subject()
+		page = append(page, reverifiable{subject, rec.Status, rec.PublishedAt, before,
+			func(ctx context.Context) (evidence.Report, bool, error) {
+				blobs, err := r.blobs()
+				if err != nil {
+					return nil, false, err
+				}
+				report, err := checkArchive(ctx, blobs, rec, subject)
+				for _, e := range report {
+					if e.Cause == evidence.Unreachable {
+						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject, "reason", e.Reason)
+					}
+				}
+				return report, true, err
+			},
+			func(ctx context.Context, failing []byte) error {
+				return r.records.AddArchiveFinding(ctx, registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+			}})
+	}
+	return page, next, err
+}
+
+// checkArchive compares the archive that is kept with its record. What is wrong with the
+// archive is evidence; an error is one of this machine.
+func checkArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord, subject string) (evidence.Report, error) {
+	scheme := evidence.FacetTar
+	if rec.Kind == string(ledger.Plugin) {
+		scheme = evidence.Tree
+	}
+	claims := []evidence.Claim{
+		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash}, Where: "content_hash"},
+		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity}, Where: "content_integrity"},
+	}
+	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
+	switch {
+	case errors.Is(err, registry.ErrNotFound):
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, "it is not there")}, nil
+	case errors.Is(err, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, err.Error())}, nil
+	case err != nil:
+		return nil, err
+	}
+	defer body.Close()
+	hasher := digest.NewHasher()
+	kept := &broken{r: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
+	integrity, _, bad := archiveHashes(ctx, ledger.Kind(rec.Kind), kept)
+	if kept.err == nil {
+		_, _ = io.Copy(io.Discard, kept) // its error is kept's
+	}
+	switch {
+	case kept.err != nil && errors.Is(kept.err, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.err.Error())}, nil
+	case kept.err != nil:
+		return nil, kept.err
+	}
+	file := evidence.Compare(claims[0], evidence.Observed{Digests: []digest.Digest{hasher.Digest(digest.SHA256)}})
+	report := evidence.Report{file}
+	switch {
+	case bad != nil && evidence.ClassOf(bad) == evidence.Validation:
+		return append(report, evidence.CannotVerify(claims[1], evidence.Malformed, bad.Error())), nil
+	case bad != nil && file.Outcome != evidence.Match: // whatever it ended with
+		return report, nil
+	case bad != nil:
+		return nil, bad
+	}
+	return append(report, evidence.Compare(claims[1], evidence.Observed{Digests: []digest.Digest{integrity}})), nil
 }
 
 // err is the error of a reverification that was not all well.
@@ -160,21 +299,14 @@ type reverified struct {
 	found     bool           // failing was added as a finding
 }
 
-func (r reverifier) one(ctx context.Context, rec registry.Record, check func(*serverjson.Document) (evidence.Report, error)) (out reverified, err error) {
-	doc, err := serverjson.Parse(rec.Document)
-	if err != nil {
-		return out, nil // an imported record may be one that this registry would refuse
-	}
-	if claims, cannot := doc.Claims("server.json"); len(claims)+len(cannot) == 0 {
-		return out, nil
-	}
-	out.claimed = true
-	report, err := check(doc)
-	if err != nil {
+// reverify checks within checking, and keeps what it finds within ctx.
+func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified, err error) {
+	report, claims, err := rec.check(checking)
+	if out.claimed = claims; err != nil || !claims {
 		return out, err
 	}
 	out.failing, out.class, out.unreached = failing(report)
-	before, err := known(rec)
+	before, err := known(rec.before)
 	if err != nil {
 		return out, err
 	}
@@ -189,16 +321,12 @@ func (r reverifier) one(ctx context.Context, rec registry.Record, check func(*se
 		return out, err
 	}
 	out.found = true
-	return out, r.records.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: text})
+	return out, rec.add(ctx, text)
 }
 
-// known is what already was known to fail of rec: its last finding or, without one, what
-// was tolerated when it was published.
-func known(rec registry.Record) ([]string, error) {
-	text := rec.Evidence
-	if len(rec.Findings) > 0 {
-		text = rec.Findings[0].Evidence
-	}
+// known is what already was known to fail of a record: its last finding or, without one,
+// what was tolerated when it was published.
+func known(text []byte) ([]string, error) {
 	var pieces []struct {
 		Subject, Actual string
 		Scheme          evidence.Scheme

@@ -47,6 +47,9 @@
 //	accept    extent       manifest   -       integrity  -          policy  integrity
 //	accept    coverage     manifest   -       integrity  warn       policy  integrity
 //	accept    unhashed     manifest   -       policy     policy     policy  policy
+//	accept    file         record     -       integrity  policy     policy  integrity
+//	accept    facet-tar    record     -       integrity  policy     policy  integrity
+//	accept    tree         record     -       integrity  policy     policy  integrity
 //	pin       go-module    lock       -       integrity  policy     policy  operation
 //	pin       tree         machine    -       warn       -          policy  operation
 //	pin       pin          caller     -       policy     warn       policy  policy

@@ -77,6 +77,9 @@ var table = map[Flow][]rule{
 		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity},
 		{evidence.Coverage, evidence.Manifest, allow, integrity, warn, refused, integrity},
 		{evidence.Unhashed, evidence.Manifest, allow, refused, refused, refused, refused},
+		{evidence.File, evidence.Record, allow, integrity, refused, refused, integrity},
+		{evidence.FacetTar, evidence.Record, allow, integrity, refused, refused, integrity},
+		{evidence.Tree, evidence.Record, allow, integrity, refused, refused, integrity},
 	},
 	Pin: {
 		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},

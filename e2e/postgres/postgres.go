@@ -123,6 +123,13 @@ func (s *Server) URL(database string) string {
 	return u.String()
 }
 
+// FailoverURL is that of a database which is in two clusters, s being named first.
+func (s *Server) FailoverURL(database string, other *Server) string {
+	u := url.URL{Scheme: "postgres", User: url.User("postgres"), Path: "/" + database,
+		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"}}.Encode()}
+	return u.String()
+}
+
 // Start starts a cluster that is stopped, and waits until it answers.
 func (s *Server) Start() error {
 	s.mu.Lock()
@@ -203,6 +210,92 @@ func (s *Server) Kill() error {
 		return err
 	}
 	return s.stop()
+}
+
+// Standby makes a copy of the running cluster that follows it, and makes each commit wait
+// until the copy has it. While the copy is stopped no commit succeeds.
+func (s *Server) Standby() (*Server, error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	copied := &Server{bin: s.bin, dir: dir, settings: s.settings}
+	if err := copied.follow(s); err != nil {
+		if copied.log != nil {
+			return nil, errors.Join(err, copied.Close())
+		}
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return copied, nil
+}
+
+func (s *Server) follow(primary *Server) error {
+	if err := giveAway(s.dir); err != nil {
+		return err
+	}
+	backup := exec.Command(filepath.Join(s.bin, "pg_basebackup"), "-h", primary.dir, "-U", "postgres", "-D", s.data(),
+		"-R", "-X", "stream", "-c", "fast", "--no-sync")
+	backup.Dir = s.dir
+	if err := unprivileged(backup); err != nil {
+		return err
+	}
+	if out, err := backup.CombinedOutput(); err != nil {
+		return fmt.Errorf("pg_basebackup: %w\n%s", err, out)
+	}
+	var err error
+	if s.log, err = os.Create(filepath.Join(s.dir, "log")); err != nil {
+		return err
+	}
+	if err := s.Start(); err != nil {
+		return err
+	}
+	return primary.synchronous()
+}
+
+// synchronous makes commits wait for the standby, as soon as there is one.
+func (s *Server) synchronous() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	for _, statement := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			return err
+		}
+	}
+	for {
+		var n int
+		if err := conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n); err != nil || n > 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no standby follows: %w\n%s", ctx.Err(), s.tail())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Promote makes a standby the one that takes writes.
+func (s *Server) Promote() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL("postgres"))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	var promoted bool
+	if err := conn.QueryRow(ctx, "SELECT pg_promote(true, 60)").Scan(&promoted); err != nil {
+		return err
+	}
+	if !promoted {
+		return fmt.Errorf("the standby was not promoted\n%s", s.tail())
+	}
+	return nil
 }
 
 // PID is the process of the running cluster, 0 if there is none.

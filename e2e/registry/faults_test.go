@@ -53,7 +53,7 @@ func TestMain(m *testing.M) {
 
 // replica is one registry process.
 type replica struct {
-	t    *testing.T
+	t    testing.TB
 	addr string
 	argv []string
 	cmd  *exec.Cmd
@@ -61,7 +61,7 @@ type replica struct {
 }
 
 // start runs a registry with further flags on a port of its own.
-func start(t *testing.T, flags ...string) *replica {
+func start(t testing.TB, flags ...string) *replica {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -78,10 +78,72 @@ func start(t *testing.T, flags ...string) *replica {
 	t.Cleanup(func() {
 		r.kill()
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", r.addr, r.log.Bytes()[max(0, r.log.Len()-3000):])
+			t.Logf("log of %s:\n%s", r.addr, r.complaints())
 		}
 	})
 	return r
+}
+
+// complaints are the last lines of the log that are not of what went well.
+func (r *replica) complaints() string {
+	lines := slices.DeleteFunc(strings.SplitAfter(r.log.String(), "\n"), func(line string) bool {
+		return strings.Contains(line, " msg=published ")
+	})
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), 300)]
+	}
+	return strings.Join(lines[max(0, len(lines)-20):], "")
+}
+
+// reasons is a test that tells last, when its replicas have told what they have to, why it
+// failed.
+type reasons struct {
+	*testing.T
+
+	mu   sync.Mutex
+	said []string
+}
+
+// aloud is t, of which the reasons are told last. It is asked for before anything is
+// started.
+func aloud(t *testing.T) *reasons {
+	r := &reasons{T: t}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("failed, since\n%s", strings.Join(r.said[:min(len(r.said), 10)], "\n"))
+		}
+	})
+	return r
+}
+
+func (r *reasons) note(reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.said = append(r.said, reason)
+}
+
+func (r *reasons) Error(args ...any) {
+	r.Helper()
+	r.note(fmt.Sprint(args...))
+	r.T.Error(args...)
+}
+
+func (r *reasons) Errorf(format string, args ...any) {
+	r.Helper()
+	r.note(fmt.Sprintf(format, args...))
+	r.T.Errorf(format, args...)
+}
+
+func (r *reasons) Fatal(args ...any) {
+	r.Helper()
+	r.note(fmt.Sprint(args...))
+	r.T.Fatal(args...)
+}
+
+func (r *reasons) Fatalf(format string, args ...any) {
+	r.Helper()
+	r.note(fmt.Sprintf(format, args...))
+	r.T.Fatalf(format, args...)
 }
 
 // run starts the process and waits until it answers.
@@ -164,26 +226,30 @@ func (r *replica) list() (all, latest []string) {
 	}
 }
 
-// publishers publish from many clients until stop is called, which returns what was
-// acknowledged. Each tries again what it had no answer to, as clients do, so that what
-// is answered 200 then may have been there.
-func publishers(t *testing.T, prefix string, targets ...*replica) (stop func() []string) {
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		acked []string
-		ended atomic.Bool
-	)
+// publishing is many clients that publish, and what was acknowledged to them.
+type publishing struct {
+	t     testing.TB
+	wg    sync.WaitGroup
+	ended atomic.Bool
+
+	mu    sync.Mutex
+	acked []string // "name version"
+}
+
+// publishers publish from many clients until they are stopped. Each tries again what it had
+// no answer to, as clients do, so that what is answered 200 then may have been there.
+func publishers(t testing.TB, prefix string, targets ...*replica) *publishing {
+	p := &publishing{t: t}
 	for c := range 8 {
-		wg.Go(func() {
-			for n := 0; !ended.Load(); n++ {
+		p.wg.Go(func() {
+			for n := 0; !p.ended.Load(); n++ {
 				name, version := fmt.Sprintf("io.example.%s/c%d-%d", prefix, c, n/4), fmt.Sprintf("1.0.%d", n%4)
-				for try := 0; !ended.Load(); try++ {
+				for try := 0; !p.ended.Load(); try++ {
 					switch status := targets[(c+n+try)%len(targets)].publish(name, version); status {
 					case http.StatusOK, http.StatusCreated:
-						mu.Lock()
-						acked = append(acked, name+" "+version)
-						mu.Unlock()
+						p.mu.Lock()
+						p.acked = append(p.acked, name+" "+version)
+						p.mu.Unlock()
 					case 0, http.StatusServiceUnavailable, 499:
 						time.Sleep(20 * time.Millisecond)
 						continue
@@ -195,21 +261,41 @@ func publishers(t *testing.T, prefix string, targets ...*replica) (stop func() [
 			}
 		})
 	}
-	return func() []string {
-		ended.Store(true)
-		wg.Wait()
-		slices.Sort(acked)
-		return acked
+	return p
+}
+
+func (p *publishing) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.acked)
+}
+
+// more waits until n more are acknowledged, however slow the machine is.
+func (p *publishing) more(n int) {
+	p.t.Helper()
+	want := p.count() + n
+	for end := time.Now().Add(time.Minute); p.count() < want; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%d publishes were acknowledged in a minute, and not %d more", p.count(), n)
+		}
 	}
+}
+
+// stop ends the publishing and returns what was acknowledged.
+func (p *publishing) stop() []string {
+	p.ended.Store(true)
+	p.wg.Wait()
+	slices.Sort(p.acked)
+	return p.acked
 }
 
 // complete demands that all of acked are in what r lists, in order, each once, with
 // one latest version for each name.
-func complete(t *testing.T, r *replica, acked []string) {
+func complete(t testing.TB, r *replica, acked []string) {
 	t.Helper()
 	all, latest := r.list()
-	if len(acked) < 50 {
-		t.Errorf("%d publishes were acknowledged, which shows nothing", len(acked))
+	if len(acked) == 0 {
+		t.Error("nothing was acknowledged, which shows nothing")
 	}
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
 		t.Error("the list is out of order or has a record twice")
@@ -237,7 +323,7 @@ func complete(t *testing.T, r *replica, acked []string) {
 
 // readers list and get until stop is called, which returns how many answers were
 // good. Any answer but 200 and a 503 with Retry-After is an error.
-func readers(t *testing.T, targets ...*replica) (stop func() (good, away int)) {
+func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
 	var (
 		wg         sync.WaitGroup
 		ended      atomic.Bool
@@ -276,9 +362,9 @@ func readers(t *testing.T, targets ...*replica) (stop func() (good, away int)) {
 func TestPostgresRestarts(t *testing.T) {
 	db := postgres.ForTest(t)
 	r := start(t, "--data", t.TempDir(), "--db", db.URL("postgres"))
-	stopPublishing, stopReading := publishers(t, "restart", r), readers(t, r)
+	publishing, stopReading := publishers(t, "restart", r), readers(t, r)
 	for _, end := range []func() error{db.Stop, db.Kill} {
-		time.Sleep(700 * time.Millisecond)
+		publishing.more(50)
 		if err := end(); err != nil {
 			t.Fatal(err)
 		}
@@ -287,8 +373,8 @@ func TestPostgresRestarts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(700 * time.Millisecond)
-	acked := stopPublishing()
+	publishing.more(50)
+	acked := publishing.stop()
 	good, away := stopReading()
 	if good < 50 || away == 0 {
 		t.Errorf("%d good answers and %d times away", good, away)
@@ -314,14 +400,14 @@ func TestKilledRegistry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := start(t, append(flags(t), "--data", t.TempDir())...)
-			stop := publishers(t, "kill", r)
+			publishing := publishers(t, "kill", r)
 			for range kills {
 				time.Sleep(100*time.Millisecond + rand.N(300*time.Millisecond))
 				r.kill()
 				r.run()
 			}
-			time.Sleep(100 * time.Millisecond)
-			complete(t, r, stop())
+			publishing.more(50)
+			complete(t, r, publishing.stop())
 		})
 	}
 }
@@ -338,7 +424,7 @@ func TestReplicas(t *testing.T) {
 	keyed := append(flags, "--log-key-file", keyFile)
 	a, b := start(t, append(keyed, "--data", t.TempDir())...), start(t, append(keyed, "--data", t.TempDir())...)
 	refusesOtherKey(t, flags)
-	stopPublishing, stopReading := publishers(t, "both", a, b), readers(t, b)
+	publishing, stopReading := publishers(t, "both", a, b), readers(t, b)
 
 	// What one has acknowledged the other answers at once.
 	for i := range 50 {
@@ -371,7 +457,8 @@ func TestReplicas(t *testing.T) {
 	a.kill()
 	time.Sleep(300 * time.Millisecond)
 	a.run()
-	acked := stopPublishing()
+	publishing.more(50)
+	acked := publishing.stop()
 	if good, away := stopReading(); away > 0 || good == 0 {
 		t.Errorf("%d good answers; %d times away, though the database was there", good, away)
 	}

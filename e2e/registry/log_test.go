@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +27,7 @@ import (
 
 // logCheck runs the independent checker on a registry, and returns the entries and what
 // it said.
-func logCheck(t *testing.T, base, key string, proofs ...string) (entries []string, err error) {
+func logCheck(t testing.TB, base, key string, proofs ...string) (entries []string, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tlogcheck")
 	if out, err := exec.Command("go", "build", "-o", path, "../tlogcheck").CombinedOutput(); err != nil {
@@ -41,6 +43,28 @@ func logCheck(t *testing.T, base, key string, proofs ...string) (entries []strin
 		entries = append(entries, lines.Text())
 	}
 	return entries, nil
+}
+
+// covered waits until the checkpoint of r has so many entries. What another replica has
+// signed last one learns when it publishes itself, or within a second.
+func covered(t testing.TB, r *replica, trust ledger.Trust, size int64) {
+	t.Helper()
+	served := &registry.Client{Base: "http://" + r.addr}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		note, err := served.Checkpoint(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := trust.Open(note)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case s.Size >= size:
+			return
+		case time.Now().After(end):
+			t.Fatalf("the checkpoint of %s has %d entries, and %d were signed", r.addr, s.Size, size)
+		}
+	}
 }
 
 // The checker shares nothing with this module, save the module: it is built from the
@@ -172,6 +196,7 @@ func TestOneLog(t *testing.T) {
 		proofs = append(proofs, path)
 	}
 	for _, r := range replicas {
+		covered(t, r, trust, slices.Max(slices.Collect(maps.Keys(roots))))
 		entries, err := logCheck(t, "http://"+r.addr, key.VerifierKey, proofs...)
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -32,7 +33,8 @@ import (
 // Two replicas on one PostgreSQL and one bucket get a mixed load at 70% of what they do
 // at most: every answer is good, nothing is there twice, and there is one log. SOAK is
 // how long: make soak takes 10 minutes, a test 20 seconds.
-func TestSoak(t *testing.T) {
+func TestSoak(tt *testing.T) {
+	t := aloud(tt)
 	long := 20 * time.Second
 	if text := os.Getenv("SOAK"); text != "" {
 		var err error
@@ -73,7 +75,7 @@ func TestSoak(t *testing.T) {
 
 // load is what clients do to replicas, and what they were answered.
 type load struct {
-	t        *testing.T
+	t        *reasons
 	trust    ledger.Trust
 	replicas []*replica
 	next     atomic.Int64 // number of the next record or archive
@@ -348,6 +350,7 @@ func (l *load) verify(key string) {
 		proofs = append(proofs, path)
 	}
 	for _, r := range l.replicas {
+		covered(t, r, l.trust, slices.Max(slices.Collect(maps.Keys(l.roots))))
 		complete(t, r, l.records)
 		entries, err := logCheck(t, "http://"+r.addr, key, proofs...)
 		if err != nil {

@@ -40,6 +40,10 @@ type ArchiveRecord struct {
 	UpdatedAt       time.Time `json:"updated_at"`
 	IsLatest        bool      `json:"is_latest"` // computed by InsertArchive
 
+	// Findings are the newest MaxFindings of what was found when the archive was recomputed
+	// later, newest first; InsertArchive ignores them.
+	Findings []Finding `json:"findings,omitempty"`
+
 	// Proof is a C2SP tlog-proof that the record is in the registry's log, unverified. It
 	// is with single records only, not with those of a list.
 	Proof []byte `json:"-"`
@@ -78,6 +82,9 @@ func (r ArchiveRecord) size() int {
 	n := len(r.Manifest) + 512
 	for path := range r.Assets {
 		n += len(path) + 80
+	}
+	for _, f := range r.Findings {
+		n += len(f.Evidence)
 	}
 	return n
 }
@@ -125,7 +132,7 @@ func (r ArchiveRecord) normal() ArchiveRecord {
 	}
 	r.Status = cmp.Or(r.Status, Active)
 	r.Publisher = subject(cmp.Or(r.Publisher, anonymous))
-	r.Proof, r.statusEntry, r.IsLatest = nil, nil, false
+	r.Proof, r.Findings, r.statusEntry, r.IsLatest = nil, nil, nil, false
 	return r
 }
 
@@ -153,6 +160,13 @@ type ArchiveRecords interface {
 	// SetArchiveStatus changes the status of one version, or with version "" of all
 	// versions of a name, as [Statuses].SetStatus does.
 	SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c Change) (changed int, records []ArchiveRecord, err error)
+
+	// AddArchiveFinding adds a finding of a record, as [Findings].AddFinding does.
+	AddArchiveFinding(context.Context, Finding) error
+
+	// ArchiveFindings returns all that was found of a record, newest first. The newest
+	// MaxFindings come with the record itself.
+	ArchiveFindings(ctx context.Context, kind ledger.Kind, name, version string) ([]Finding, error)
 }
 
 // archiveAnswer is a record as it is answered.

@@ -331,6 +331,70 @@ func testArchiveRecords(t *testing.T, open func(*testing.T) shelves) {
 		}
 	})
 
+	t.Run("findings", func(t *testing.T) {
+		db := open(t)
+		shelve(t, db, archived(ledger.Plugin, "notes", "1.0.0", 0)) // another kind of the same name
+		before := shelve(t, db, archived(ledger.Facet, "notes", "1.0.0", 0))
+		finding := func(n int) Finding {
+			return Finding{Kind: ledger.Facet, Name: "notes", Version: "1.0.0", At: epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint("build", n),
+				Evidence: json.RawMessage(fmt.Sprintf(`[{"n":%d}]`, n))}
+		}
+		for _, wrong := range []Finding{{Kind: ledger.Facet, Name: "notes", Version: "2.0.0"}, {Kind: ledger.Facet, Name: "notes", Version: Latest}, {Kind: ledger.Artifact, Name: "notes", Version: "1.0.0"}} {
+			if err := db.AddArchiveFinding(ctx, wrong); !errors.Is(err, ErrNotFound) {
+				t.Errorf("finding of nothing, %+v: %v", wrong, err)
+			}
+		}
+		for _, wrong := range []Finding{{Kind: ledger.Server, Name: "notes", Version: "1.0.0"}, {Name: "notes", Version: "1.0.0"}} {
+			if err := db.AddArchiveFinding(ctx, wrong); err == nil || errors.Is(err, ErrNotFound) {
+				t.Errorf("finding of no archive, %+v: %v", wrong, err)
+			}
+		}
+		for n := range MaxFindings + 2 {
+			f := finding(n)
+			if f.At = f.At.Add(999 * time.Nanosecond); n == MaxFindings+1 {
+				f.Evidence = nil
+			}
+			if err := db.AddArchiveFinding(ctx, f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, err := db.ArchiveFindings(ctx, ledger.Facet, "notes", "1.0.0")
+		if err != nil || len(found) != MaxFindings+2 {
+			t.Fatalf("%d findings, %v", len(found), err)
+		}
+		want := finding(MaxFindings + 1)
+		want.Evidence = json.RawMessage("[]")
+		equal(t, "newest", found[0], want)
+		equal(t, "oldest", found[MaxFindings+1], finding(0))
+		after, err := db.Archive(ctx, ledger.Facet, "notes", "1.0.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "shown", after.Findings, found[:MaxFindings])
+		if f := after.Findings[0]; f.Kind != ledger.Facet || f.Name != "notes" || f.Version != "1.0.0" {
+			t.Errorf("a finding of %s %s@%s", f.Kind, f.Name, f.Version)
+		}
+		if page, _, err := db.ListArchives(ctx, ledger.Facet, Query{}); err != nil || len(page) != 1 || len(page[0].Findings) != MaxFindings {
+			t.Errorf("%+v, %v", page, err)
+		}
+		after.Findings = nil
+		if got := said(t, after); got != said(t, before) {
+			t.Errorf("the record changed:\n%s\n%s", got, said(t, before))
+		}
+		other, err := db.Archive(ctx, ledger.Plugin, "notes", "1.0.0")
+		if err != nil || len(other.Findings) != 0 {
+			t.Errorf("of the plugin of that name: %+v, %v", other.Findings, err)
+		}
+		if found, err := db.ArchiveFindings(ctx, ledger.Plugin, "notes", "1.0.0"); err != nil || len(found) != 0 {
+			t.Errorf("of the plugin of that name: %+v, %v", found, err)
+		}
+		logged := entries(t, db)
+		if last := logged[len(logged)-1]; len(logged) != 2+MaxFindings+2 || last.Kind != ledger.Finding || last.Of != ledger.Facet || last.Name != "notes" ||
+			!same(last.Document, canonicalDigest(t, "[]")) {
+			t.Errorf("%d entries, the last is %+v", len(logged), last)
+		}
+	})
+
 	t.Run("restored with its status", func(t *testing.T) {
 		db := open(t)
 		rec := archived(ledger.Facet, "notes", "1.0.0", 0)

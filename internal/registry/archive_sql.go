@@ -33,17 +33,23 @@ type archiveSQL struct {
 const archiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest, document_digest, assets, api_surface,
 	publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
 
-// scanArchive reads a row of archiveColumns.
+// archiveRow is a whole record: its columns, and what was found later.
+const archiveRow = archiveColumns + ", findings"
+
+// scanArchive reads an archiveRow.
 func scanArchive(scan func(...any) error) (ArchiveRecord, error) {
 	var (
 		r                                      ArchiveRecord
 		integrity, hash, document, api, status string
-		manifest, assets                       string
+		manifest, assets, found                string
 		changed, published, updated            int64
 	)
 	err := scan(&r.Kind, &r.Name, &r.Version, &integrity, &hash, &r.Size, &manifest, &document, &assets, &api,
-		&r.Publisher, &r.Build, &status, &r.StatusMessage, &r.statusEntry, &changed, &published, &updated, &r.IsLatest)
+		&r.Publisher, &r.Build, &status, &r.StatusMessage, &r.statusEntry, &changed, &published, &updated, &r.IsLatest, &found)
 	if err != nil {
+		return r, err
+	}
+	if r.Findings, err = findingsOf(ledger.Kind(r.Kind), r.Name, r.Version, []byte(found)); err != nil {
 		return r, err
 	}
 	for _, d := range []struct {
@@ -67,7 +73,7 @@ func scanArchive(scan func(...any) error) (ArchiveRecord, error) {
 // one is the record that a condition selects, or ErrNotFound.
 func (s archiveSQL) one(ctx context.Context, where string, args ...any) (rec ArchiveRecord, err error) {
 	found := false
-	err = s.query(ctx, "SELECT "+archiveColumns+" FROM archives WHERE "+where, args, func(scan func(...any) error) (bool, error) {
+	err = s.query(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+where, args, func(scan func(...any) error) (bool, error) {
 		found = true
 		rec, err = scanArchive(scan)
 		return false, err
@@ -247,7 +253,7 @@ func (s archiveSQL) versions(ctx context.Context, kind ledger.Kind, name, after 
 	if !storable(name) {
 		return nil, "", ErrNotFound
 	}
-	statement, args := "SELECT "+archiveColumns+" FROM archives WHERE kind = $1 AND name = $2", []any{string(kind), name}
+	statement, args := "SELECT "+archiveRow+" FROM archives WHERE kind = $1 AND name = $2", []any{string(kind), name}
 	if after != "" {
 		// Records are never removed and keep their time of publishing.
 		last, err := s.get(ctx, kind, at.name, at.version)
@@ -306,7 +312,7 @@ func (s archiveSQL) list(ctx context.Context, kind ledger.Kind, q Query) ([]Arch
 	if !q.UpdatedSince.IsZero() {
 		where = append(where, "updated_at >= "+arg(q.UpdatedSince.UnixMicro()))
 	}
-	return s.page(ctx, "SELECT "+archiveColumns+" FROM archives WHERE "+strings.Join(where, " AND ")+" ORDER BY name, version", args, q.limit())
+	return s.page(ctx, "SELECT "+archiveRow+" FROM archives WHERE "+strings.Join(where, " AND ")+" ORDER BY name, version", args, q.limit())
 }
 
 // insertArchive is the part of InsertArchive before its transaction.

@@ -258,3 +258,49 @@ func TestS3Waits(t *testing.T) {
 		t.Errorf("the caller's end: %v", err)
 	}
 }
+
+// A bucket that is not there for now, as where a server has not mounted its disks, has lost
+// nothing: neither a blob nor what was signed last.
+func TestS3WithoutItsBucket(t *testing.T) {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none"} {
+		t.Setenv(name, value)
+	}
+	var code atomic.Value
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/xml")
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprintf(w, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>x</Message></Error>", code.Load())
+	}))
+	defer srv.Close()
+	ctx := context.Background()
+	b, err := OpenS3Blobs(ctx, "s3://bucket/prefix?path-style=true&endpoint="+url.QueryEscape(srv.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, sum := b.Heads(), digest.FromBytes(nil)
+
+	code.Store("NoSuchBucket")
+	if _, _, err := heads.Load(ctx); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("load: %v", err)
+	}
+	for _, tag := range []string{"", "tag"} {
+		if _, err := heads.Swap(ctx, tag, []byte("note")); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrMoved) {
+			t.Errorf("swap of %q: %v", tag, err)
+		}
+	}
+	if _, err := b.Open(ctx, sum, 0, -1); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotFound) {
+		t.Errorf("open: %v", err)
+	}
+
+	code.Store("NoSuchKey")
+	if note, tag, err := heads.Load(ctx); note != nil || tag != "" || err != nil {
+		t.Errorf("load of nothing: %q %q %v", note, tag, err)
+	}
+	if _, err := heads.Swap(ctx, "tag", []byte("note")); !errors.Is(err, ErrMoved) {
+		t.Errorf("swap of nothing: %v", err)
+	}
+	if _, err := b.Open(ctx, sum, 0, -1); !errors.Is(err, ErrNotFound) {
+		t.Errorf("open of nothing: %v", err)
+	}
+}

@@ -115,15 +115,25 @@ func status(err error) int {
 	return 0
 }
 
+// noBucket reports whether err is that of a server which has no such bucket, as one may say
+// that has not mounted its disks yet: what is in it is not gone.
+func noBucket(err error) bool {
+	answer, ok := errors.AsType[interface {
+		error
+		ErrorCode() string
+	}](err)
+	return ok && answer.ErrorCode() == "NoSuchBucket"
+}
+
 // fault names a blob in err, and marks what passes. A wait of ours that is over looks as
 // the end of a context does, so that ctx is asked whether it ended.
 func (b *S3Blobs) fault(ctx context.Context, sum digest.Digest, err error) error {
 	switch s := status(err); {
-	case s == http.StatusNotFound:
+	case s == http.StatusNotFound && !noBucket(err):
 		return ErrNotFound
 	case ctx.Err() != nil:
 		return err
-	case s == 0, s >= 500, s == http.StatusTooManyRequests:
+	case s == 0, s >= 500, s == http.StatusTooManyRequests, noBucket(err):
 		return fmt.Errorf("%w: blob %s: %w", ErrUnavailable, sum, err)
 	}
 	return fmt.Errorf("blob %s: %w", sum, err)

@@ -94,6 +94,11 @@ func ExportArchives(ctx context.Context, records ArchiveRecords, open func() (Bl
 				if err := exportBlob(ctx, enc, blobs, rec); err != nil {
 					return n, fmt.Errorf("%s %+q: %w", rec.Kind, rec.Subject(), err)
 				}
+				if len(rec.Findings) == MaxFindings { // there may be more
+					if rec.Findings, err = records.ArchiveFindings(ctx, kind, rec.Name, rec.Version); err != nil {
+						return n, err
+					}
+				}
 				if err := enc.Encode(DumpedArchive{Archive: &rec}); err != nil {
 					return n, err
 				}

@@ -223,7 +223,7 @@ func TestMigrationKeepsRecords(t *testing.T) {
 		"ALTER TABLE servers DROP COLUMN imported_at", "ALTER TABLE servers DROP COLUMN findings",
 		"DROP INDEX servers_listed", "DROP INDEX servers_listed_latest",
 		"DROP TABLE log_entries", "DROP TABLE log_nodes", "DROP TABLE log_head",
-		"DROP TABLE archives", "DROP TABLE archive_names", "PRAGMA user_version = 2"} {
+		"DROP TABLE archive_findings", "DROP TABLE archives", "DROP TABLE archive_names", "PRAGMA user_version = 2"} {
 		if _, err := db.write.Exec(undo); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // MaxFindings is how many findings of a record are shown with it, newest first.
@@ -13,8 +15,9 @@ const MaxFindings = 10
 // Finding is what the claims of a record came to when they were recomputed after
 // publishing, where that is not what was known before.
 type Finding struct {
-	Name    string `json:"-"`
-	Version string `json:"-"`
+	Kind    ledger.Kind `json:"-"` // of an archive; "" is a server's
+	Name    string      `json:"-"`
+	Version string      `json:"-"`
 
 	At    time.Time `json:"at"`
 	Build string    `json:"build"` // the version of the program that checked
@@ -39,16 +42,23 @@ type Findings interface {
 
 // readFindings fills in the findings that are kept with a record, a JSON array.
 func (r *Record) readFindings(kept []byte) error {
+	found, err := findingsOf("", r.Name, r.Version, kept)
+	r.Findings = found
+	return err
+}
+
+// findingsOf are the findings that are kept with a record, a JSON array.
+func findingsOf(kind ledger.Kind, name, version string, kept []byte) (found []Finding, err error) {
 	if string(kept) == "[]" {
-		return nil
+		return nil, nil
 	}
-	if err := json.Unmarshal(kept, &r.Findings); err != nil {
-		return fmt.Errorf("record %+q: findings: %w", r.Subject(), err)
+	if err := json.Unmarshal(kept, &found); err != nil {
+		return nil, fmt.Errorf("record %+q: findings: %w", name+"@"+version, err)
 	}
-	for i := range r.Findings {
-		r.Findings[i].Name, r.Findings[i].Version = r.Name, r.Version
+	for i := range found {
+		found[i].Kind, found[i].Name, found[i].Version = kind, name, version
 	}
-	return nil
+	return found, nil
 }
 
 // normal rounds the time to what is kept.

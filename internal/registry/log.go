@@ -51,7 +51,7 @@ type Log struct {
 
 	mu     sync.Mutex
 	head   ledger.Signed
-	newer  chan struct{} // closed when head is replaced
+	newer  chan struct{} // closed when head is replaced, or will not be for now
 	broken error         // wraps ErrLogBroken, for good
 	passed error         // why the last attempt to sign did not succeed; nil if it did
 	served ledger.Signed // the newest checkpoint that witnesses cosigned; zero if there are none
@@ -160,7 +160,7 @@ func (l *Log) Checkpoint() []byte {
 	return l.head.Note
 }
 
-// Covering waits for a checkpoint of a tree with the entry.
+// Covering waits for a checkpoint of a tree with the entry. A full disk is not waited for.
 func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) {
 	ctx, cancel := context.WithTimeout(ctx, logWait)
 	defer cancel()
@@ -173,6 +173,8 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 			return ledger.Signed{}, broken
 		case index < head.Size:
 			return head, nil
+		case !first && noRoom(passed):
+			return ledger.Signed{}, unsigned(index, passed)
 		}
 		if first {
 			select {
@@ -183,9 +185,14 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 		select {
 		case <-newer:
 		case <-ctx.Done():
-			return ledger.Signed{}, errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", ErrUnavailable, index), passed)
+			return ledger.Signed{}, unsigned(index, passed)
 		}
 	}
+}
+
+// unsigned is the error of an entry of which there is no checkpoint, and why.
+func unsigned(index int64, why error) error {
+	return errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", ErrUnavailable, index), why)
 }
 
 // Prove proves that an entry is in the log, as soon as a checkpoint covers it. Leaf is
@@ -384,6 +391,9 @@ func (l *Log) run(ctx context.Context) {
 		}
 		l.mu.Lock()
 		l.passed = err
+		if noRoom(err) {
+			l.wake()
+		}
 		l.mu.Unlock()
 		timer.Reset(next)
 	}
@@ -401,6 +411,10 @@ func (l *Log) advance(ctx context.Context) error {
 				return err
 			}
 			continue
+		}
+		// What the database may yet lose must not have been signed.
+		if err := l.entries.LogSettled(ctx); err != nil {
+			return err
 		}
 		note, err := l.sign(next)
 		if err != nil {
@@ -489,6 +503,11 @@ func (l *Log) publish(signed ledger.Signed) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head, l.passed = signed, nil
+	l.wake()
+}
+
+// wake lets those who wait look again. The caller has l.mu.
+func (l *Log) wake() {
 	close(l.newer)
 	l.newer = make(chan struct{})
 }
@@ -500,7 +519,6 @@ func (l *Log) fail(err error) {
 	defer l.mu.Unlock()
 	if l.broken == nil {
 		l.broken = err
-		close(l.newer)
-		l.newer = make(chan struct{})
+		l.wake()
 	}
 }

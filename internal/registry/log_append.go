@@ -42,6 +42,11 @@ type Entries interface {
 	// the newest n, in ascending order.
 	LogLater(ctx context.Context, name, version string, n int) ([]int64, error)
 
+	// LogSettled returns nil if the entries that were read before it are as safe as those
+	// of a commit that succeeded. Where a commit waits for a replica of the database, one
+	// that gave up waiting failed, and what it wrote may be read all the same.
+	LogSettled(ctx context.Context) error
+
 	// LogState returns what is kept beside the entries.
 	LogState(ctx context.Context) (LogState, error)
 
@@ -94,7 +99,7 @@ func (f Finding) leaf() (ledger.Leaf, error) {
 	if err != nil {
 		return ledger.Leaf{}, fmt.Errorf("finding of %+q: %w", f.Name+"@"+f.Version, err)
 	}
-	return ledger.Leaf{Kind: ledger.Finding, Of: ledger.Server, Name: f.Name, Version: f.Version,
+	return ledger.Leaf{Kind: ledger.Finding, Of: cmp.Or(f.Kind, ledger.Server), Name: f.Name, Version: f.Version,
 		Document: digest.FromBytes(canonical), Publisher: operator, At: second(f.At)}, nil
 }
 

@@ -25,7 +25,7 @@ type s3Heads struct {
 }
 
 func (h s3Heads) fault(err error) error {
-	if s := status(err); s == 0 || s >= 500 || s == http.StatusTooManyRequests {
+	if s := status(err); s == 0 || s >= 500 || s == http.StatusTooManyRequests || noBucket(err) {
 		return fmt.Errorf("%w: log head: %w", ErrUnavailable, err)
 	}
 	return fmt.Errorf("log head: %w", err)
@@ -34,7 +34,7 @@ func (h s3Heads) fault(err error) error {
 // Load implements [Heads].
 func (h s3Heads) Load(ctx context.Context) ([]byte, string, error) {
 	out, err := h.blobs.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &h.blobs.bucket, Key: &h.key})
-	if status(err) == http.StatusNotFound {
+	if status(err) == http.StatusNotFound && !noBucket(err) {
 		return nil, "", nil
 	}
 	if err != nil {
@@ -61,8 +61,10 @@ func (h s3Heads) Swap(ctx context.Context, tag string, note []byte) (string, err
 		in.IfMatch = &tag
 	}
 	out, err := h.blobs.client.PutObject(ctx, in)
-	switch status(err) {
-	case http.StatusPreconditionFailed, http.StatusConflict, http.StatusNotFound:
+	switch s := status(err); {
+	case noBucket(err):
+		return "", h.fault(err)
+	case s == http.StatusPreconditionFailed, s == http.StatusConflict, s == http.StatusNotFound:
 		return "", ErrMoved
 	}
 	if err != nil {

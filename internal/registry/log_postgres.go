@@ -162,6 +162,31 @@ func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (l
 	return later, err
 }
 
+// LogSettled implements [Entries]. With synchronous replication it commits something of
+// its own, which is on the standby after everything that was committed here before.
+func (p *Postgres) LogSettled(ctx context.Context) error {
+	return p.read(ctx, func(ctx context.Context) error {
+		conn, err := p.pool.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Release()
+		var replicated bool
+		if err := conn.QueryRow(ctx, "SELECT coalesce(current_setting('synchronous_standby_names', true), '') <> ''").Scan(&replicated); err != nil || !replicated {
+			return err
+		}
+		custom := conn.Conn().PgConn().CustomData()
+		delete(custom, warned)
+		if _, err := conn.Exec(ctx, "SELECT pg_logical_emit_message(true, 'hallmark', '')"); err != nil {
+			return err
+		}
+		if custom[warned] != nil { // a wait that somebody else ends is a warning, and no error
+			return fmt.Errorf("%w: the database did not wait for its standby", ErrUnavailable)
+		}
+		return nil
+	})
+}
+
 // LogState implements [Entries].
 func (p *Postgres) LogState(ctx context.Context) (state LogState, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {

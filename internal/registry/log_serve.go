@@ -105,7 +105,9 @@ func (s *server) proof(ctx context.Context, in *provenInput) (*huma.StreamRespon
 func (s *server) checkpoint(w http.ResponseWriter, r *http.Request) {
 	note := s.Log.Checkpoint()
 	if note == nil {
-		writeProblem(w, problem(http.StatusServiceUnavailable, "no checkpoint was signed yet"))
+		p := problem(http.StatusServiceUnavailable, "no checkpoint was signed yet")
+		p.RetryAfter = databaseRetry
+		writeProblem(w, p)
 		return
 	}
 	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)

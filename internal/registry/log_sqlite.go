@@ -130,6 +130,9 @@ func (s *SQLite) LogLater(ctx context.Context, name, version string, n int) (lat
 	return later, rows.Err()
 }
 
+// LogSettled implements [Entries]. What can be read is on disk.
+func (s *SQLite) LogSettled(context.Context) error { return nil }
+
 // LogState implements [Entries].
 func (s *SQLite) LogState(ctx context.Context) (LogState, error) {
 	var state LogState

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -869,6 +870,36 @@ func TestLogAfterAnUnknownSwap(t *testing.T) {
 	heads.fault = ErrUnavailable
 	heads.mu.Unlock()
 	fill(t, db, 0, 3)
+	if head, err := l.Covering(context.Background(), 2); err != nil || head.Size != 3 {
+		t.Errorf("%d, %v", head.Size, err)
+	}
+}
+
+// Who waits for a checkpoint is told at once that the disk is full, and the next one gets
+// it as soon as there is room.
+func TestLogOnAFullDisk(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}}
+	l, err := OpenLog(context.Background(), db, heads, testKey(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	set := func(fault error) {
+		heads.mu.Lock()
+		defer heads.mu.Unlock()
+		heads.fault = fault
+	}
+	set(fmt.Errorf("log head: %w", syscall.ENOSPC))
+	fill(t, db, 0, 3)
+	ctx, cancel := context.WithTimeout(context.Background(), logWait/2)
+	defer cancel()
+	for range 2 {
+		if _, err := l.Covering(ctx, 2); ctx.Err() != nil || !errors.Is(err, ErrUnavailable) || !noRoom(err) {
+			t.Fatalf("after a while: %v", err)
+		}
+	}
+	set(nil)
 	if head, err := l.Covering(context.Background(), 2); err != nil || head.Size != 3 {
 		t.Errorf("%d, %v", head.Size, err)
 	}

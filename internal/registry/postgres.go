@@ -90,6 +90,16 @@ func openPostgres(ctx context.Context, rawURL string) (*Postgres, error) {
 		// A page is some 100 kB, which by default is read 8 kB at a time.
 		return pgproto3.NewFrontend(bufio.NewReaderSize(r, 64<<10), w)
 	}
+	if config.ConnConfig.ValidateConnect == nil {
+		// Of several hosts, or names of one that moved, the one that takes writes: on a
+		// standby the log may be shorter than what was signed.
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			conn.CustomData()[warned] = true
+		}
+	}
 	config.AfterConnect = durableCommits
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -115,6 +125,10 @@ func durableCommits(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	return err
 }
+
+// warned is what a connection has among its custom data since the server warned of
+// something.
+const warned = "warned"
 
 // Close lets queued inserts finish and ends the connections.
 func (p *Postgres) Close() error {

@@ -35,9 +35,10 @@ func (a *app) reverify() *cobra.Command {
 		Use:   "reverify",
 		Short: "Recompute the claims of published records",
 		Long: `Fetch the files of published servers again and recompute every hash that their
-records claim. What no longer matches becomes a finding, shown with the record, which
-itself stays as it is. The same failure found again adds nothing. The registry may be
-serving meanwhile.
+records claim; and recompute the archives of facets, servers and plugins that the registry
+keeps. What no longer matches becomes a finding, shown with the record, which itself stays
+as it is. The same failure found again adds nothing. The registry may be serving
+meanwhile.
 
 Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 		Args: args(cobra.NoArgs),

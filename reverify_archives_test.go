@@ -1,0 +1,172 @@
+package hallmark
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// plugin publishes a plugin, and returns its record.
+func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
+	r.t.Helper()
+	dir, zip := r.t.TempDir(), filepath.Join(r.t.TempDir(), "out.zip")
+	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	for path, text := range map[string]string{
+		"mcp-plugin.json": `{"manifestVersion": "2", "name": "` + name + `", "version": "1.0.0", "entry": "dist/main.js"}`,
+		"dist/main.js":    "export const x = 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if _, err := HashPlugin(r.t.Context(), dir, "", true); err != nil {
+		r.t.Fatal(err)
+	}
+	if _, _, err := PackPlugin(r.t.Context(), dir, zip); err != nil {
+		r.t.Fatal(err)
+	}
+	file, err := os.Open(zip)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	rec, err := (&registry.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name, file, info.Size(), "")
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return rec
+}
+
+// Archives are recomputed from what the registry keeps: one that was damaged is a finding,
+// once, and a finding more when it is whole again. One that is not there says nothing, as the
+// place may be the wrong one.
+func TestReverifyArchives(t *testing.T) {
+	for name, kind := range map[string]struct {
+		publish func(*loggedRegistry) registry.ArchiveRecord
+		subject string
+		scheme  evidence.Scheme
+	}{
+		"facet":  {func(r *loggedRegistry) registry.ArchiveRecord { return r.facets("1.0.0")[0] }, "facet review@1.0.0", evidence.FacetTar},
+		"plugin": {func(r *loggedRegistry) registry.ArchiveRecord { return r.plugin("notes") }, "plugin notes@1.0.0", evidence.Tree},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newLoggedRegistry(t, "")
+			rec := kind.publish(r)
+			path := filepath.Join(r.dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			keep := func(data []byte) {
+				t.Helper()
+				if err := os.Chmod(path, 0o600); err != nil && !os.IsNotExist(err) {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			flipped := slices.Clone(whole)
+			flipped[len(flipped)/2] ^= 1
+			findings := 0
+			for _, step := range []struct {
+				name  string
+				do    func()
+				class evidence.Class
+				found bool
+				says  []string
+			}{
+				{"whole", func() {}, evidence.OK, false, nil},
+				{"flipped", func() { keep(flipped) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(flipped).String()}},
+				{"flipped still", func() {}, evidence.Integrity, false, nil},
+				{"truncated", func() { keep(whole[:len(whole)-1]) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(whole[:len(whole)-1]).String()}},
+				{"empty", func() { keep(nil) }, evidence.Integrity, true, []string{"mismatch", digest.FromBytes(nil).String()}},
+				{"not there", func() { os.Remove(path) }, evidence.Operation, false, nil},
+				{"whole again", func() { keep(whole) }, evidence.OK, true, nil},
+				{"still whole", func() {}, evidence.OK, false, nil},
+			} {
+				step.do()
+				out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}, Version: "v9"})
+				if evidence.ClassOf(err) != step.class {
+					t.Fatalf("%s: %v %+v", step.name, err, out.Found)
+				}
+				if failing := step.class == evidence.Integrity; out.Records != 1 || out.Claimed != 1 || slices.Equal(out.Failing, []string{kind.subject}) != failing {
+					t.Errorf("%s: %+v", step.name, out)
+				}
+				if (out.Unreached == 1) != (step.class == evidence.Operation) {
+					t.Errorf("%s: %d not there", step.name, out.Unreached)
+				}
+				if (len(out.Found) == 1) != step.found {
+					t.Errorf("%s: found %+v", step.name, out.Found)
+				}
+				if !step.found {
+					continue
+				}
+				findings++
+				shown, err := (&registry.Client{Base: r.URL}).ArchiveRecord(t.Context(), rec.Kind, rec.Name, rec.Version)
+				if err != nil || len(shown.Findings) != findings || shown.Findings[0].Build != "v9" {
+					t.Fatalf("%s: %d findings, %v", step.name, len(shown.Findings), err)
+				}
+				for _, part := range step.says {
+					if !strings.Contains(string(shown.Findings[0].Evidence), part) {
+						t.Errorf("%s: %s lacks %s", step.name, shown.Findings[0].Evidence, part)
+					}
+				}
+				if len(step.says) == 0 && string(shown.Findings[0].Evidence) != "[]" {
+					t.Errorf("%s: %s", step.name, shown.Findings[0].Evidence)
+				}
+			}
+			// A record that says something else than its archive is one too.
+			db := openTest(t, r.dir)
+			lying, err := db.Archive(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blobs, err := openBlobs(t.Context(), r.dir, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			lying.ContentIntegrity = right
+			report, err := checkArchive(t.Context(), blobs, lying, kind.subject)
+			if bad, class, _ := failing(report); err != nil || class != evidence.Integrity || len(bad) != 1 || bad[0].Scheme != kind.scheme {
+				t.Errorf("%v, %v", report, err)
+			}
+			// Deleted versions, and those of before, are not looked at.
+			if out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err != nil || out.Records != 0 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			if _, _, err := db.SetArchiveStatus(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version, registry.Change{Status: registry.Deleted, At: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}}); err != nil || out.Records != 0 {
+				t.Errorf("%+v, %v", out, err)
+			}
+			// An export has all findings, and a restore takes them.
+			dump, to := filepath.Join(t.TempDir(), "dump.jsonl"), t.TempDir()
+			if n, err := ExportFile(t.Context(), Place{Data: r.dir}, dump); err != nil || n != 1 {
+				t.Fatalf("%d, %v", n, err)
+			}
+			if i, err := Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true}); err != nil || i.Added != 1 {
+				t.Fatalf("%+v, %v", i, err)
+			}
+			restored, err := openTest(t, to).ArchiveFindings(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
+			if err != nil || len(restored) != findings || string(restored[0].Evidence) != "[]" {
+				t.Errorf("%d findings restored, %v", len(restored), err)
+			}
+		})
+	}
+}
