@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -189,27 +192,40 @@ func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
 // that a tree follows from the closure is something that a lock merely says.
 func (l *launch) preparePackage(ctx context.Context, approval project.Approval, closure *project.Closure) (*program, error) {
 	name := l.declared.Name
-	prog, err := l.w.packageProgram(ctx, name, l.entry.Closure.Engine, approval.Path, approval.Runtime)
+	st, err := l.w.host.store()
 	if err != nil {
+		return nil, err
+	}
+	var (
+		key                string
+		locked, made, look digest.Digest
+		in                 *installed
+	)
+	audit := func(rt *project.Runtime) (err error) {
+		key = platform(l.entry.Closure.Engine, rt)
+		locked, made = l.entry.Closure.Trees[key], approval.Trees[key]
+		look = made
+		if l.o.TrustLock && made.IsZero() {
+			look = locked
+		}
+		if !look.IsZero() {
+			in, err = auditSlot(ctx, st, name, key, look)
+		}
+		return err
+	}
+	var abreast errgroup.Group
+	if approval.Runtime != nil { // an interpreter takes as long to hash as many a tree
+		abreast.Go(func() error { return audit(approval.Runtime) })
+	}
+	prog, err := l.w.packageProgram(ctx, name, l.entry.Closure.Engine, approval.Path, approval.Runtime)
+	audited := abreast.Wait()
+	if err == nil && approval.Runtime == nil {
+		audited = audit(prog.runtime)
+	}
+	if err = cmp.Or(err, audited); err != nil {
 		return prog, err
 	}
 	l.report = append(l.report, prog.report...)
-	st, err := l.w.host.store()
-	if err != nil {
-		return prog, err
-	}
-	key := platform(l.entry.Closure.Engine, prog.runtime)
-	locked, made := l.entry.Closure.Trees[key], approval.Trees[key]
-	look := made
-	if l.o.TrustLock && made.IsZero() {
-		look = locked
-	}
-	var in *installed
-	if !look.IsZero() {
-		if in, err = auditSlot(ctx, st, name, key, look); err != nil {
-			return prog, err
-		}
-	}
 	if in != nil {
 		if in.slot == nil {
 			l.w.quarantine(ctx, st, in, look)

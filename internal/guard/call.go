@@ -48,7 +48,10 @@ func (s *session) callOf(line []byte, m *message, method string) (c call, err er
 	if !m.params.ok() {
 		return c, needs(method, &c, at[:])
 	}
-	if _, err := s.s.object(line, m.params.lo, callFields, at[:]); err != nil {
+	s.s.again = true // as a part of the message
+	_, err = s.s.object(line, m.params.lo, callFields, at[:])
+	s.s.again = false
+	if err != nil {
 		if err == errSyntax {
 			return c, &refused{codeParams, "params are not an object"}
 		}

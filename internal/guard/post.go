@@ -139,16 +139,16 @@ func (b *bridge) call(ctx context.Context, p *post, body []byte) {
 	if err == nil && len(p.ids) > 0 && ctx.Err() == nil {
 		err = errors.New("the server gave no answer")
 	}
-	if err != nil {
-		b.refuse(p, err)
-	}
-	b.mu.Lock()
+	b.mu.Lock() // whoever has the answer may count on the room
 	for id, other := range b.waiting {
 		if other == p {
 			delete(b.waiting, id)
 		}
 	}
 	b.mu.Unlock()
+	if err != nil {
+		b.refuse(p, err)
+	}
 	if errors.Is(err, errGone) {
 		b.fail(err)
 	}

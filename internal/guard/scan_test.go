@@ -15,7 +15,7 @@ var texts = []string{
 	`{}`, `[]`, `null`, `true`, `-0`, `1e5`, `1.5E-3`, `01`, `1.`, `.5`, `-`, `+1`, `1e`, `tru`, `nulll`,
 	`"a"`, `"\u00e9\ud800"`, `"\x"`, `"\u12g4"`, "\"\t\"", "\"\x7f\xff\"", `"`, `"\`, `"\"`,
 	`{"a":1}`, `{"a":1,}`, `{"a" 1}`, `{a:1}`, `{"a":[{"b":[1,2,{}]}],"c":""}`, `[1,]`, `[1 2]`, `[[[[]]]`, `{"a":{}`, `[}`, `{]`,
-	` [ 1 , 2 ] `, "\ufeff{}", "{}\x00", "[\"\u2028\"]", `"01234567\\89abcdef\"01234567"`, `"0123456"`, `"01234567"`, "\"0123456\x01\"",
+	` [ 1 , 2 ] `, "\ufeff{}", "{}\x00", "[\"\u2028\"]", `"01234567\\89abcdef\"01234567"`, `"\\"`, `"\""`, `"\\\"`, `"\\\""`, `{"\\":"\"\\\\","":"\\\""}`, `"0123456"`, `"01234567"`, "\"0123456\x01\"",
 	strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting),
 	strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1),
 	strings.Repeat(`{"a":`, maxNesting+1) + "1" + strings.Repeat("}", maxNesting+1),
@@ -28,6 +28,12 @@ func validByScanner(b []byte) bool {
 		return false
 	}
 	end, err := s.value(b, i)
+	if err == nil { // and is passed over in the same way once that is known
+		s.again = true
+		if once, err := s.value(b, i); err != nil || once != end {
+			panic(fmt.Sprintf("%q ends at %d, and when it is scanned again at %d (%v)", b, end, once, err))
+		}
+	}
 	return err == nil && ends(b, end)
 }
 

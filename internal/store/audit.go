@@ -197,7 +197,8 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 
 // content hashes the files and completes the report.
 func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Report) error {
-	open := func(path string) (io.ReadCloser, error) { return content.Open(path) }
+	open, done := opener(content)
+	defer done()
 	files, refused, err := tree.Scan(content.FS(), a.store.limits)
 	switch {
 	case errors.Is(err, tree.ErrTooLarge):
