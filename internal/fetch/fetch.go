@@ -203,21 +203,18 @@ func New(config Config) *Client {
 	}
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = newBudget(c.limits.Held)
-	c.plain = newNetwork(config, config.RootCAs, config.Proxy, c.limits)
+	c.plain = newNetwork(config, nil, config.Proxy, c.limits)
 	c.npm = c.plain
-	if config.NPM.RootCAs != nil || config.NPM.Proxy != nil {
-		roots, proxy := config.RootCAs, config.Proxy
-		if config.NPM.RootCAs != nil {
-			roots = config.NPM.RootCAs
-		}
+	if config.NPM.Authorities != nil || config.NPM.Proxy != nil {
+		proxy := config.Proxy
 		if config.NPM.Proxy != nil {
 			proxy = config.NPM.Proxy
 		}
-		c.npm = newNetwork(config, roots, proxy, c.limits)
+		c.npm = newNetwork(config, config.NPM.Authorities, proxy, c.limits)
 	}
 	c.pypi = c.plain
-	if config.PyPI.RootCAs != nil {
-		c.pypi = newNetwork(config, config.PyPI.RootCAs, config.Proxy, c.limits)
+	if config.PyPI.Authorities != nil {
+		c.pypi = newNetwork(config, config.PyPI.Authorities, config.Proxy, c.limits)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,11 +28,14 @@ const userAgent = "hallmark (+https://github.com/hallmark-mcp/hallmark)"
 type network struct {
 	transport *http.Transport
 	redirects int // most hops per request
+
+	trust func() error // completes transport; called before each request
 }
 
-func newNetwork(config Config, roots *x509.CertPool, proxy func(*url.URL) (*url.URL, error), limits Limits) *network {
+// newNetwork is one whose authorities own gives, or those of config.
+func newNetwork(config Config, own func() (*x509.CertPool, error), proxy func(*url.URL) (*url.URL, error), limits Limits) *network {
 	t := &http.Transport{
-		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:        &tls.Config{RootCAs: config.RootCAs, MinVersion: tls.VersionTLS12},
 		DisableCompression:     true, // else Go asks for gzip and decodes it silently
 		MaxResponseHeaderBytes: 64 << 10,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -42,7 +46,17 @@ func newNetwork(config Config, roots *x509.CertPool, proxy func(*url.URL) (*url.
 	if proxy != nil {
 		t.Proxy = func(r *http.Request) (*url.URL, error) { return proxy(r.URL) }
 	}
-	return &network{transport: t, redirects: max(limits.Redirects, 0)}
+	trust := func() error { return nil }
+	if own != nil {
+		trust = sync.OnceValue(func() error {
+			roots, err := own()
+			if roots != nil {
+				t.TLSClientConfig.RootCAs = roots
+			}
+			return err
+		})
+	}
+	return &network{transport: t, redirects: max(limits.Redirects, 0), trust: trust}
 }
 
 // addressError says that an address may not be connected to.
@@ -132,6 +146,9 @@ func refused(format string, args ...any) *failure {
 // get sends r and follows redirects. The reply may have any other status; its body
 // must be closed. Errors are failures.
 func (n *network) get(ctx context.Context, r request) (*http.Response, error) {
+	if err := n.trust(); err != nil {
+		return nil, refused("%w", err)
+	}
 	at, seen := r.url, []string{r.url.String()}
 	authorization := r.authorization
 	for {

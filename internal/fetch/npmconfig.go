@@ -25,8 +25,10 @@ type NPMConfig struct {
 	// Nil means no settings: the public registry without credentials.
 	Setting func(key string) string
 
-	// RootCAs are the authorities for npm alone; nil means those of Config.
-	RootCAs *x509.CertPool
+	// Authorities gives those for npm alone. It is asked once, before the first request,
+	// as reading them takes longer than most commands do. If it is nil or gives nil, those
+	// of Config count.
+	Authorities func() (*x509.CertPool, error)
 
 	// Proxy is for npm alone; nil means that of Config.
 	Proxy func(*url.URL) (*url.URL, error)
@@ -75,13 +77,9 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 	}
 	config.NPM.Setting = setting
 
-	var err error
-	config.NPM.RootCAs, err = authorities("npm",
+	config.NPM.Authorities = authorities("npm",
 		resolve(setting("cafile"), projectDir, home),
 		resolve(env("NODE_EXTRA_CA_CERTS"), projectDir, home))
-	if err != nil {
-		return err
-	}
 
 	proxies := proxyEnvironment(env)
 	if p := cmp.Or(setting("https-proxy"), setting("proxy")); p != "" && p != "true" && p != "null" {

@@ -1,12 +1,16 @@
 package fetch
 
 import (
+	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -63,7 +67,7 @@ func TestUserConfig(t *testing.T) {
 					t.Errorf("%s is %q, not %q", key, got, want)
 				}
 			}
-			if config.AllowAddr != nil || config.NPM.RootCAs != nil || config.RootCAs != nil {
+			if config.AllowAddr != nil || config.NPM.Authorities != nil || config.RootCAs != nil {
 				t.Error("more is configured than was said")
 			}
 		})
@@ -108,24 +112,44 @@ func TestAuthorities(t *testing.T) {
 	ca := write(t, filepath.Join(dir, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate[1]})))
 	write(t, filepath.Join(dir, ".npmrc"), "cafile=ca.pem\nregistry=https://npm.example.com/\n")
 	config, err := UserConfig(environment(nil), dir, "")
-	if err != nil || config.NPM.RootCAs == nil || config.RootCAs != nil {
+	if err != nil || config.NPM.Authorities == nil || config.RootCAs != nil {
 		t.Fatalf("%+v, %v", config.NPM, err)
 	}
 	c := New(config)
+	if c.npm.transport.TLSClientConfig.RootCAs != nil {
+		t.Error("authorities are read before they are needed")
+	}
+	if err := errors.Join(c.npm.trust(), c.plain.trust()); err != nil {
+		t.Error(err)
+	}
 	if c.npm == c.plain || c.plain.transport.TLSClientConfig.RootCAs != nil || c.npm.transport.TLSClientConfig.RootCAs == nil {
 		t.Error("npm's authorities count for npm alone")
 	}
+	given := func(config Config) (*x509.CertPool, error) {
+		if config.NPM.Authorities == nil {
+			return nil, errors.New("names no authorities")
+		}
+		return config.NPM.Authorities()
+	}
 	config, err = UserConfig(environment(map[string]string{"NODE_EXTRA_CA_CERTS": ca}), "", "")
-	if err != nil || config.NPM.RootCAs == nil {
-		t.Errorf("%+v, %v", config.NPM, err)
+	if pool, unread := given(config); err != nil || pool == nil || unread != nil {
+		t.Errorf("%v, %v, %v", pool, err, unread)
 	}
 	config, err = UserConfig(environment(map[string]string{"npm_config_cafile": "/nowhere/ca.pem"}), "", "")
-	if err != nil || config.NPM.RootCAs != nil {
-		t.Errorf("%+v, %v", config.NPM, err)
+	if pool, unread := given(config); err != nil || pool != nil || unread != nil {
+		t.Errorf("a file that is not there: %v, %v, %v", pool, err, unread)
 	}
 	empty := write(t, filepath.Join(dir, "empty.pem"), "nothing")
-	if _, err = UserConfig(environment(map[string]string{"npm_config_cafile": empty}), "", ""); err == nil {
-		t.Error("a cafile without a certificate was taken")
+	config, err = UserConfig(environment(map[string]string{"npm_config_cafile": empty}), "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = newClient(t, config)
+	for range 2 { // and not only the first time
+		_, err := get(t, c, "npm:a@1.0.0")
+		if f, ok := errors.AsType[*Error](err); !ok || f.Cause != evidence.Unsupported || !strings.Contains(err.Error(), empty+" holds no certificate") {
+			t.Errorf("a cafile without a certificate was taken: %v", err)
+		}
 	}
 }
 

@@ -31,8 +31,8 @@ type PyPIConfig struct {
 	// no credentials.
 	Authorization func(*url.URL) (string, error)
 
-	// RootCAs are the authorities for PyPI alone; nil means those of Config.
-	RootCAs *x509.CertPool
+	// Authorities gives those for PyPI alone, as that of NPMConfig does.
+	Authorities func() (*x509.CertPool, error)
 }
 
 // pypiFile is what an index says of one file of a release.

@@ -30,10 +30,7 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 	if pip("trusted-host") != "" {
 		config.Warnings = append(config.Warnings, "pip's trusted-host is not honoured; TLS certificates are verified all the same (name your authority in PIP_CERT)")
 	}
-	config.PyPI.RootCAs, err = authorities("pip", resolve(pip("cert"), projectDir, home), resolve(env("REQUESTS_CA_BUNDLE"), projectDir, home))
-	if err != nil {
-		return err
-	}
+	config.PyPI.Authorities = authorities("pip", resolve(pip("cert"), projectDir, home), resolve(env("REQUESTS_CA_BUNDLE"), projectDir, home))
 	logins, err := netrcLogins(env, home)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"crypto/x509"
 	"encoding/base64"
 	"io"
 	"maps"
@@ -112,7 +113,10 @@ func TestPyPIUserConfig(t *testing.T) {
 		"cargo file":    {map[string]string{"home/.cargo/config.toml": "["}, nil, "cargo configuration"},
 		"a large netrc": {map[string]string{"home/.netrc": strings.Repeat("x", maxConfigFile+1)}, nil, "larger than"},
 	} {
-		_, err := userOf(t, tt.files, tt.env)
+		config, err := userOf(t, tt.files, tt.env)
+		if err == nil && config.PyPI.Authorities != nil { // which are read when they are needed
+			_, err = config.PyPI.Authorities()
+		}
 		if err == nil || !strings.Contains(err.Error(), tt.part) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -211,7 +215,9 @@ func TestPyPIToken(t *testing.T) {
 func TestPyPICertificates(t *testing.T) {
 	config := testConfig(t)
 	base := serve(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, release("a", "1")) })
-	config.PyPI.Base, config.PyPI.RootCAs, config.RootCAs = base, config.RootCAs, nil
+	roots := config.RootCAs
+	config.PyPI.Authorities = func() (*x509.CertPool, error) { return roots, nil }
+	config.PyPI.Base, config.RootCAs = base, nil
 	config.Limits.Retries = -1
 	c := newClient(t, config)
 	_, err := c.Description(t.Context(), mustRef(t, "pypi:a==1"))

@@ -60,9 +60,17 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	return config, nil
 }
 
-// authorities adds the certificates in a tool's files to the system's; nil if there
-// are none. A missing file is passed over.
-func authorities(tool string, paths ...string) (*x509.CertPool, error) {
+// authorities gives what adds the certificates in a tool's files to the system's, when it
+// is asked; nil if no file is named.
+func authorities(tool string, paths ...string) func() (*x509.CertPool, error) {
+	if cmp.Or(paths...) == "" {
+		return nil
+	}
+	return func() (*x509.CertPool, error) { return readAuthorities(tool, paths) }
+}
+
+// readAuthorities is nil if there are no certificates. A missing file is passed over.
+func readAuthorities(tool string, paths []string) (*x509.CertPool, error) {
 	var pool *x509.CertPool
 	for _, path := range paths {
 		if path == "" {
