@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
@@ -48,15 +46,10 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	slices.Sort(names)
 	names = slices.Compact(names)
 	servers := make([]evidence.Report, len(names))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range names {
-		group.Go(func() (err error) {
-			servers[i], err = w.check(ctx, name, o)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := spread(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
+		servers[i], err = w.check(ctx, names[i], o)
+		return err
+	}); err != nil {
 		return policy.Verdict{}, err
 	}
 	for i, name := range names {

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -145,15 +143,10 @@ func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
 func (a *assembly) obtainAll(ctx context.Context, round []*heldFacet) error {
 	errs := make([]error, len(round))
-	var group errgroup.Group
-	group.SetLimit(obtainWidth())
-	for i, x := range round {
-		group.Go(func() error {
-			errs[i] = a.obtain(ctx, x)
-			return nil
-		})
-	}
-	group.Wait()
+	spread(obtainWidth(), len(round), func(i int) error {
+		errs[i] = a.obtain(ctx, round[i])
+		return nil // one that fails does not keep others from being looked at
+	})
 	for _, x := range round {
 		a.held[x.want.Name] = x
 	}

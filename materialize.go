@@ -13,9 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -219,11 +216,6 @@ func (a *assembly) record(p *placement, parts []chosen) {
 
 // allInstalled are the digests of those of the files that are there, by path.
 func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, error) {
-	var (
-		mu    sync.Mutex
-		found = map[string]digest.Digest{}
-		group errgroup.Group
-	)
 	slices.Sort(paths)
 	paths, dir := slices.Compact(paths), ""
 	for _, p := range paths {
@@ -234,19 +226,20 @@ func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, erro
 			}
 		}
 	}
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, path := range paths {
-		group.Go(func() error {
-			d, exists, err := hashInstalled(w.path(filepath.FromSlash(path)))
-			if exists && err == nil {
-				mu.Lock()
-				found[path] = d
-				mu.Unlock()
-			}
-			return err
-		})
+	sums, exist := make([]digest.Digest, len(paths)), make([]bool, len(paths))
+	if err := spread(runtime.GOMAXPROCS(0), len(paths), func(i int) (err error) {
+		sums[i], exist[i], err = hashInstalled(w.path(filepath.FromSlash(paths[i])))
+		return err
+	}); err != nil {
+		return nil, err
 	}
-	return found, group.Wait()
+	found := make(map[string]digest.Digest, len(paths))
+	for i, path := range paths {
+		if exist[i] {
+			found[path] = sums[i]
+		}
+	}
+	return found, nil
 }
 
 // installed is the digest of a file of the project; zero for what is no regular file.
