@@ -52,6 +52,11 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	}); err != nil {
 		return policy.Verdict{}, err
 	}
+	rows := 0
+	for _, more := range servers {
+		rows += len(more)
+	}
+	report = slices.Grow(report, rows)
 	for i, name := range names {
 		if _, locked := w.lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
 			sound = append(sound, name)

@@ -368,8 +368,14 @@ func (p *parser) string() (string, *Error) {
 // escaped reads on at the first backslash of a string that began at start.
 func (p *parser) escaped(start int) (string, *Error) {
 	var b strings.Builder
-	b.WriteString(p.src[start:p.pos])
-	for p.pos < len(p.src) {
+	for ; p.pos < len(p.src); start = p.pos {
+		for p.pos < len(p.src) && p.src[p.pos] >= ' ' && p.src[p.pos] != '"' && p.src[p.pos] != '\\' {
+			p.pos++
+		}
+		if p.pos == len(p.src) {
+			break
+		}
+		b.WriteString(p.src[start:p.pos])
 		c := p.src[p.pos]
 		switch {
 		case c == '"':
@@ -377,10 +383,6 @@ func (p *parser) escaped(start int) (string, *Error) {
 			return b.String(), nil
 		case c < ' ':
 			return "", p.syntax("a control character in a string")
-		case c != '\\':
-			b.WriteByte(c)
-			p.pos++
-			continue
 		}
 		if p.pos+1 == len(p.src) {
 			break
