@@ -67,6 +67,7 @@ func (a *app) servers(c *cobra.Command, f *facetFlags) {
 // installing runs a flow that installs, and prints what became of it.
 func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
 	return a.reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
+		defer unhurried()()
 		h, err := a.host(f.dir)
 		if err != nil {
 			return err
