@@ -40,6 +40,7 @@ type assembly struct {
 	store    *store.Store           // of contents of archives
 	fresh    func(name string) bool // resolve anew, whatever the lock has
 	declared map[string]bool        // declared by this very command, which accepts what the source has now
+	witness  func() (*witnessed, error)
 
 	mu     sync.Mutex // guards what follows
 	held   map[string]*heldFacet
@@ -79,7 +80,7 @@ func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assemb
 		fresh = func(string) bool { return false }
 	}
 	w.logOptions = o.Log
-	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, held: map[string]*heldFacet{}}, nil
+	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), held: map[string]*heldFacet{}}, nil
 }
 
 // judge decides about the evidence of x together with more.
