@@ -113,7 +113,7 @@ func placed(report evidence.Report, at evidence.Place) evidence.Report {
 	return report
 }
 
-// once is report without what a later row says too: a proof is verified as it lies in the
+// once is report, which it takes over, without what a later row says too: a proof is verified as it lies in the
 // lock, and then as the log gives it now; drift that was noted may be seen again.
 func once(report evidence.Report) evidence.Report {
 	type row struct {
@@ -131,13 +131,14 @@ func once(report evidence.Report) evidence.Report {
 			last[r] = i
 		}
 	}
-	out := make(evidence.Report, 0, len(report))
+	n := 0
 	for i := range report {
 		if r, repeats := of(&report[i]); !repeats || last[r] == i {
-			out = append(out, report[i])
+			report[n] = report[i]
+			n++
 		}
 	}
-	return out
+	return report[:n]
 }
 
 func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {
