@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
@@ -48,17 +46,17 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 	slices.Sort(names)
 	names = slices.Compact(names)
 	servers := make([]evidence.Report, len(names))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range names {
-		group.Go(func() (err error) {
-			servers[i], err = w.check(ctx, name, o)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	if err := spread(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
+		servers[i], err = w.check(ctx, names[i], o)
+		return err
+	}); err != nil {
 		return policy.Verdict{}, err
 	}
+	rows := 0
+	for _, more := range servers {
+		rows += len(more)
+	}
+	report = slices.Grow(report, rows)
 	for i, name := range names {
 		if _, locked := w.lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
 			sound = append(sound, name)
@@ -115,7 +113,7 @@ func placed(report evidence.Report, at evidence.Place) evidence.Report {
 	return report
 }
 
-// once is report without what a later row says too: a proof is verified as it lies in the
+// once is report, which it takes over, without what a later row says too: a proof is verified as it lies in the
 // lock, and then as the log gives it now; drift that was noted may be seen again.
 func once(report evidence.Report) evidence.Report {
 	type row struct {
@@ -133,13 +131,14 @@ func once(report evidence.Report) evidence.Report {
 			last[r] = i
 		}
 	}
-	out := make(evidence.Report, 0, len(report))
+	n := 0
 	for i := range report {
 		if r, repeats := of(&report[i]); !repeats || last[r] == i {
-			out = append(out, report[i])
+			report[n] = report[i]
+			n++
 		}
 	}
-	return out
+	return report[:n]
 }
 
 func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evidence.Report, error) {

@@ -105,16 +105,19 @@ func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string
 
 // checkInstalled compares the files that were installed with what was written.
 func (w *workspace) checkInstalled() (evidence.Report, error) {
-	receipt, sums, report, err := w.readReceipt()
+	known, err := w.readReceipt()
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(receipt.Files())) {
-		before := sums.Files[path]
-		now, exists, err := w.installed(path)
+	report, ours := known.report, known.receipt.Files()
+	present, err := w.allInstalled(slices.Collect(maps.Keys(ours)))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(ours)) {
+		before := known.sums.Files[path]
+		now, exists := present[path]
 		switch {
-		case err != nil:
-			return nil, err
 		case !exists:
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -320,11 +321,12 @@ func VerifyDocument(ctx context.Context, h *Host, doc *serverjson.Document, wher
 	return policy.Judge(policy.Verify, s, append(report, more...)), nil
 }
 
-// readAll reads r, which must end within limit bytes.
-func readAll(r io.Reader, limit int64) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(data)) > limit {
+// readAll reads r, which must end within limit bytes and probably has size.
+func readAll(r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, max(0, min(size, limit))+bytes.MinRead))
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(b.Len()) > limit {
 		err = fmt.Errorf("larger than %s bytes", evidence.Group(limit))
 	}
-	return data, err
+	return b.Bytes(), err
 }

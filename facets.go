@@ -10,8 +10,6 @@ import (
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -42,6 +40,7 @@ type assembly struct {
 	store    *store.Store           // of contents of archives
 	fresh    func(name string) bool // resolve anew, whatever the lock has
 	declared map[string]bool        // declared by this very command, which accepts what the source has now
+	witness  func() (*witnessed, error)
 
 	mu     sync.Mutex // guards what follows
 	held   map[string]*heldFacet
@@ -81,7 +80,7 @@ func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assemb
 		fresh = func(string) bool { return false }
 	}
 	w.logOptions = o.Log
-	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, held: map[string]*heldFacet{}}, nil
+	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), held: map[string]*heldFacet{}}, nil
 }
 
 // judge decides about the evidence of x together with more.
@@ -145,15 +144,10 @@ func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
 func (a *assembly) obtainAll(ctx context.Context, round []*heldFacet) error {
 	errs := make([]error, len(round))
-	var group errgroup.Group
-	group.SetLimit(obtainWidth())
-	for i, x := range round {
-		group.Go(func() error {
-			errs[i] = a.obtain(ctx, x)
-			return nil
-		})
-	}
-	group.Wait()
+	spread(obtainWidth(), len(round), func(i int) error {
+		errs[i] = a.obtain(ctx, round[i])
+		return nil // one that fails does not keep others from being looked at
+	})
 	for _, x := range round {
 		a.held[x.want.Name] = x
 	}

@@ -76,12 +76,13 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := readAll(f, limit)
+	size := int64(0)
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	data, err := readAll(f, size, limit)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return data, nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -107,6 +108,9 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 		a.declared = map[string]bool{req.add.Name: true}
 	}
 	out := &Installation{Targets: w.targets()}
+	var early sync.WaitGroup
+	early.Go(func() { a.witness() }) // which place needs, and which takes one processor only
+	defer early.Wait()
 	err = a.gather(ctx)
 	out.Verdict = a.verdict()
 	if err != nil {
@@ -311,18 +315,26 @@ func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]dur
 			return nil, err
 		}
 	}
-	receipt, err := p.receipt.Encode()
-	if err != nil {
-		return nil, err
+	sound := len(p.before.report) == 0 // what says the same already is neither encoded nor read again
+	if !sound || !p.receipt.Same(p.before.receipt) {
+		receipt, err := p.receipt.Encode()
+		if err != nil {
+			return nil, err
+		}
+		if err := add(w.receiptPath(), receipt, 0o600); err != nil {
+			return nil, err
+		}
 	}
-	if err := add(w.receiptPath(), receipt, 0o600); err != nil {
-		return nil, err
+	if !sound || !p.sums.Same(p.before.sums) {
+		sums, err := p.sums.Encode()
+		if err != nil {
+			return nil, err
+		}
+		if err := add(w.materializedPath(), sums, 0o600); err != nil {
+			return nil, err
+		}
 	}
-	sums, err := p.sums.Encode()
-	if err != nil {
-		return nil, err
-	}
-	return files, add(w.materializedPath(), sums, 0o600)
+	return files, nil
 }
 
 // changes compares what was gathered with the lock as it was.

@@ -13,9 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -27,6 +24,7 @@ import (
 
 // placement is what is to be written into a project and deleted from it.
 type placement struct {
+	before  *witnessed
 	files   []durable.File
 	receipt *project.Receipt
 	sums    *project.Materialized
@@ -50,15 +48,16 @@ type output struct {
 // written nor deleted without force, and reported; a file that was never ours is in the way,
 // and an error.
 func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error) {
-	receipt, sums, damaged, err := a.w.readReceipt()
+	before, err := a.witness()
 	if err != nil {
 		return nil, err
 	}
+	receipt, sums := before.receipt, before.sums
 	outputs, err := a.outputs(adm, parts)
 	if err != nil {
 		return nil, err
 	}
-	p := &placement{report: damaged, receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
+	p := &placement{before: before, report: slices.Clone(before.report), receipt: project.NewReceipt(a.w.dir), sums: project.NewMaterialized(a.w.dir)}
 	ours := receipt.Files()
 	var foreign []string
 	present, err := a.w.allInstalled(slices.Concat(slices.Collect(maps.Keys(outputs)), slices.Collect(maps.Keys(ours))))
@@ -219,11 +218,6 @@ func (a *assembly) record(p *placement, parts []chosen) {
 
 // allInstalled are the digests of those of the files that are there, by path.
 func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, error) {
-	var (
-		mu    sync.Mutex
-		found = map[string]digest.Digest{}
-		group errgroup.Group
-	)
 	slices.Sort(paths)
 	paths, dir := slices.Compact(paths), ""
 	for _, p := range paths {
@@ -234,19 +228,20 @@ func (w *workspace) allInstalled(paths []string) (map[string]digest.Digest, erro
 			}
 		}
 	}
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for _, path := range paths {
-		group.Go(func() error {
-			d, exists, err := hashInstalled(w.path(filepath.FromSlash(path)))
-			if exists && err == nil {
-				mu.Lock()
-				found[path] = d
-				mu.Unlock()
-			}
-			return err
-		})
+	sums, exist := make([]digest.Digest, len(paths)), make([]bool, len(paths))
+	if err := spread(runtime.GOMAXPROCS(0), len(paths), func(i int) (err error) {
+		sums[i], exist[i], err = hashInstalled(w.path(filepath.FromSlash(paths[i])))
+		return err
+	}); err != nil {
+		return nil, err
 	}
-	return found, group.Wait()
+	found := make(map[string]digest.Digest, len(paths))
+	for i, path := range paths {
+		if exist[i] {
+			found[path] = sums[i]
+		}
+	}
+	return found, nil
 }
 
 // installed is the digest of a file of the project; zero for what is no regular file.
@@ -293,31 +288,52 @@ func (w *workspace) materializedPath() string {
 	return filepath.Join(w.host.Places.State, "materialized", filepath.Base(w.state)+".json")
 }
 
+// witnessed is what this machine knows of what was installed into a project.
+type witnessed struct {
+	receipt *project.Receipt
+	sums    *project.Materialized
+	report  evidence.Report // of files that are not used
+}
+
 // readReceipt reads what was installed into the project. What was written for another
 // project, or is damaged, witnesses nothing: then nothing is deleted, files that were
 // installed count as edited, and the report says so.
-func (w *workspace) readReceipt() (receipt *project.Receipt, sums *project.Materialized, report evidence.Report, err error) {
-	data, err := readFile(w.receiptPath(), project.MaxReceipt)
+func (w *workspace) readReceipt() (*witnessed, error) {
+	var (
+		out         = &witnessed{}
+		receipt     *project.Receipt
+		sums        *project.Materialized
+		bad, badSum error
+	)
+	err := spread(2, 2, func(i int) error { // which takes half as long as one after the other
+		data, err := readFile([]string{w.receiptPath(), w.materializedPath()}[i], project.MaxReceipt)
+		switch {
+		case err != nil:
+			return err
+		case i == 0:
+			receipt, bad = project.ParseReceipt(data, w.dir)
+		default:
+			sums, badSum = project.ParseMaterialized(data, w.dir)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
 	unusable := func(file, means string, err error) {
-		report = append(report, evidence.CannotVerify(evidence.Claim{
+		out.report = append(out.report, evidence.CannotVerify(evidence.Claim{
 			Subject: file, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
 		}, evidence.Malformed, "is not used: "+err.Error()+"; "+means))
 	}
-	if receipt, err = project.ParseReceipt(data, w.dir); err != nil {
-		unusable(w.receiptPath(), "what it names stays where it is", err)
-		receipt = project.NewReceipt(w.dir)
+	if out.receipt = receipt; bad != nil {
+		unusable(w.receiptPath(), "what it names stays where it is", bad)
+		out.receipt = project.NewReceipt(w.dir)
 	}
-	if data, err = readFile(w.materializedPath(), project.MaxReceipt); err != nil {
-		return nil, nil, nil, err
+	if out.sums = sums; badSum != nil {
+		unusable(w.materializedPath(), "each installed file counts as edited", badSum)
+		out.sums = project.NewMaterialized(w.dir)
 	}
-	if sums, err = project.ParseMaterialized(data, w.dir); err != nil {
-		unusable(w.materializedPath(), "each installed file counts as edited", err)
-		sums = project.NewMaterialized(w.dir)
-	}
-	return receipt, sums, report, nil
+	return out, nil
 }
 
 // sweep removes the directories that deleting files left empty.

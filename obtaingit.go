@@ -125,7 +125,7 @@ func commitManifest(ctx context.Context, commit *fetch.Commit, all map[string]fe
 		return nil, err
 	}
 	defer r.Close()
-	data, err := readAll(r, facet.MaxManifest)
+	data, err := readAll(r, 0, facet.MaxManifest)
 	if err != nil {
 		return nil, err
 	}

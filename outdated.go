@@ -34,16 +34,16 @@ func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error)
 		return nil, err
 	}
 	defer done()
-	receipt, _, damaged, err := w.readReceipt()
+	known, err := w.readReceipt()
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range damaged {
+	for _, e := range known.report {
 		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
 	all := w.facetStatus()
 	for i := range all {
-		for _, asset := range receipt.Facets[all[i].Name].Assets {
+		for _, asset := range known.receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
 				if _, exists, err := w.installed(file); err == nil && exists {

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -203,7 +204,21 @@ func (w *workspace) closurePath(n string) string {
 	return w.path(project.ClosuresDir, n+".json")
 }
 
+// read reads the project's files at the same time. Of what is wrong with several of them
+// the first in the order hallmark.toml, lock, approvals is reported.
 func (w *workspace) read() error {
+	var (
+		others            sync.WaitGroup
+		locked, approvals error
+	)
+	others.Go(func() { locked = w.readLock() })
+	others.Go(func() { approvals = w.readApprovals() })
+	err := w.readConfig()
+	others.Wait()
+	return cmp.Or(err, locked, approvals)
+}
+
+func (w *workspace) readConfig() error {
 	data, err := readFile(w.path(project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return err
@@ -217,16 +232,22 @@ func (w *workspace) read() error {
 	for _, warning := range w.config.Warnings {
 		w.host.Logger.Warn(warning)
 	}
+	return nil
+}
+
+func (w *workspace) readLock() error {
 	w.lock = &project.Lock{}
-	if data, err = readFile(w.path(project.LockFile), project.MaxLock); err != nil {
+	data, err := readFile(w.path(project.LockFile), project.MaxLock)
+	if data == nil || err != nil {
 		return err
 	}
-	if data != nil {
-		if w.lock, err = project.ParseLock(data); err != nil {
-			return err
-		}
-	}
-	if data, err = readFile(w.approvalsPath(), project.MaxApprovals); err != nil {
+	w.lock, err = project.ParseLock(data)
+	return err
+}
+
+func (w *workspace) readApprovals() error {
+	data, err := readFile(w.approvalsPath(), project.MaxApprovals)
+	if err != nil {
 		return err
 	}
 	if w.approvals, err = project.ParseApprovals(data, w.dir); err != nil {

@@ -127,11 +127,11 @@ func ParseHex(alg Algorithm, s string) (Digest, error) {
 	if len(s) != 2*alg.Size() {
 		return Digest{}, fmt.Errorf("%w: %s is written with %d hex digits, not %d bytes of text", ErrMalformed, alg, 2*alg.Size(), len(s))
 	}
-	sum, err := hex.DecodeString(s)
-	if err != nil {
+	d := Digest{alg: alg}
+	if _, err := hex.AppendDecode(d.sum[:0], []byte(s)); err != nil {
 		return Digest{}, fmt.Errorf("%w: %s is not hex", ErrMalformed, quote(s))
 	}
-	return New(alg, sum)
+	return d, nil
 }
 
 // ParseSRI reads a subresource-integrity string: one or more
@@ -223,7 +223,14 @@ func (d Digest) String() string {
 	if d.IsZero() {
 		return ""
 	}
-	return string(d.alg) + ":" + d.Hex()
+	return string(d.appendTo(make([]byte, 0, maxText)))
+}
+
+// maxText is how many bytes the longest digest is printed with.
+const maxText = len(SHA512) + len(":") + 2*sha512.Size
+
+func (d Digest) appendTo(b []byte) []byte {
+	return hex.AppendEncode(append(append(b, d.alg...), ':'), d.sum[:d.alg.Size()])
 }
 
 // SRI prints the digest as one subresource-integrity field.
@@ -232,7 +239,12 @@ func (d Digest) SRI() string {
 }
 
 // MarshalText is String, so that a Digest is a JSON string.
-func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+func (d Digest) MarshalText() ([]byte, error) {
+	if d.IsZero() {
+		return []byte{}, nil
+	}
+	return d.appendTo(make([]byte, 0, maxText)), nil
+}
 
 // UnmarshalText is Parse; empty text gives the zero value.
 func (d *Digest) UnmarshalText(text []byte) (err error) {

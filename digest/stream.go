@@ -1,6 +1,8 @@
 package digest
 
 import (
+	"crypto/sha256"
+	"crypto/sha512"
 	"fmt"
 	"hash"
 	"io"
@@ -71,9 +73,12 @@ func (h *Hasher) Digests() []Digest {
 
 // FromBytes is the sha256 digest of p.
 func FromBytes(p []byte) Digest {
-	h := NewHasher()
-	h.Write(p)
-	return h.Digest(SHA256)
+	return Digest{alg: SHA256, sum: wide(sha256.Sum256(p))}
+}
+
+func wide(sum [sha256.Size]byte) (out [sha512.Size]byte) {
+	copy(out[:], sum[:])
+	return out
 }
 
 // FromReader reads r to its end in bounded memory and returns the sha256 digest

@@ -1,6 +1,7 @@
 package facet
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -118,6 +119,9 @@ func (o object) text(name string, required bool) string {
 }
 
 func (p *problems) string(raw json.RawMessage, at string) (s string, ok bool) {
+	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : n-1]), true // what was checked to be JSON, and has no escapes, stands as it is
+	}
 	if kindOf(raw) != '"' || json.Unmarshal(raw, &s) != nil {
 		p.add(at, "must be a string")
 		return "", false

@@ -59,6 +59,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -99,9 +100,19 @@ func parseSize(s string) (int64, error) {
 
 // parseHash reads a hash as the C2SP formats write it, in its one encoding.
 func parseHash(s string) (tlog.Hash, error) {
-	raw, err := base64.StdEncoding.DecodeString(s)
-	if err != nil || len(raw) != tlog.HashSize || base64.StdEncoding.EncodeToString(raw) != s {
+	raw, ok := decodeBase64(s)
+	if !ok || len(raw) != tlog.HashSize {
 		return tlog.Hash{}, malformed("hash %+.60q", s)
 	}
 	return tlog.Hash(raw), nil
+}
+
+// decodeBase64 reads the one encoding that bytes have: padded, with nothing in the bits
+// that are left over, and without the line ends that the decoder would pass over.
+func decodeBase64(s string) ([]byte, bool) {
+	if strings.ContainsAny(s, "\r\n") {
+		return nil, false
+	}
+	raw, err := base64.StdEncoding.Strict().DecodeString(s)
+	return raw, err == nil
 }

@@ -539,3 +539,15 @@ func TestBounds(t *testing.T) {
 		t.Errorf("a state with more subjects than entries: %v", err)
 	}
 }
+
+// TestOneBase64: bytes have one text, and every other that a lenient decoder reads is refused.
+func TestOneBase64(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"": true, "AAA=": true, "AAAA": true, "AA==": true,
+		"AAB=": false, "AB==": false, "AA=": false, "AAA": false, "AA\r==": false, "AAAA\n": false, "AA==\r": false, "AA-A": false, "AA==AAAA": false,
+	} {
+		if raw, got := decodeBase64(text); got != ok || ok && base64.StdEncoding.EncodeToString(raw) != text {
+			t.Errorf("%q: %v, %x", text, got, raw)
+		}
+	}
+}

@@ -48,10 +48,10 @@ func ParseProof(text []byte) (Proof, error) {
 		return Proof{}, malformed("proof: no line extra and line index")
 	}
 	p := Proof{Checkpoint: []byte(checkpoint)}
-	var err error
-	if p.Leaf, err = base64.StdEncoding.DecodeString(extra); err != nil || base64.StdEncoding.EncodeToString(p.Leaf) != extra {
+	if p.Leaf, ok = decodeBase64(extra); !ok {
 		return Proof{}, malformed("proof: the extra line is not base64")
 	}
+	var err error
 	if p.Index, err = parseSize(index); err != nil {
 		return Proof{}, fmt.Errorf("proof: index: %w", err)
 	}
@@ -146,7 +146,7 @@ func parseHashes(lines []string) ([]tlog.Hash, error) {
 	if len(lines) > MaxHashes {
 		return nil, malformed("list of %d hashes, more than %d", len(lines), MaxHashes)
 	}
-	var hashes []tlog.Hash
+	hashes := make([]tlog.Hash, 0, len(lines))
 	for _, line := range lines {
 		h, err := parseHash(line)
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -165,6 +167,22 @@ func (r *Receipt) Encode() ([]byte, error) { return sealed(r, &r.Self) }
 
 // Encode is the file's JSON.
 func (m *Materialized) Encode() ([]byte, error) { return sealed(m, &m.Self) }
+
+// Same reports whether r and o say the same.
+func (r *Receipt) Same(o *Receipt) bool {
+	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, func(a, b ReceiptOfFacet) bool {
+		return a.Version == b.Version && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
+	})
+}
+
+func (a ReceiptAsset) same(b ReceiptAsset) bool {
+	return a.Scope == b.Scope && a.Target == b.Target && a.Type == b.Type && a.Name == b.Name && slices.Equal(a.Files, b.Files)
+}
+
+// Same reports whether m and o say the same.
+func (m *Materialized) Same(o *Materialized) bool {
+	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, same)
+}
 
 // Files are all that r names.
 func (r *Receipt) Files() map[string]bool {

@@ -45,7 +45,33 @@ func (v *value) append(b []byte) []byte {
 }
 
 // canonical is v in canonical form.
-func (v *value) canonical() []byte { return v.append(nil) }
+func (v *value) canonical() []byte { return v.append(make([]byte, 0, v.size())) }
+
+// size is how many bytes the canonical form has, at least: all but escapes are counted.
+func (v *value) size() int {
+	n := len(v.text)
+	switch v.kind {
+	case isNull, isTrue:
+		return len("null")
+	case isFalse:
+		return len("false")
+	case isNumber:
+		return n
+	case isBig:
+		return n + len(`{"`+bigMember+`":""}`)
+	case isString:
+		return n + len(`""`)
+	case isArray:
+		for i := range v.list {
+			n += v.list[i].size() + len(",")
+		}
+		return max(n+1, len("[]"))
+	}
+	for i := range v.members {
+		n += len(v.members[i].name) + len(`"":,`) + v.members[i].value.size()
+	}
+	return max(n+1, len("{}"))
+}
 
 // shortEscapes are the second bytes of the two-byte escapes that RFC 8785 uses.
 var shortEscapes = [128]byte{'"': '"', '\\': '\\', '\b': 'b', '\t': 't', '\n': 'n', '\f': 'f', '\r': 'r'}

@@ -23,7 +23,7 @@ func Canonical(data []byte, limits Limits, without ...string) ([]byte, error) {
 		return nil, err
 	}
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return slices.Contains(without, m.name) })
-	return v.append(make([]byte, 0, len(data))), nil
+	return v.canonical(), nil
 }
 
 // CheckNumbers reports whether RFC 8785 keeps every number of a JSON document: it

@@ -83,7 +83,7 @@ func NewItem(kind Kind, raw []byte) (Item, error) {
 		}
 		return InstructionsItem(v.text), nil
 	}
-	item, err := newItem(kind, v)
+	item, _, err := newItem(kind, v)
 	if err != nil {
 		return Item{}, at(string(kind), err)
 	}
@@ -98,34 +98,36 @@ func InstructionsItem(text string) Item {
 	return Item{Kind: KindInstructions, Digest: digest.FromBytes(b), JSON: b}
 }
 
-// newItem takes over v.
-func newItem(kind Kind, v value) (Item, *Error) {
+// newItem takes over v, and reports whether v was in canonical form.
+func newItem(kind Kind, v value) (item Item, canonical bool, _ *Error) {
 	naming := kind.naming()
 	if naming == "" {
-		return Item{}, problem(ProblemShape, "no such kind of item: \"%s\"", Escape(clip(string(kind), 40)))
+		return Item{}, false, problem(ProblemShape, "no such kind of item: \"%s\"", Escape(clip(string(kind), 40)))
 	}
 	if v.kind != isObject {
-		return Item{}, problem(ProblemShape, "not an object")
+		return Item{}, false, problem(ProblemShape, "not an object")
 	}
 	name, ok := v.get(naming)
 	switch {
 	case !ok:
-		return Item{}, problem(ProblemName, "no member \"%s\"", naming)
+		return Item{}, false, problem(ProblemName, "no member \"%s\"", naming)
 	case name.kind != isString || name.text == "":
-		return Item{}, problem(ProblemName, "the member \"%s\" is not a string or is empty", naming)
+		return Item{}, false, problem(ProblemName, "the member \"%s\" is not a string or is empty", naming)
 	}
+	sent := len(v.members)
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return emptyAsAbsent(&m) })
+	canonical = len(v.members) == sent
 	for i := range v.members {
 		if m := &v.members[i]; kind == KindTool && (m.name == "inputSchema" || m.name == "outputSchema") {
-			sortRequired(&m.value)
+			canonical = sortRequired(&m.value) && canonical
 		}
 	}
-	item := Item{Kind: kind, Name: strings.Clone(name.text), JSON: v.canonical()}
+	item = Item{Kind: kind, Name: strings.Clone(name.text), JSON: v.canonical()}
 	if len(item.JSON) > MaxSize {
-		return Item{}, problem(ProblemSize, "%d bytes in canonical form, limit %d", len(item.JSON), MaxSize)
+		return Item{}, false, problem(ProblemSize, "%d bytes in canonical form, limit %d", len(item.JSON), MaxSize)
 	}
 	item.Digest = digest.FromBytes(item.JSON)
-	return item, nil
+	return item, canonical, nil
 }
 
 // emptyAsAbsent reports whether an item's own member m means the same as none.

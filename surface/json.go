@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -80,10 +81,53 @@ type parser struct {
 	digits int // bytes that big integers take in canonical form
 
 	// Elements and members of what is being read, the outermost first: an array or object
-	// takes as much memory as it needs when it ends.
+	// takes as much memory as it needs when it ends, from what is left of a block.
+	*scratch
+	lists   []value
+	objects []member
+}
+
+// scratch outlives a parser: most documents are small, and many follow each other.
+type scratch struct {
 	list    []value
 	members []member
 }
+
+var scratches = sync.Pool{New: func() any {
+	return &scratch{make([]value, 0, maxScratch), make([]member, 0, maxScratch)}
+}}
+
+// maxScratch is how many elements are kept for the next parser. Larger ones are dropped.
+const maxScratch = 128
+
+// done gives the scratch back without what it refers to.
+func (s *scratch) done() {
+	if cap(s.list) > maxScratch || cap(s.members) > maxScratch {
+		return
+	}
+	s.list, s.members = s.list[:cap(s.list)], s.members[:cap(s.members)]
+	clear(s.list)
+	clear(s.members)
+	s.list, s.members = s.list[:0], s.members[:0]
+	scratches.Put(s)
+}
+
+// keep copies part to the front of what is left of *block, whose memory nothing else
+// refers to, and takes that part out of it. A new block is made for the document's size.
+func keep[T any](part []T, block *[]T, size int) []T {
+	if n := len(part); n > len(*block) {
+		*block = make([]T, max(n, min(size/bytesAnElement, elementsInBlock)))
+	}
+	n := copy(*block, part)
+	kept := (*block)[:n:n]
+	*block = (*block)[n:]
+	return kept
+}
+
+const (
+	bytesAnElement  = 32 // of a document, for each of its elements and members, about
+	elementsInBlock = 256
+)
 
 func parse(data []byte, limits Limits, mode mode) (value, *Error) {
 	p := parser{mode: mode, limits: limits}
@@ -101,6 +145,8 @@ func (p *parser) parse(data []byte) (value, *Error) {
 		return value{}, problem(ProblemUTF8, "not UTF-8 at byte %d", invalidAt(data))
 	}
 	p.src = string(data)
+	p.scratch = scratches.Get().(*scratch)
+	defer p.scratch.done()
 	v, err := p.value()
 	if err != nil {
 		return value{}, err
@@ -198,7 +244,7 @@ func (p *parser) array() (value, *Error) {
 		case ']':
 			p.pos++
 			p.depth--
-			v.list = slices.Clone(p.list[start:])
+			v.list = keep(p.list[start:], &p.lists, len(p.src)-p.pos)
 			p.list = p.list[:start]
 			return v, nil
 		default:
@@ -256,7 +302,7 @@ func (p *parser) object() (value, *Error) {
 	if p.mode == modeCheck {
 		v.members = nil
 	} else {
-		v.members = slices.Clone(v.members)
+		v.members = keep(v.members, &p.objects, len(p.src)-p.pos)
 	}
 	p.members = p.members[:start]
 	if p.mode == modeStored {
@@ -278,16 +324,26 @@ func (p *parser) deep() *Error {
 
 // sort brings the members of an object into the order of RFC 8785.
 func (v *value) sort() *Error {
-	order := func(a, b member) int { return compareUTF16(a.name, b.name) }
-	if !slices.IsSortedFunc(v.members, order) {
-		slices.SortFunc(v.members, order)
+	if ordered(v.members) {
+		return nil
 	}
+	slices.SortFunc(v.members, func(a, b member) int { return compareUTF16(a.name, b.name) })
 	for i := 1; i < len(v.members); i++ {
 		if v.members[i].name == v.members[i-1].name {
 			return problem(ProblemDuplicateMember, "the member \"%s\" stands twice in one object", Escape(clip(v.members[i].name, 96)))
 		}
 	}
 	return nil
+}
+
+// ordered reports whether members are in order, none of them twice.
+func ordered(members []member) bool {
+	for i := 1; i < len(members); i++ {
+		if compareUTF16(members[i-1].name, members[i].name) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // string reads a string with its quotes. Without escapes it shares memory with
@@ -312,8 +368,14 @@ func (p *parser) string() (string, *Error) {
 // escaped reads on at the first backslash of a string that began at start.
 func (p *parser) escaped(start int) (string, *Error) {
 	var b strings.Builder
-	b.WriteString(p.src[start:p.pos])
-	for p.pos < len(p.src) {
+	for ; p.pos < len(p.src); start = p.pos {
+		for p.pos < len(p.src) && p.src[p.pos] >= ' ' && p.src[p.pos] != '"' && p.src[p.pos] != '\\' {
+			p.pos++
+		}
+		if p.pos == len(p.src) {
+			break
+		}
+		b.WriteString(p.src[start:p.pos])
 		c := p.src[p.pos]
 		switch {
 		case c == '"':
@@ -321,10 +383,6 @@ func (p *parser) escaped(start int) (string, *Error) {
 			return b.String(), nil
 		case c < ' ':
 			return "", p.syntax("a control character in a string")
-		case c != '\\':
-			b.WriteByte(c)
-			p.pos++
-			continue
 		}
 		if p.pos+1 == len(p.src) {
 			break

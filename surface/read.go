@@ -1,9 +1,6 @@
 package surface
 
-import (
-	"bytes"
-	"fmt"
-)
+import "fmt"
 
 // Read reads a stored surface: the canonical form of [Surface.Canonical] or
 // [Surface.Indented], or another spelling of the same JSON value (white space,
@@ -77,12 +74,11 @@ func kindOf(member string) Kind {
 func readItems(kind Kind, list []value) ([]Item, *Error) {
 	items := make([]Item, 0, len(list))
 	for i := range list {
-		stored := list[i].canonical()
-		item, err := newItem(kind, list[i])
+		item, canonical, err := newItem(kind, list[i])
 		if err != nil {
 			return nil, at(fmt.Sprintf("%s[%d]", kind.member(), i), err)
 		}
-		if !bytes.Equal(stored, item.JSON) {
+		if !canonical {
 			return nil, at(item.Key(), problem(ProblemNotCanonical, "not in canonical form: an empty member is stored, or \"required\" is not sorted"))
 		}
 		if i > 0 && items[i-1].Name > item.Name {

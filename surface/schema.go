@@ -22,24 +22,31 @@ var (
 
 // sortRequired sorts the required arrays of the schema v, an object, and of the
 // schemas below it, in byte order. An array with anything but strings in it is
-// left alone, and so is all data: const, enum, default, examples.
-func sortRequired(v *value) {
+// left alone, and so is all data: const, enum, default, examples. It reports whether all
+// were sorted before.
+func sortRequired(v *value) (were bool) {
+	were = true
 	for i := range v.members {
 		m := &v.members[i]
 		switch {
 		case m.name == "required" && stringsOnly(&m.value):
-			slices.SortFunc(m.value.list, func(a, b value) int { return strings.Compare(a.text, b.text) })
+			order := func(a, b value) int { return strings.Compare(a.text, b.text) }
+			if !slices.IsSortedFunc(m.value.list, order) {
+				slices.SortFunc(m.value.list, order)
+				were = false
+			}
 		case schemaMembers[m.name]:
-			sortRequired(&m.value)
+			were = sortRequired(&m.value) && were
 			for j := range m.value.list {
-				sortRequired(&m.value.list[j])
+				were = sortRequired(&m.value.list[j]) && were
 			}
 		case schemaMaps[m.name]:
 			for j := range m.value.members {
-				sortRequired(&m.value.members[j].value)
+				were = sortRequired(&m.value.members[j].value) && were
 			}
 		}
 	}
+	return were
 }
 
 func stringsOnly(v *value) bool {

@@ -140,7 +140,7 @@ func New(l Listing) (*Surface, error) {
 				return nil, at(place, err)
 			}
 			values += p.values
-			item, err := newItem(k, v)
+			item, _, err := newItem(k, v)
 			if err != nil {
 				return nil, at(place, err)
 			}

@@ -81,6 +81,9 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 	}
 	list := jobs(files, frame)
 	width = min(width, len(list))
+	if len(list) == 1 && !list[0].large {
+		return whole(ctx, files, open, frame, w)
+	}
 
 	// A worker takes a buffer before it takes a job. Jobs are taken in order, so the
 	// one that the hash waits for always has a buffer, and nobody waits forever.
@@ -170,6 +173,22 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 		free <- j.buf // never blocks: it holds as many as there are
 	}
 	return total, nil
+}
+
+// whole is stream for files that fit one buffer, where nothing could go on at the same
+// time: the bytes are hashed where they were read, while they are near.
+func whole(ctx context.Context, files []File, open Open, frame framing, w io.Writer) (total int64, err error) {
+	buf := buffers.Get().(*buffer)
+	defer buffers.Put(buf)
+	data, err := fill(ctx, buf[:0], files, open, frame)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		total += f.Size
+	}
+	_, err = w.Write(data)
+	return total, err
 }
 
 // fill appends each file in its frame to buf, whose capacity suffices.

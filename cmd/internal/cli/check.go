@@ -40,6 +40,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			case o.TrustLock && !o.Surface:
 				return usage(c, errors.New("--trust-lock is about servers that --surface starts"))
 			}
+			defer unhurried()()
 			h, err := a.host(dir)
 			if err != nil {
 				return err

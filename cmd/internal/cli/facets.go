@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -67,6 +68,7 @@ func (a *app) servers(c *cobra.Command, f *facetFlags) {
 // installing runs a flow that installs, and prints what became of it.
 func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
 	return a.reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
+		defer unhurried()()
 		h, err := a.host(f.dir)
 		if err != nil {
 			return err
@@ -177,6 +179,7 @@ func (a *app) remove() *cobra.Command {
 
 // showInstallation prints one line for each facet, and what a person must look at.
 func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) error {
+	var lines bytes.Buffer
 	for _, f := range out.Facets {
 		version, source := "", ""
 		if f.After != nil {
@@ -184,9 +187,10 @@ func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) 
 		} else if f.Before != nil {
 			version, source = "@"+f.Before.Version, f.Before.Source.String()
 		}
-		if _, err := fmt.Fprintf(w, "%-9s  %s%s  (%s)\n", f.Outcome, f.Name, version, surface.Escape(source)); err != nil {
-			return err
-		}
+		fmt.Fprintf(&lines, "%-9s  %s%s  (%s)\n", f.Outcome, f.Name, version, surface.Escape(source))
+	}
+	if _, err := w.Write(lines.Bytes()); err != nil {
+		return err
 	}
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))

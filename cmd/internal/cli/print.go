@@ -109,10 +109,12 @@ func report(w io.Writer, v policy.Verdict) error {
 			allowed = append(allowed, f.Evidence)
 		}
 	}
-	if err := allowed.WriteText(w); err != nil {
+	var b bytes.Buffer // and not a call of the system for each line
+	if err := errors.Join(allowed.WriteText(&b), notes(&b, v)); err != nil {
 		return err
 	}
-	return notes(w, v)
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // notes prints what a person should know of files that match: that a version was

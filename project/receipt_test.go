@@ -1,0 +1,60 @@
+package project
+
+import (
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// TestSameReceipt: what differs in any one thing is written anew.
+func TestSameReceipt(t *testing.T) {
+	receipt := func(change func(*Receipt, *ReceiptAsset)) *Receipt {
+		r := NewReceipt("/p")
+		a := NewAsset("dir:tools", "skill", "notes", []string{"tools/a", "tools/b"})
+		if change != nil {
+			change(r, &a)
+		}
+		r.Facets["kit"] = ReceiptOfFacet{Version: "1.0.0" + r.Facets["kit"].Version, Assets: []ReceiptAsset{a}}
+		return r
+	}
+	if !receipt(nil).Same(receipt(nil)) {
+		t.Error("a receipt is not the same as itself")
+	}
+	for name, change := range map[string]func(*Receipt, *ReceiptAsset){
+		"receipt_version": func(r *Receipt, _ *ReceiptAsset) { r.Version++ },
+		"project":         func(r *Receipt, _ *ReceiptAsset) { r.Project = "/q" },
+		"a facet more":    func(r *Receipt, _ *ReceiptAsset) { r.Facets["other"] = ReceiptOfFacet{} },
+		"version":         func(r *Receipt, _ *ReceiptAsset) { r.Facets["kit"] = ReceiptOfFacet{Version: "1"} },
+		"scope":           func(_ *Receipt, a *ReceiptAsset) { a.Scope = "user" },
+		"target":          func(_ *Receipt, a *ReceiptAsset) { a.Target = "codex" },
+		"type":            func(_ *Receipt, a *ReceiptAsset) { a.Type = "agent" },
+		"name":            func(_ *Receipt, a *ReceiptAsset) { a.Name = "note" },
+		"files":           func(_ *Receipt, a *ReceiptAsset) { a.Files = a.Files[:1] },
+	} {
+		if a, b := receipt(nil), receipt(change); a.Same(b) || b.Same(a) {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+	sums := func(change func(*Materialized)) *Materialized {
+		m := NewMaterialized("/p")
+		m.Files["a"], m.Files["b"] = digest.FromBytes([]byte("a")), digest.FromBytes([]byte("b"))
+		if change != nil {
+			change(m)
+		}
+		return m
+	}
+	if !sums(nil).Same(sums(nil)) {
+		t.Error("digests are not the same as themselves")
+	}
+	for name, change := range map[string]func(*Materialized){
+		"materialized_version": func(m *Materialized) { m.Version++ },
+		"project":              func(m *Materialized) { m.Project = "/q" },
+		"a digest":             func(m *Materialized) { m.Files["a"] = m.Files["b"] },
+		"a file more":          func(m *Materialized) { m.Files["c"] = m.Files["b"] },
+		"another file":         func(m *Materialized) { m.Files["c"] = m.Files["b"]; delete(m.Files, "b") },
+	} {
+		if a, b := sums(nil), sums(change); a.Same(b) || b.Same(a) {
+			t.Errorf("%s makes no difference", name)
+		}
+	}
+}
