@@ -132,8 +132,15 @@ func shape(ast *js.AST) int {
 
 type counter struct{ n int }
 
-func (c *counter) Enter(js.INode) js.IVisitor { c.n++; return c }
-func (c *counter) Exit(js.INode)              {}
+func (c *counter) Enter(n js.INode) js.IVisitor {
+	c.n++
+	if n, ok := n.(*js.ClassElementName); ok {
+		js.Walk(c, &n.PropertyName) // which Walk leaves out
+	}
+	return c
+}
+
+func (c *counter) Exit(js.INode) {}
 
 // scanTree finds imports in the syntax tree of code, unless that cannot be parsed. Lines
 // are those of source, if it is the same code.
@@ -144,7 +151,11 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 		}
 	}()
 	for _, inline := range []bool{false, true} { // a script may return at its top
-		in := parse.NewInputBytes(bytes.Clone(code))
+		code := bytes.Clone(code)
+		if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
+			copy(code, "//")
+		}
+		in := parse.NewInputBytes(code)
 		ast, err := js.Parse(in, js.Options{Inline: inline})
 		if err != nil {
 			continue
