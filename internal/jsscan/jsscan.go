@@ -14,11 +14,12 @@
 //
 // # Parsers
 //
-// One parser gives a syntax tree. What it does not read is first rewritten to older
-// syntax by esbuild. esbuild also lists the literal imports of each file that has
-// something to list, with a parser of its own, and what the tree lacks is added. A file
-// that neither reads is an error, and so is a comment in the form of HTML (<!--), which
-// scripts and modules read differently.
+// A file of which the tokens alone say what it imports, as those of most files do, is read
+// no further; tokens.go has the reasons. Of others one parser gives a syntax tree. What it
+// does not read is first rewritten to older syntax by esbuild. esbuild also lists the
+// literal imports of each of these that has something to list, with a parser of its own, and
+// what the tree lacks is added. A file that neither reads is an error, and so is a comment
+// in the form of HTML (<!--), which scripts and modules read differently.
 //
 // # What cannot be found
 //
@@ -50,23 +51,33 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
+	if loader(name) == api.LoaderJS {
+		if found, decided := tokens(content); decided {
+			return found, nil
+		}
+	}
+	return ByTree(name, content)
+}
+
+// ByTree is File without what saves it time: it always makes a syntax tree.
+func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	if !suspect(content) {
 		return nil, nil
 	}
 	if htmlComment(content) {
 		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
 	}
-	found, parsed := scanTree(content, content)
-	if !parsed {
+	found, read := scanTree(content, content)
+	if !read {
 		code, err := older(name, content)
 		if err != nil {
 			return nil, err
 		}
-		if found, parsed = scanTree(code, nil); !parsed {
+		if found, read = scanTree(code, nil); !read {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
-	if parsed && accounted(content, found) {
+	if read && accounted(content, found) {
 		return found, nil
 	}
 	for _, imp := range literals(name, content) {
