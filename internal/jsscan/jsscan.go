@@ -74,7 +74,7 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 			return nil, err
 		}
 		if found, read = scanTree(code, nil); !read {
-			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
+			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: inPart, Computed: true}}
 		}
 	}
 	if read && accounted(content, found) {
@@ -87,6 +87,9 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	}
 	return found, nil
 }
+
+// inPart is what a file imports of which only literal imports are known.
+const inPart = "code that is read in part only"
 
 // suspect reports whether code holds a word without which nothing is imported: each way
 // begins with a name, or with the global object, of which the rest may be put together. An

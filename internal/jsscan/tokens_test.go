@@ -24,6 +24,8 @@ func agree(t *testing.T, code []byte) (decided bool) {
 		}
 		return true
 	}
+	// The tree may have no answer where the tokens have one.
+	want = slices.DeleteFunc(want, func(i plugin.Import) bool { return i.Specifier == inPart })
 	lines := !slices.ContainsFunc(want, func(i plugin.Import) bool { return i.Line == 0 }) // of code that was not rewritten
 	sorted := func(list []plugin.Import) []plugin.Import {
 		list = slices.Clone(list)

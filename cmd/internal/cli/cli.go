@@ -147,12 +147,19 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// offline is the machine and user for flows that fetch nothing: what a user configured for
+// fetching, with its authorities, costs more to read than most of them take.
+func (a *app) offline() (*hallmark.Host, error) {
+	places, err := hallmark.FindPlaces(os.Getenv)
+	return &hallmark.Host{Places: places, Environ: os.Environ(), Getenv: os.Getenv, Logger: slog.New(warnings{a}), Now: time.Now}, err
+}
+
 // host is the machine and user that the flows act for. dir is the project's directory.
 func (a *app) host(dir string) (*hallmark.Host, error) { return a.hostWithin(dir, fetch.Limits{}) }
 
 // hostWithin is host with limits of what is fetched.
 func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error) {
-	places, err := hallmark.FindPlaces(os.Getenv)
+	h, err := a.offline()
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +168,11 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
 	}
-	logger := slog.New(warnings{a})
-	config.Logger = logger
+	config.Logger = h.Logger
 	config.Limits = limits
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
-	return &hallmark.Host{
-		Places: places, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
-		Logger: logger, Now: time.Now,
-	}, nil
+	h.Fetch = fetch.New(config)
+	return h, nil
 }
 
 // readDocument reads the server.json that is named, or the one in this directory.

@@ -189,7 +189,7 @@ from there, and no change of the original matters.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.offline()
 			if err != nil {
 				return err
 			}
@@ -211,17 +211,10 @@ func (a *app) pluginValidate() *cobra.Command {
 		Short: "Check a plugin's manifest and dist.hash, and print the computed hash",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			hashed, failed := hallmark.HashPlugin(c.Context(), names[0], "", false)
-			r, err := hallmark.ValidatePlugin(c.Context(), names[0])
-			if err == nil {
-				err = r.Verdict.Err()
-			}
-			if err == nil {
-				err = failed
-			}
+			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
 			computed := ""
-			if hashed != nil {
-				computed = hashed.Hash.String()
+			if !hash.IsZero() {
+				computed = hash.String()
 			}
 			if asJSON {
 				return a.json(struct {
@@ -296,7 +289,7 @@ func (a *app) pluginGate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.offline()
 			if err != nil {
 				return err
 			}
@@ -361,7 +354,7 @@ The hash is checked first: what does not match is not signed.`,
 			if err != nil {
 				return evidence.Errorf(evidence.Validation, keyFile, "", err)
 			}
-			h, err := a.host(".")
+			h, err := a.offline()
 			if err != nil {
 				return err
 			}
@@ -400,7 +393,7 @@ func (a *app) pluginLock() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.offline()
 			if err != nil {
 				return err
 			}
@@ -549,7 +542,7 @@ func (a *app) pluginRevalidate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.offline()
 			if err != nil {
 				return err
 			}
