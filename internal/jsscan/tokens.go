@@ -114,10 +114,10 @@ const (
 	other byte = iota // not understood
 	white
 	lineEnd
-	letter
-	digit
 	quote
 	punctuation
+	letter
+	digit // and letter are those of words
 )
 
 var classes = func() (class [256]byte) {
@@ -211,7 +211,8 @@ func (t *tokenizer) at(pos int) byte {
 
 // wordEnd is where a word at pos ends.
 func (t *tokenizer) wordEnd(pos int) int {
-	for pos < len(t.code) && (classes[t.code[pos]] == letter || classes[t.code[pos]] == digit) {
+	code := t.code
+	for pos < len(code) && classes[code[pos]] >= letter {
 		pos++
 	}
 	return pos
