@@ -126,13 +126,14 @@ func htmlComment(content []byte) bool {
 	if !bytes.Contains(content, []byte("<!--")) && !bytes.Contains(content, []byte("-->")) {
 		return false
 	}
-	ast, err := js.Parse(parse.NewInputBytes(bytes.Clone(content)), js.Options{})
-	if err == nil && ast != nil {
-		// Where such a comment ends the line, the same file parses to another tree once the
-		// mark is broken up; inside strings and ordinary comments it does not.
-		broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
-		other, err := js.Parse(parse.NewInputBytes(broken), js.Options{})
-		return err != nil || shape(other) != shape(ast)
+	// Where such a comment ends the line, the same file parses to another tree once the
+	// mark is broken up; inside strings and ordinary comments it does not.
+	broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
+	for _, inline := range inlines {
+		if ast, _ := syntax(content, inline); ast != nil {
+			other, _ := syntax(broken, inline)
+			return other == nil || shape(other) != shape(ast)
+		}
 	}
 	return true
 }
@@ -164,20 +165,30 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 			found, ok = nil, false
 		}
 	}()
-	for _, inline := range []bool{false, true} { // a script may return at its top
-		code := bytes.Clone(code)
-		if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
-			copy(code, "//")
+	for _, inline := range inlines {
+		if ast, parsed := syntax(code, inline); ast != nil {
+			return newScanner(ast, parsed, source != nil).run(ast), true
 		}
-		in := parse.NewInputBytes(code)
-		ast, err := js.Parse(in, js.Options{Inline: inline})
-		if err != nil {
-			continue
-		}
-		s := newScanner(ast, in.Bytes(), source != nil)
-		return s.run(ast), true
 	}
 	return nil, false
+}
+
+// inlines are the ways to parse: a script may return at its top.
+var inlines = []bool{false, true}
+
+// syntax is the tree of code, and the copy of it that the tree is made of; nil if it cannot
+// be parsed.
+func syntax(code []byte, inline bool) (*js.AST, []byte) {
+	code = bytes.Clone(code)
+	if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
+		copy(code, "//")
+	}
+	in := parse.NewInputBytes(code)
+	ast, err := js.Parse(in, js.Options{Inline: inline})
+	if err != nil {
+		return nil, nil
+	}
+	return ast, in.Bytes()
 }
 
 // older rewrites code to syntax that the tree's parser knows.

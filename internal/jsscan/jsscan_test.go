@@ -183,6 +183,7 @@ var corpus = []struct{ name, code, want string }{
 	{"its cache", `delete require.cache[x]; require.extensions`, ""},
 	{"arguments of a function", `function f() { return arguments[0]('axios') }`, ""},
 	{"words in prose", `throw new Error("cannot import from this module; require it")`, ""},
+	{"HTML in a comment of a script that returns", "/* <!-- --> */ return require('axios')", "require:axios"},
 	{"HTML in a string", `x = '<!-- --> require'`, ""},
 	{"no code that imports", `let x = 1 +`, ""},
 

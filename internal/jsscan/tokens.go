@@ -280,7 +280,12 @@ func (t *tokenizer) number(pos int) int {
 		return t.stop()
 	}
 	end := t.wordEnd(pos)
-	if t.at(end) == '.' && classes[t.at(end+1)] == digit {
+	// A point belongs to a number, whatever follows it, if that is decimal and has neither
+	// an exponent nor an n. Behind a zero that takes a look at the digits.
+	if t.at(end) == '.' && len(bytes.Trim(t.code[pos:end], "0123456789_")) == 0 {
+		if t.code[pos] == '0' && end > pos+1 {
+			return t.stop()
+		}
 		end = t.wordEnd(end + 1)
 	}
 	return t.token(literal, pos, end)

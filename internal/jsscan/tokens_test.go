@@ -66,7 +66,8 @@ var plain = []string{
 	"x = `a ${b + `${c}` + { d: 1 }.d} require('x')`; y = x[`${a}b`]; z = x[f('a', 'b')], w = x['a' + b]",
 	"x = ['a', 'b'].map(c => c ? ['d'] : ['e', 'f']); for (const k of ['a', 'b']) yield [k, f('x')]",
 	`x = "it's", y = 'con\x73t', z = '\
-'; 1..toFixed(); 0x1f; 1_000n; .5 + 1.5e-3; a ? .5 : 1; a?.b?.[c]`,
+'; w = 1.
+require('a'); 1..toFixed(); 0x1f; 1_000n; .5 + 1.5e-3; a ? .5 : 1; a?.b?.[c]`,
 	`i++ + ++j - --k; a ||= b ?? c ** d >>> 2; ({ ...a, [b]: 1, async *c() {}, 'd': 2, 3: 4 })`,
 	`key === 'constructor' || key === "createRequire"; switch (a) { case 'b': default: break }`,
 	"label: for (;;) { if (a) continue label; else break label }\ndo { x() } while (y)",
@@ -94,6 +95,8 @@ var unsure = []string{
 	"yield /'/; require('x')//'",
 	"await /'/; require('x')//'",
 	"a /*\n*/ /'/; require('x')//'",
+	// a point after a number
+	"01.require('x')", "08.5; require('x')", "1..constructor('x')", "1.0.constructor('x')", "0x1.constructor('x')", "1n.constructor('x')", "1e5.constructor('x')", ".5.constructor('x')",
 	// characters
 	"require\u00a0('x')",
 	"requ\\u0069re('x')",
