@@ -65,7 +65,7 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 		return nil, nil
 	}
 	if htmlComment(content) {
-		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
+		return nil, errHTML
 	}
 	found, read := scanTree(content, content)
 	if !read {
@@ -87,6 +87,8 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	}
 	return found, nil
 }
+
+var errHTML = errors.New("a comment in the form of HTML, which scripts and modules read differently")
 
 // inPart is what a file imports of which only literal imports are known.
 const inPart = "code that is read in part only"

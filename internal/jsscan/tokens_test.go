@@ -2,7 +2,10 @@ package jsscan
 
 import (
 	"cmp"
+	"math/rand/v2"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,8 +22,11 @@ func agree(t *testing.T, code []byte) (decided bool) {
 	}
 	want, err := ByTree("x.js", code)
 	if err != nil {
-		if _, err := older("x.js", code); err == nil {
-			t.Errorf("%q: the tree alone does not read it", code)
+		_, unread := older("x.js", code)
+		module, _ := syntax(code, false)
+		script, _ := syntax(code, true)
+		if unread == nil && (err != errHTML || module != nil || script != nil) { // else nothing tells whether the mark is in a string
+			t.Errorf("%q: the tree alone does not read it: %v", code, err)
 		}
 		return true
 	}
@@ -161,29 +167,40 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Pieces that change what the tokens around them are, put into every place of all code.
-func TestTokensMutated(t *testing.T) {
-	pieces := []string{"/", "//", "/*", "*/", "'", "`", "${", "}", "{", ")", "(", "[", "]", "\n", "\\", ".", "?.", ",", "=", ":", "#", " new ", " typeof ", "constructor", "return this"}
-	decided, all := 0, 0
-	try := func(code string) {
-		for i := 0; i <= len(code); i++ {
-			piece := pieces[(i+len(code)+all)%len(pieces)]
-			all++
-			if agree(t, []byte(code[:i]+piece+code[i:])) {
-				decided++
+// Pieces of code that are put into other code: what changes the tokens around it, and what
+// imports.
+var pieces = []string{"/", "//", "/*", "*/", "/x/", "'", "`", "${", "}", "{", ")", "(", "[", "]", "\n", "\\", ".", "?.", "...", ",", ";", "=", "=>", ":", "#", "++", "<!--", "-->",
+	"1.", "0x1", ".5", "x\n", "if (a)", " new ", " typeof ", " of ", " yield ", " await ", " return ", " class ", " static ", " function ", " in ",
+	"constructor", "binding", "return this", "arguments", "'constructor'", "['con' + 'structor']", "\\u0061", "require('x')", "(require)('y')", "import('z')", "process.binding('fs')"}
+
+// Pieces are put into every place of all code, and further ones into some of that;
+// $HALLMARK_SPLICES is how many times (1).
+func TestTokensSpliced(t *testing.T) {
+	times, _ := strconv.Atoi(cmp.Or(os.Getenv("HALLMARK_SPLICES"), "1"))
+	all := slices.Clone(plain)
+	for _, c := range corpus {
+		all = append(all, c.code)
+	}
+	decided, tried := 0, 0
+	for round := range times {
+		random := rand.New(rand.NewPCG(1, uint64(round)))
+		splice := func(code string, at int) string { return code[:at] + pieces[random.IntN(len(pieces))] + code[at:] }
+		for _, code := range all {
+			for at := range len(code) + 1 {
+				spliced := splice(code, at)
+				for range random.IntN(3) {
+					spliced = splice(spliced, random.IntN(len(spliced)+1))
+				}
+				if tried++; agree(t, []byte(spliced)) {
+					decided++
+				}
 			}
 		}
 	}
-	for _, code := range plain {
-		try(code)
+	t.Logf("sure of %d of %d", decided, tried)
+	if decided < tried/20 {
+		t.Error("few of them are decided")
 	}
-	for _, c := range corpus {
-		try(c.code)
-	}
-	if decided < all/20 {
-		t.Errorf("sure of %d of %d", decided, all)
-	}
-	t.Logf("sure of %d of %d", decided, all)
 }
 
 // Where tokens is sure, it finds what the tree does.
