@@ -277,18 +277,27 @@ func (s *PluginSource) files() map[string][]byte {
 	return files
 }
 
-// ValidatePlugin checks the manifest and the hashes of the plugin at path. Its code is not
-// looked at, so that nothing is admitted.
-func ValidatePlugin(ctx context.Context, path string) (*plugin.Result, error) {
+// ValidatePlugin checks the manifest and the hashes of the plugin at path, and returns its
+// dist.hash as it was computed: also beside an error, if it could be. Its code is not looked
+// at, so that nothing is admitted.
+func ValidatePlugin(ctx context.Context, path string) (*plugin.Result, digest.Digest, error) {
 	s, err := ReadPlugin(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, digest.Digest{}, err
 	}
-	m, err := s.Parse(path)
-	if err != nil {
-		return nil, err
+	m, invalid := s.Parse(path)
+	computed, err := s.hash(ctx, path, "", m)
+	if invalid != nil {
+		return nil, computed.Hash, invalid
 	}
-	return plugin.CheckFiles(ctx, s.Bundle, m)
+	r, failed := plugin.CheckFiles(ctx, s.Bundle, m)
+	if failed == nil {
+		failed = r.Verdict.Err()
+	}
+	if failed == nil {
+		failed = err
+	}
+	return r, computed.Hash, failed
 }
 
 // HashedPlugin is what was computed of a plugin's dist/.
@@ -310,20 +319,9 @@ func HashPlugin(ctx context.Context, dir string, p tree.Profile, write bool) (*H
 		return nil, err
 	}
 	m, invalid := s.Parse(dir)
-	if p == "" {
-		if p = tree.Guide; m != nil && m.Profile != "" {
-			p = m.Profile
-		}
-	}
-	if !p.Known() {
-		return nil, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
-	}
-	r := &HashedPlugin{Profile: p, Files: len(p.Hashed(s.Bundle.Files))}
-	for _, f := range p.Hashed(s.Bundle.Files) {
-		r.Bytes += f.Size
-	}
-	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
-		return nil, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
+	r, err := s.hash(ctx, dir, p, m)
+	if err != nil {
+		return nil, err
 	}
 	if r.Tree, err = s.Bundle.Tree(ctx); err != nil || !write {
 		return r, err
@@ -334,13 +332,34 @@ func HashPlugin(ctx context.Context, dir string, p tree.Profile, write bool) (*H
 	if !s.Zip.IsZero() {
 		return r, evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
 	}
-	data, err := s.Bundle.WriteHash(ctx, m, p)
+	data, err := s.Bundle.WriteHash(ctx, m, r.Profile)
 	if err != nil {
 		return r, at(dir, err)
 	}
 	if !bytes.Equal(data, s.Bundle.Manifest) {
 		r.Written = true
 		return r, writeManifest(dir, data)
+	}
+	return r, nil
+}
+
+// hash computes dist.hash under a profile: "" is what the manifest m names, if there is
+// one, else guide.
+func (s *PluginSource) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*HashedPlugin, error) {
+	if p == "" {
+		if p = tree.Guide; m != nil && m.Profile != "" {
+			p = m.Profile
+		}
+	}
+	r := &HashedPlugin{Profile: p}
+	if !p.Known() {
+		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
+	}
+	files := p.Hashed(s.Bundle.Files)
+	r.Files, r.Bytes = len(files), sumSizes(files)
+	var err error
+	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
+		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
 	}
 	return r, nil
 }

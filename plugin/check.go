@@ -3,6 +3,7 @@ package plugin
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -45,6 +46,44 @@ type check struct {
 	host   Host
 	tree   digest.Digest
 	report evidence.Report
+
+	// What start began; each waits for it.
+	treeOf func() (digest.Digest, error)
+	sumsOf func() (map[string]digest.Digest, error)
+	usedBy func() (*usage, error) // nil without host.Scan
+}
+
+// start begins what takes long and depends on the files alone, so that processors share
+// it. Nothing of it outlives stop.
+func (c *check) start(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var begun sync.WaitGroup
+	c.treeOf = ahead(&begun, func() (digest.Digest, error) { return c.b.Tree(ctx) })
+	c.sumsOf = ahead(&begun, func() (map[string]digest.Digest, error) { return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0) })
+	if c.host.Scan != nil {
+		c.usedBy = ahead(&begun, func() (*usage, error) { return c.b.scanAll(ctx, c.host.Scan) })
+	}
+	return func() {
+		cancel()
+		begun.Wait()
+	}
+}
+
+// ahead computes something beside the caller, and returns what waits for it.
+func ahead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
+	var (
+		v    T
+		err  error
+		done = make(chan struct{})
+	)
+	begun.Go(func() {
+		defer close(done)
+		v, err = compute()
+	})
+	return func() (T, error) {
+		<-done
+		return v, err
+	}
 }
 
 func (c *check) add(e ...evidence.Evidence) { c.report = append(c.report, e...) }
@@ -60,11 +99,12 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 // a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
+	defer c.start(ctx)()
 	r, err := c.files(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
-	u, err := c.importEvidence(ctx)
+	u, err := c.importEvidence()
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +133,7 @@ func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
 // somebody else judges. The result has no verdict.
 func Observe(ctx context.Context, b *Bundle, m *Manifest) (*Result, evidence.Report, error) {
 	c := &check{b: b, m: m}
+	defer c.start(ctx)()
 	r, err := c.files(ctx, nil)
 	return r, c.report, err
 }
@@ -104,7 +145,7 @@ func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, er
 	if r.Profile, err = c.distEvidence(ctx); err != nil {
 		return nil, err
 	}
-	framed, err := c.treeEvidence(ctx)
+	framed, err := c.treeEvidence()
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +153,7 @@ func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, er
 	if err := c.claimed(ctx, r.Profile, claims); err != nil {
 		return nil, err
 	}
-	if err := c.filesEvidence(ctx, r.Profile, framed); err != nil {
+	if err := c.filesEvidence(r.Profile, framed); err != nil {
 		return nil, err
 	}
 	c.entry()

@@ -119,8 +119,8 @@ func (c *check) lineEnds(ctx context.Context, claim evidence.Claim, profiles []t
 }
 
 // treeEvidence compares the framed hash. Hashes under other names are not computed.
-func (c *check) treeEvidence(ctx context.Context) (framed bool, err error) {
-	c.tree, err = c.b.Tree(ctx)
+func (c *check) treeEvidence() (framed bool, err error) {
+	c.tree, err = c.treeOf()
 	if err != nil {
 		return false, err
 	}
@@ -150,12 +150,12 @@ func (c *check) treeEvidence(ctx context.Context) (framed bool, err error) {
 }
 
 // filesEvidence compares counts and checksums, and says what nothing covers.
-func (c *check) filesEvidence(ctx context.Context, p tree.Profile, framed bool) error {
+func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	hashed := p.Hashed(c.b.Files)
 	c.extent("fileCount", c.m.Dist.FileCount, int64(len(hashed)))
 	c.extent("totalBytes", c.m.Dist.Bytes, sum(hashed))
 
-	sums, err := tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0)
+	sums, err := c.sumsOf()
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -65,9 +66,9 @@ func text(low, high int, also ...form) form {
 
 // like is a string that matches a pattern; otherwise says in words what another is.
 func like(pattern, otherwise string) form {
-	re := regexp.MustCompile(pattern)
+	re := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(p *problems, at string, v any) {
-		if s, ok := v.(string); ok && !re.MatchString(s) {
+		if s, ok := v.(string); ok && !re().MatchString(s) {
 			p.add(at, "%+q %s", clip(s), otherwise)
 		}
 	}

@@ -383,8 +383,8 @@ func packageTargets(data []byte) []string {
 }
 
 // importEvidence states what the code imports and what the manifest says of it.
-func (c *check) importEvidence(ctx context.Context) (*usage, error) {
-	u, err := c.b.scanAll(ctx, c.host.Scan)
+func (c *check) importEvidence() (*usage, error) {
+	u, err := c.usedBy()
 	if err != nil {
 		return nil, err
 	}

@@ -66,15 +66,15 @@ func Parse(data []byte) (*Manifest, error) {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
 	}
-	if err := generation(data); err != nil {
-		return nil, err
-	}
-	var doc map[string]any
+	var doc map[string]any // nil if it is something else
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	if err := d.Decode(&doc); err != nil {
+	if err := d.Decode(&doc); err != nil && doc != nil {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
+	}
+	if err := generation(doc); err != nil {
+		return nil, err
 	}
 	manifestForm()(&p, "", doc)
 	for name := range doc {
@@ -100,13 +100,12 @@ func Parse(data []byte) (*Manifest, error) {
 }
 
 // generation refuses manifests of version 1, which had no manifestVersion or "1".
-func generation(data []byte) error {
-	var top map[string]json.RawMessage
-	if json.Unmarshal(data, &top) != nil || top == nil {
+func generation(doc map[string]any) error {
+	if doc == nil {
 		return &Invalid{Issues: []Issue{{"", "must be an object"}}}
 	}
-	version, ok := top["manifestVersion"]
-	if ok && string(version) != `"1"` && string(version) != "1" {
+	version, ok := doc["manifestVersion"]
+	if ok && version != "1" && version != json.Number("1") {
 		return nil // the form has the word
 	}
 	return &Invalid{Issues: []Issue{{"/manifestVersion", `this is a manifest of version 1, or says of none; write version "2" with dist.hash (docs/plugin-host.md, "From version 1")`}}}
@@ -115,8 +114,8 @@ func generation(data []byte) error {
 // decode fills m from a manifest that has its form, but for dist.hash, and checks what
 // the schema cannot say.
 func (p *problems) decode(m *Manifest) {
-	var w wire
-	if err := json.Unmarshal(m.Raw, m); err != nil {
+	w := wire{Manifest: m}
+	if err := json.Unmarshal(m.Raw, &w); err != nil {
 		p.add("", "%v", err)
 		return
 	}
@@ -125,10 +124,8 @@ func (p *problems) decode(m *Manifest) {
 		m.Policy = BundledOnly
 	}
 	var d distWire
-	if json.Unmarshal(m.Raw, &w) == nil && len(w.Dist) > 0 {
-		if json.Unmarshal(w.Dist, &d) != nil {
-			d = distWire{} // not an object, which is an issue of dist.hash
-		}
+	if len(w.Dist) > 0 && json.Unmarshal(w.Dist, &d) != nil {
+		d = distWire{} // not an object, which is an issue of dist.hash
 	}
 	if json.Unmarshal(d.Hash, &m.Dist.Hash) != nil {
 		m.Dist.Hash = ""

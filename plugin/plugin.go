@@ -170,9 +170,10 @@ type Signature struct {
 	TS        string `json:"ts,omitempty"`
 }
 
-// wire is the part of a manifest that is not read as it stands. Numbers are read as the
+// wire is a manifest with the part that is not read as it stands. Numbers are read as the
 // schema counts: 2.0 and 2 are one integer.
 type wire struct {
+	*Manifest
 	Dist json.RawMessage `json:"dist"`
 }
 

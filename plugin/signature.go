@@ -89,7 +89,11 @@ func (c *check) signatureEvidence() (signedBy string) {
 		}
 	}
 	statedBy := ""
-	statement, err := c.m.Statement()
+	var statement []byte
+	var err error
+	if len(c.m.Statements) > 0 {
+		statement, err = c.m.Statement()
+	}
 	for i, s := range c.m.Statements {
 		where := fmt.Sprintf("%s, x-hallmark-signatures[%d]", ManifestFile, i)
 		if err != nil {

@@ -14,11 +14,12 @@
 //
 // # Parsers
 //
-// One parser gives a syntax tree. What it does not read is first rewritten to older
-// syntax by esbuild. esbuild also lists the literal imports of each file that has
-// something to list, with a parser of its own, and what the tree lacks is added. A file
-// that neither reads is an error, and so is a comment in the form of HTML (<!--), which
-// scripts and modules read differently.
+// A file of which the tokens alone say what it imports, as those of most files do, is read
+// no further; tokens.go has the reasons. Of others one parser gives a syntax tree. What it
+// does not read is first rewritten to older syntax by esbuild. esbuild also lists the
+// literal imports of each of these that has something to list, with a parser of its own, and
+// what the tree lacks is added. A file that neither reads is an error, and so is a comment
+// in the form of HTML (<!--), which scripts and modules read differently.
 //
 // # What cannot be found
 //
@@ -50,23 +51,33 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
+	if loader(name) == api.LoaderJS {
+		if found, decided := tokens(content); decided {
+			return found, nil
+		}
+	}
+	return ByTree(name, content)
+}
+
+// ByTree is File without what saves it time: it always makes a syntax tree.
+func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	if !suspect(content) {
 		return nil, nil
 	}
 	if htmlComment(content) {
-		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
+		return nil, errHTML
 	}
-	found, parsed := scanTree(content, content)
-	if !parsed {
+	found, read := scanTree(content, content)
+	if !read {
 		code, err := older(name, content)
 		if err != nil {
 			return nil, err
 		}
-		if found, parsed = scanTree(code, nil); !parsed {
-			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
+		if found, read = scanTree(code, nil); !read {
+			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: inPart, Computed: true}}
 		}
 	}
-	if parsed && accounted(content, found) {
+	if read && accounted(content, found) {
 		return found, nil
 	}
 	for _, imp := range literals(name, content) {
@@ -76,6 +87,11 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	}
 	return found, nil
 }
+
+var errHTML = errors.New("a comment in the form of HTML, which scripts and modules read differently")
+
+// inPart is what a file imports of which only literal imports are known.
+const inPart = "code that is read in part only"
 
 // suspect reports whether code holds a word without which nothing is imported: each way
 // begins with a name, or with the global object, of which the rest may be put together. An
@@ -112,13 +128,14 @@ func htmlComment(content []byte) bool {
 	if !bytes.Contains(content, []byte("<!--")) && !bytes.Contains(content, []byte("-->")) {
 		return false
 	}
-	ast, err := js.Parse(parse.NewInputBytes(bytes.Clone(content)), js.Options{})
-	if err == nil && ast != nil {
-		// Where such a comment ends the line, the same file parses to another tree once the
-		// mark is broken up; inside strings and ordinary comments it does not.
-		broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
-		other, err := js.Parse(parse.NewInputBytes(broken), js.Options{})
-		return err != nil || shape(other) != shape(ast)
+	// Where such a comment ends the line, the same file parses to another tree once the
+	// mark is broken up; inside strings and ordinary comments it does not.
+	broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
+	for _, inline := range inlines {
+		if ast, _ := syntax(content, inline); ast != nil {
+			other, _ := syntax(broken, inline)
+			return other == nil || shape(other) != shape(ast)
+		}
 	}
 	return true
 }
@@ -132,8 +149,15 @@ func shape(ast *js.AST) int {
 
 type counter struct{ n int }
 
-func (c *counter) Enter(js.INode) js.IVisitor { c.n++; return c }
-func (c *counter) Exit(js.INode)              {}
+func (c *counter) Enter(n js.INode) js.IVisitor {
+	c.n++
+	if n, ok := n.(*js.ClassElementName); ok {
+		js.Walk(c, &n.PropertyName) // which Walk leaves out
+	}
+	return c
+}
+
+func (c *counter) Exit(js.INode) {}
 
 // scanTree finds imports in the syntax tree of code, unless that cannot be parsed. Lines
 // are those of source, if it is the same code.
@@ -143,16 +167,30 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 			found, ok = nil, false
 		}
 	}()
-	for _, inline := range []bool{false, true} { // a script may return at its top
-		in := parse.NewInputBytes(bytes.Clone(code))
-		ast, err := js.Parse(in, js.Options{Inline: inline})
-		if err != nil {
-			continue
+	for _, inline := range inlines {
+		if ast, parsed := syntax(code, inline); ast != nil {
+			return newScanner(ast, parsed, source != nil).run(ast), true
 		}
-		s := newScanner(ast, in.Bytes(), source != nil)
-		return s.run(ast), true
 	}
 	return nil, false
+}
+
+// inlines are the ways to parse: a script may return at its top.
+var inlines = []bool{false, true}
+
+// syntax is the tree of code, and the copy of it that the tree is made of; nil if it cannot
+// be parsed.
+func syntax(code []byte, inline bool) (*js.AST, []byte) {
+	code = bytes.Clone(code)
+	if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
+		copy(code, "//")
+	}
+	in := parse.NewInputBytes(code)
+	ast, err := js.Parse(in, js.Options{Inline: inline})
+	if err != nil {
+		return nil, nil
+	}
+	return ast, in.Bytes()
 }
 
 // older rewrites code to syntax that the tree's parser knows.

@@ -80,12 +80,14 @@ var corpus = []struct{ name, code, want string }{
 	{"dlopen", `process.dlopen(module, './x.node')`, "dlopen:./x.node"},
 	{"inside a template", "`${require('axios')}`", "require:axios"},
 	{"inside a class", `class A { static { require('a') } #b = require('b'); [require('c')]() {} }`, "require:a require:b require:c"},
+	{"the name of a class's member", `class A { [require(x)]() {} static [process.binding('fs')] = 1; get [(a = module.require)('b')]() {} }`, "require:~ builtin module:fs require:b"},
 	{"a parameter's default", `function f(a = require('axios')) {}`, "require:axios"},
 	{"code that nothing reaches", `if (false) { require('axios') }`, "require:axios"},
 	{"after a regular expression", `x = /['"]/; require('axios')`, "require:axios"},
 	{"after a division", `x = a / b; require('axios'); y = c / d`, "require:axios"},
 	{"a script that returns", `return require('axios')`, "require:axios"},
 	{"a hashbang", "#!/usr/bin/env node\nrequire('axios')", "require:axios"},
+	{"a script that returns, with a hashbang", "#!/usr/bin/env node\nif (a) return require(b)", "require:~"},
 
 	// Further ways to what a module is loaded with.
 	{"a name in a nested pattern", `const { constructor: { _load: l } } = module; l('axios')`, "require:axios"},
@@ -181,12 +183,14 @@ var corpus = []struct{ name, code, want string }{
 	{"its cache", `delete require.cache[x]; require.extensions`, ""},
 	{"arguments of a function", `function f() { return arguments[0]('axios') }`, ""},
 	{"words in prose", `throw new Error("cannot import from this module; require it")`, ""},
+	{"HTML in a comment of a script that returns", "/* <!-- --> */ return require('axios')", "require:axios"},
 	{"HTML in a string", `x = '<!-- --> require'`, ""},
 	{"no code that imports", `let x = 1 +`, ""},
 
 	// Not to be read.
 	{"HTML's comment", "a <!-- b\nrequire('axios')", "!"},
 	{"the end of HTML's comment", "/* x */\n--> import('axios')\nimport('b')", "!"},
+	{"HTML's comment in a class", "class A { [a <!-- require('axios')\n]() {} }", "!"},
 	{"no JavaScript", `import from from 'axios' {`, "!"},
 	{"another language", `use strict; my $x = require "axios";`, "!"},
 }

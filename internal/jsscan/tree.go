@@ -348,6 +348,8 @@ func (s naming) Enter(n js.INode) js.IVisitor {
 		}
 	case *js.CallExpr:
 		s.parameters(n)
+	case *js.ClassElementName:
+		js.Walk(s, &n.PropertyName) // which Walk leaves out
 	}
 	return s
 }
@@ -497,6 +499,9 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 		s.use(n)
 	}
 	s.stack = append(s.stack, n)
+	if n, ok := n.(*js.ClassElementName); ok {
+		js.Walk(s, &n.PropertyName) // which Walk leaves out
+	}
 	return s
 }
 

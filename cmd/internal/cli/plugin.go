@@ -212,17 +212,10 @@ func (a *app) pluginValidate() *cobra.Command {
 		Short: "Check a plugin's manifest and dist.hash, and print the computed hash",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			hashed, failed := hallmark.HashPlugin(c.Context(), names[0], "", false)
-			r, err := hallmark.ValidatePlugin(c.Context(), names[0])
-			if err == nil {
-				err = r.Verdict.Err()
-			}
-			if err == nil {
-				err = failed
-			}
+			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
 			computed := ""
-			if hashed != nil {
-				computed = hashed.Hash.String()
+			if !hash.IsZero() {
+				computed = hash.String()
 			}
 			if asJSON {
 				return a.json(struct {
