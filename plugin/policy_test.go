@@ -79,13 +79,18 @@ func TestPolicies(t *testing.T) {
 						t.Errorf("%s: %q is %v in\n%s", name, text, !want, all)
 					}
 				}
+				asked := false
 				for _, f := range r.Verdict.Findings {
 					if e := f.Evidence; e.Scheme == evidence.Permission && e.Authority == evidence.Caller {
+						asked = asked || e.Where == flag
 						on := map[string]bool{flag: flags.AllowRuntimeDeps, box: flags.SandboxAvailable}
 						if set, known := on[e.Where]; !known || set != (e.Outcome == evidence.Match) {
 							t.Errorf("%s: %s is %s", name, e.Where, e.Outcome)
 						}
 					}
+				}
+				if want := c.imports || c.declared != "" && c.policy != BundledOnly; asked != want {
+					t.Errorf("%s: the flag is asked for: %v", name, asked)
 				}
 			}
 		}
@@ -245,7 +250,11 @@ func TestOrderDeterministic(t *testing.T) {
 			t.Errorf("%v, %v", got, err)
 		}
 	}
+	if got, err := Order([]*Manifest{{Name: "a", Dependencies: []string{"c", "b"}}, {Name: "c"}, {Name: "b"}}); err != nil || strings.Join(got, " ") != "b c a" {
+		t.Errorf("%v, %v", got, err)
+	}
 	for text, want := range map[string][]*Manifest{
+		"cycle: b -> d -> b":               {{Name: "b", Dependencies: []string{"c", "d"}}, {Name: "c"}, {Name: "d", Dependencies: []string{"b"}}},
 		"b -> c -> b":                      {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"c"}}, {Name: "c", Dependencies: []string{"b"}}},
 		"a -> a":                           {{Name: "a", Dependencies: []string{"a"}}},
 		"b depends on d, which is missing": {{Name: "a", Dependencies: []string{"b"}}, {Name: "b", Dependencies: []string{"d"}}},

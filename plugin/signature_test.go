@@ -121,6 +121,9 @@ func TestSignatures(t *testing.T) {
 		{"both", []Signature{{ed, signed(t, acme, hash), "", ""}}, []Signature{{ed, signed(t, stranger, stated), "", ""}, {ed, signed(t, other, stated), "", ""}}, "", "acme",
 			[]string{"match", "unverifiable untrusted", "match", "match", "match"}},
 
+		{"a statement by a trusted key, then by a stranger", nil, []Signature{{ed, signed(t, acme, stated), "acme", ""}, {ed, signed(t, stranger, stated), "", ""}}, "", "",
+			[]string{"match", "unverifiable untrusted", "absent", "match"}},
+
 		{"a file of base64", nil, nil, " " + signed(t, other, hash) + "\n", "other", []string{"match", "match", "absent"}},
 		{"a file of base64 by a stranger", nil, nil, signed(t, stranger, hash), "", []string{"unverifiable untrusted", "absent", "absent"}},
 		{"a file of base64 by an ended key", nil, nil, signed(t, ended, hash), "", []string{"mismatch", "absent", "absent"}},
