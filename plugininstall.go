@@ -237,7 +237,7 @@ func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, dir, "", errors.Unwrap(err))
+		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
 	}
 	var all []Revalidated
 	for _, e := range entries {

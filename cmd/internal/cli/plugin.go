@@ -28,6 +28,7 @@ func (a *app) plugin() *cobra.Command {
 		Long: `A plugin is a directory or zip with mcp-plugin.json and dist/. Each check ends with
 0, or with the code of its most urgent error: 3 integrityError, 5 signatureError,
 4 policyError, 2 validationError; 1 means that nothing was decided.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),
@@ -353,6 +354,9 @@ P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY
 The hash is checked first: what does not match is not signed.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
+			if keyFile == "" {
+				return usage(c, errors.New("name the private key with --key FILE"))
+			}
 			text, err := readKey(keyFile)
 			if err != nil {
 				return err
@@ -374,7 +378,6 @@ The hash is checked first: what does not match is not signed.`,
 	}
 	c.Flags().StringVar(&keyFile, "key", "", "private key `file`")
 	c.Flags().StringVar(&id, "id", "", "id of the key, as those who trust it know it (default: from the key)")
-	c.MarkFlagRequired("key")
 	return c
 }
 
