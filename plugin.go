@@ -106,8 +106,14 @@ func readZip(ctx context.Context, name string, r io.Reader, claims ...evidence.C
 	return &PluginSource{Bundle: b, Zip: digest.FromBytes(data), packed: data}, nil
 }
 
-// at names the plugin that an error is about.
+// at names the plugin that an error is about. An error without a subject of its own gets
+// this one, so that its hint stays one.
 func at(subject string, err error) error {
+	if e, ok := err.(*evidence.Error); ok && e.Subject == "" {
+		named := *e
+		named.Subject = subject
+		return &named
+	}
 	return &evidence.Error{Subject: subject, Err: err}
 }
 

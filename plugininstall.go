@@ -237,7 +237,7 @@ func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, dir, "", errors.Unwrap(err))
+		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
 	}
 	var all []Revalidated
 	for _, e := range entries {
@@ -281,7 +281,8 @@ func revalidate(ctx context.Context, path string, l *project.InstallLock, host p
 }
 
 // LockPlugin writes the install.lock.json of the plugin in dir, or refreshes it, without
-// installing anything. A plugin that is refused gets none.
+// installing anything. One of the same files keeps where they came from. A plugin that is
+// refused gets none.
 func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Installed, error) {
 	host, err := pluginHost(h, o)
 	if err != nil {
@@ -305,6 +306,9 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	})
 	if err != nil {
 		return nil, err
+	}
+	if old, err := project.ParseInstallLock(s.Bundle.Documents[plugin.LockFile]); err == nil && old.Tree == in.Lock.Tree && old.Manifest == in.Lock.Manifest {
+		in.Lock.SourceURL, in.Lock.SHA256 = old.SourceURL, old.SHA256
 	}
 	data, err := in.Lock.Encode()
 	if err != nil {

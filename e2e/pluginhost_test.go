@@ -32,6 +32,8 @@ func TestPluginHost(t *testing.T) {
 		{name: "without permission", entry: "index.js", code: `exports.createPlugin = async () => require('fs')`, want: "policyError: 1 of"},
 		{name: "computed require", entry: "index.js", code: `const n = ['f', 's'].join(''); exports.createPlugin = async () => require(n)`, want: "policyError: node:fs needs a permission"},
 		{name: "computed import", entry: "index.mjs", code: `const n = ['f', 's'].join(''); export const createPlugin = async () => import(n)`, want: "policyError: node:fs needs a permission"},
+		{name: "computed require of a module's inside", entry: "index.js", code: `const n = ['_http', 'client'].join('_'); exports.createPlugin = async () => require(n)`, want: "policyError: node:http needs a permission"},
+		{name: "computed import of a package", entry: "index.mjs", code: `const n = ['ax', 'ios'].join(''); export const createPlugin = async () => import(n)`, want: "Cannot find package 'axios'"},
 		{name: "computed path", entry: "index.js", code: `exports.createPlugin = async () => require(process.cwd() + '/outside.js')`, want: "outside.js is not part of the plugin"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

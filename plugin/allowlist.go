@@ -3,6 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,7 +59,9 @@ func (a *Allowlist) read(data []byte) error {
 	if err := json.Unmarshal(data, &top); err != nil || len(top) == 0 {
 		return fmt.Errorf(`allowlist: neither a list of names nor an object with "allow" or "dependencies"`)
 	}
-	for member, raw := range top {
+	// In one order: a package that is in both is an error, whichever comes first.
+	for _, member := range slices.Sorted(maps.Keys(top)) {
+		raw := top[member]
 		switch {
 		case member == "allow":
 			if err := json.Unmarshal(raw, &names); err != nil || names == nil {

@@ -151,12 +151,12 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 			continue
 		}
 		if total += f.Size; total > MaxBytes {
-			return nil, nil, evidence.Errorf(evidence.Validation, "plugin", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
+			return nil, nil, evidence.Errorf(evidence.Validation, "", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
 		}
 		read[name] = f
 	}
 	if _, ok := read[ManifestFile]; !ok {
-		return nil, nil, evidence.Errorf(evidence.Validation, "plugin", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
+		return nil, nil, evidence.Errorf(evidence.Validation, "", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
 	}
 	for _, r := range refused {
 		name := strings.TrimPrefix(r.Path, root)

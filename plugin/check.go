@@ -36,7 +36,11 @@ type Result struct {
 	Profile  tree.Profile  // that gave dist.hash; the expected one if none did
 	Tree     digest.Digest // hallmark-tree-v1 of dist/
 	SignedBy string        // the id of the first trusted key with a signature that holds; "" if there is none
-	Verdict  policy.Verdict
+
+	// Signature is the one by SignedBy, in base64.
+	Signature string
+
+	Verdict policy.Verdict
 }
 
 // check gathers evidence about one plugin.
@@ -109,7 +113,7 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 		return nil, err
 	}
 	c.hostEvidence(u)
-	r.SignedBy = c.signatureEvidence()
+	r.SignedBy, r.Signature = c.signatureEvidence()
 	settings := host.Flags.settings(host.Strict)
 	if host.Registered != nil && policy.Judge(policy.Plugin, settings, c.report).Allowed() {
 		c.capabilityEvidence()

@@ -38,7 +38,7 @@ var bindings = map[string]string{
 // needs maps a core module to the permission that it needs.
 var needs = map[string]string{
 	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
-	"fs":            files,
+	"fs": files, "sqlite": files, "wasi": files, // the latter two open files of any path
 	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
 }
 

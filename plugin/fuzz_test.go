@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
 // Whatever a host reads as its allowlist allows no package but by its plain name.
@@ -56,13 +58,14 @@ func FuzzSignatureFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		c := &check{b: &Bundle{Signature: data}, m: m}
-		if by := c.signatureEvidence(); by != "" {
+		if by, _ := c.signatureEvidence(); by != "" {
 			t.Errorf("signed by %q, and nobody is trusted", by)
 		}
 	})
 }
 
 func FuzzPackageLock(f *testing.F) {
+	f.Add([]byte(`{"packages":{"node_modules/":{}}}`))
 	f.Add([]byte(`{"lockfileVersion":3,"packages":{"":{},"node_modules/@a/b":{"version":"1.0.0","integrity":"sha512-AAAA"}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		found, err := ParsePackageLock(data)
@@ -77,17 +80,30 @@ func FuzzPackageLock(f *testing.F) {
 	})
 }
 
+// Every tool that a host could not offer is named, and no other.
 func FuzzRegistered(f *testing.F) {
+	f.Add([]byte(`{"tools":[{},"a b"]}`))
 	f.Add([]byte(`{"tools":["a",{"name":"b","inputSchema":{"type":"object"}}],"resources":[{"uri":"file:///x"}],"prompts":[{"name":"p"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ParseRegistered(data)
 		if err != nil {
 			return
 		}
-		for _, tool := range r.Tools {
-			if !toolName().MatchString(tool.Name) {
-				t.Errorf("a tool called %q", tool.Name)
+		c := &check{b: new(Bundle), m: new(Manifest), host: Host{Registered: r}}
+		c.capabilityEvidence()
+		good := 0
+		for _, e := range c.report {
+			if e.Scheme == evidence.Tool && e.Outcome == evidence.Match {
+				good++
 			}
+		}
+		for _, tool := range r.Tools {
+			if toolName().MatchString(tool.Name) && (tool.named || checkToolSchema(tool.Schema) == nil) {
+				good--
+			}
+		}
+		if good != 0 {
+			t.Errorf("%d tools too many match", good)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func ParsePackageLock(data []byte) ([]Vouched, error) {
 	var out []Vouched
 	for _, path := range slices.Sorted(maps.Keys(lock.Packages)) {
 		name, ok := strings.CutPrefix(path, "node_modules/")
-		if ok && packageOf(name) == name {
+		if ok && name != "" && packageOf(name) == name {
 			p := lock.Packages[path]
 			out = append(out, Vouched{Name: name, Version: p.Version, Integrity: p.Integrity, From: "package-lock.json"})
 		}

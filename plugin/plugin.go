@@ -49,8 +49,8 @@
 // without the members signatures and x-hallmark-signatures. Beside the manifest,
 // mcp-plugin.sig may hold a signature over dist.hash: a .minisig file, JSON {"alg",
 // "signature", "keyId"}, or base64 alone, which every trusted key is tried with. A
-// signature that does not hold is refused whether or not signatures are required; one
-// by a key that is not trusted counts as none.
+// signature that does not hold is refused whether or not signatures are required, and so is
+// a file in another form; one by a key that is not trusted counts as none.
 package plugin
 
 import (

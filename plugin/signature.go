@@ -44,9 +44,9 @@ func (m *Manifest) Statement() ([]byte, error) {
 	return append([]byte(statementDomain), canonical...), nil
 }
 
-// signatureEvidence verifies every signature and returns the id of the first trusted key
-// that made one of dist.hash.
-func (c *check) signatureEvidence() (signedBy string) {
+// signatureEvidence verifies every signature and returns the first of dist.hash that a
+// trusted key made, with the id of the key.
+func (c *check) signatureEvidence() (signedBy, signature string) {
 	keys := c.host.Keys
 	if keys == nil {
 		keys = new(sign.Keys)
@@ -72,20 +72,20 @@ func (c *check) signatureEvidence() (signedBy string) {
 		}
 		return ""
 	}
-	first := func(ids *string, id string) {
-		if *ids == "" {
-			*ids = id
+	overHash := func(where string, s Signature) {
+		if by := verified(evidence.Signed, where, s, hash); signedBy == "" && by != "" {
+			signedBy, signature = by, s.Signature
 		}
 	}
 	for i, s := range c.m.Signatures {
-		first(&signedBy, verified(evidence.Signed, fmt.Sprintf("%s, signatures[%d]", ManifestFile, i), s, hash))
+		overHash(fmt.Sprintf("%s, signatures[%d]", ManifestFile, i), s)
 	}
 	if c.b.Signature != nil {
 		s, err := parseSignatureFile(c.b.Signature)
 		if err != nil {
-			c.add(evidence.CannotVerify(c.claim(evidence.Signed, SignatureFile), evidence.Malformed, err.Error()))
+			c.add(evidence.Evidence{Claim: c.claim(evidence.Signed, SignatureFile), Outcome: evidence.Mismatch, Reason: err.Error()})
 		} else {
-			first(&signedBy, verified(evidence.Signed, SignatureFile, s, hash))
+			overHash(SignatureFile, s)
 		}
 	}
 	statedBy := ""
@@ -100,11 +100,13 @@ func (c *check) signatureEvidence() (signedBy string) {
 			c.add(evidence.Evidence{Claim: c.claim(evidence.Statement, where), Outcome: evidence.Mismatch, Reason: err.Error()})
 			continue
 		}
-		first(&statedBy, verified(evidence.Statement, where, s, statement))
+		if by := verified(evidence.Statement, where, s, statement); statedBy == "" {
+			statedBy = by
+		}
 	}
 	c.trusted(evidence.Signed, signedBy, "no trusted key signed dist.hash")
 	c.trusted(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
-	return signedBy
+	return signedBy, signature
 }
 
 // trusted states whether a key that this machine trusts made a signature.

@@ -43,12 +43,7 @@ func NewInstallLock(adm policy.Admitted, r *plugin.Result, l InstallLock) (*Inst
 		return nil, err
 	}
 	l.Name, l.Version, l.DistHash, l.Tree, l.SignerKeyID = m.Name, m.Version, m.Dist.Hash, r.Tree.String(), r.SignedBy
-	l.Manifest = digest.FromBytes(m.Raw).String()
-	for _, s := range m.Signatures {
-		if s.KeyID == r.SignedBy && r.SignedBy != "" {
-			l.Signature = s.Signature
-		}
-	}
+	l.Manifest, l.Signature = digest.FromBytes(m.Raw).String(), r.Signature
 	return &l, nil
 }
 

@@ -6,15 +6,16 @@ import { sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const needs = {
-  network: ['net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram'],
-  fs: ['fs'],
-  exec: ['child_process', 'worker_threads', 'cluster'],
+  network: ['net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram', 'quic'],
+  fs: ['fs', 'sqlite', 'wasi'],
+  exec: ['child_process', 'worker_threads', 'cluster', 'ffi'],
 };
 
 // refusal says why a plugin must not reach what a specifier resolves to, or nothing.
 export function refusal({ root, forbidden, packages }, specifier, resolved) {
   if (resolved.startsWith('node:') || builtinModules.includes(resolved)) {
-    const name = resolved.replace(/^node:/, '').split('/')[0];
+    // _http_client, _tls_wrap and their like are http and tls under other names.
+    const name = resolved.replace(/^node:/, '').split('/')[0].replace(/^_(http|tls)_.*/, '$1');
     return forbidden.includes(name) ? `node:${name} needs a permission that the manifest does not declare` : '';
   }
   const path = resolved.startsWith('file:') ? fileURLToPath(resolved) : resolved;

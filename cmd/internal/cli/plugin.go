@@ -29,6 +29,7 @@ func (a *app) plugin() *cobra.Command {
 		Long: `A plugin is a directory or zip with mcp-plugin.json and dist/. Each check ends with
 0, or with the code of its most urgent error: 3 integrityError, 5 signatureError,
 4 policyError, 2 validationError; 1 means that nothing was decided.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),
@@ -337,6 +338,7 @@ func (a *app) pluginGate() *cobra.Command {
 }
 
 func (a *app) pluginSign() *cobra.Command {
+	var asJSON bool
 	var keyFile, id string
 	c := &cobra.Command{
 		Use:   "sign DIR --key FILE",
@@ -346,7 +348,10 @@ name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, 
 P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
 The hash is checked first: what does not match is not signed.`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if keyFile == "" {
+				return usage(c, errors.New("name the private key with --key FILE"))
+			}
 			text, err := readKey(keyFile)
 			if err != nil {
 				return err
@@ -362,13 +367,20 @@ The hash is checked first: what does not match is not signed.`,
 			if id, err = hallmark.SignPlugin(c.Context(), h, names[0], key, id); err != nil {
 				return err
 			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					SignedBy  string         `json:"signed_by"`
+					Algorithm sign.Algorithm `json:"algorithm"`
+				}{outcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
+			}
 			_, err = fmt.Fprintf(a.stderr, "%s: signed by %s (%s)\n", a.name, surface.Escape(id), key.Public().Algorithm())
 			return err
-		},
+		}),
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVar(&keyFile, "key", "", "private key `file`")
 	c.Flags().StringVar(&id, "id", "", "id of the key, as those who trust it know it (default: from the key)")
-	c.MarkFlagRequired("key")
 	return c
 }
 
@@ -577,6 +589,9 @@ func (a *app) pluginRevalidate() *cobra.Command {
 				}
 				fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
 			}
+			if len(outcomes) == 0 {
+				fmt.Fprintf(a.stderr, "%s: no plugin is installed in %s\n", a.name, surface.Escape(filepath.ToSlash(dir)))
+			}
 			return err
 		}),
 	}
@@ -614,12 +629,13 @@ func (a *app) pluginOrder() *cobra.Command {
 }
 
 func (a *app) pluginPack() *cobra.Command {
+	var asJSON bool
 	var out string
 	c := &cobra.Command{
 		Use:   "pack DIR",
 		Short: "Pack a plugin as a zip; the same files give the same bytes",
 		Args:  args(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, names []string) error {
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if out == "" {
 				abs, err := filepath.Abs(names[0])
 				if err != nil {
@@ -631,13 +647,22 @@ func (a *app) pluginPack() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					File        string        `json:"file"`
+					ContentHash digest.Digest `json:"content_hash"`
+					Left        []string      `json:"left_out"`
+				}{outcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
+			}
 			for _, path := range left {
 				fmt.Fprintf(a.stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.name, surface.Escape(path))
 			}
 			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
-		},
+		}),
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write (default DIR.zip in this directory)")
 	return c
 }
