@@ -34,6 +34,7 @@ type program struct {
 	path      string       // PATH that it was found through and gets
 	variables []string
 	values    map[string]string // variables that its declaration gives values
+	set       []string          // variables that its runtime gets from us, "NAME=VALUE"
 	report    evidence.Report
 	subjects  []guard.Subject
 	artifacts map[string]digest.Digest // of the project's own files: what a lock records
@@ -315,7 +316,7 @@ func ofUser(name string) bool {
 }
 
 // environment is all that the server gets: the common variables, PATH as it was fixed,
-// and those that are declared.
+// those that are declared, and last what keeps its runtime from code that nobody verified.
 func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.path}
 	for _, name := range append(passed(), p.variables...) {
@@ -338,7 +339,7 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 		}
 		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.values[name])
 	}
-	return env, nil
+	return append(env, p.set...), nil
 }
 
 // start runs the program in dir, the project's, if adm permits all of it: a server must
