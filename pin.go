@@ -299,6 +299,12 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		return p.prepareSource(ctx)
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
+	if runsImage(t) || downloads(t, s.Arguments) {
+		p.report = append(p.report, p.w.verifyBlock(s, p.path, "", nil)...)
+		if _, err := p.judge(nil); err != nil {
+			return nil, err
+		}
+	}
 	if runsImage(t) {
 		return p.prepareImage(ctx, t)
 	}

@@ -49,6 +49,8 @@ func hint(flow Flow, f Finding) string {
 		return "its publisher took it back; pin another version"
 	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Record:
 		return "these are not the bytes that were published; do not run them"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Verify && e.Scheme == evidence.File:
+		return "if you updated the file, 'hallmark verify-server' with --write puts its new digest into the block; else find out who did"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Publisher:
 		return "run 'hallmark hash-gen --write server.json' to add file_hashes"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Record && e.Where == "":
