@@ -72,7 +72,7 @@ func hint(flow Flow, f Finding) string {
 	case e.Scheme == evidence.File && e.Authority == evidence.Machine:
 		return "if you updated it, run 'hallmark review' for this server; else find out who did"
 	case e.Scheme == evidence.Approval && flow == Pin:
-		return "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
+		return "answer 'yes' at the prompt, or give --yes, or --approve with the digest that is shown as consent"
 	case e.Scheme == evidence.Surface && e.Authority == evidence.Machine:
 		return "review the changes; --approve with the digest that is shown as consent accepts them"
 	case e.Scheme == evidence.Approval:

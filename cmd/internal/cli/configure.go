@@ -16,6 +16,7 @@ func (a *app) config() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Work on " + project.ConfigFile,
+		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var dir string

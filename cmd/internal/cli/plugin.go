@@ -28,6 +28,7 @@ func (a *app) plugin() *cobra.Command {
 		Long: `A plugin is a directory or zip with mcp-plugin.json and dist/. Each check ends with
 0, or with the code of its most urgent error: 3 integrityError, 5 signatureError,
 4 policyError, 2 validationError; 1 means that nothing was decided.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),

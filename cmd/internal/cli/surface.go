@@ -25,6 +25,7 @@ func (a *app) surface() *cobra.Command {
 		Short: "Capture, hash, compare and show what servers show a model",
 		Long: `A surface is all that a server shows a model: tools, prompts, resources, templates and
 instructions, in one canonical form (spec/surface.md).`,
+		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.surfaceCapture(), a.surfaceHash(), a.surfaceDiff(), a.surfaceShow())

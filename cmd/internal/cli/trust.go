@@ -17,6 +17,7 @@ func (a *app) trust() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "The keys whose signatures this machine trusts",
+		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.trustAdd(), a.trustList(), a.trustRevoke())
