@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -167,6 +168,9 @@ func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evi
 	}
 	report = append(report, proof...)
 	approval := w.approvals.Servers[name]
+	if entry.Source == "image" || entry.Closure != nil {
+		report = append(report, w.verifyBlock(declared, cmp.Or(approval.Path, w.host.Getenv("PATH")), "", nil)...)
+	}
 	var more evidence.Report
 	switch {
 	case entry.Source == "http":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -90,15 +91,36 @@ func resolver(ctx context.Context, bin, name string, env []string, dir, subject 
 			return context.Cause(ctx)
 		}
 		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" })]
-		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept)}
+		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept), Hint: unreachable(out.kept)}
 	}
 	return nil
 }
+
+// offlineWords are those of npm, uv and pip for a registry that cannot be reached.
+var offlineWords = []string{"ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "tcp connect error", "dns error", "NewConnectionError"}
+
+// unreachable is the hint for a resolver that could not reach its registry, else "".
+func unreachable(said []byte) string {
+	for _, word := range offlineWords {
+		if strings.Contains(string(said), word) {
+			return "nothing was decided; try again when the registry can be reached"
+		}
+	}
+	return ""
+}
+
+// noise are lines of npm's that say where in its own code an error came from.
+var noise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^npm (?:error|ERR!)(?: {2,}at .*| {2,}\w+: .*| \})?\s*$`)
+})
 
 // spoken is what a program said, for the detail of an error.
 func spoken(program string, said []byte) string {
 	var detail strings.Builder
 	for line := range strings.Lines(string(said)) {
+		if noise().MatchString(line) {
+			continue
+		}
 		fmt.Fprintf(&detail, "  %s: %s\n", program, surface.Escape(strings.TrimRight(line, "\r\n")))
 	}
 	return detail.String()

@@ -114,6 +114,7 @@ func VerifyServer(_ context.Context, h *Host, dir, name string, write bool) (*Fi
 		}
 		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify, Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
 		if s.Verify != nil {
+			claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
 			claim.Want = []digest.Digest{c.Want}
 		}
 		e := evidence.Compare(claim, o)

@@ -129,6 +129,12 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if !approved {
 		approval = project.Approval{Path: l.w.host.Getenv("PATH")}
 	}
+	if l.entry.Source == "image" || l.entry.Closure != nil {
+		l.report = append(l.report, l.w.verifyBlock(l.declared, approval.Path, "", nil)...)
+		if _, err := l.judge(nil); err != nil {
+			return nil, adm, err
+		}
+	}
 	switch {
 	case l.entry.Source == "http":
 		l.report = append(l.report, remoteEvidence(*l.entry))

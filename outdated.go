@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -155,6 +156,11 @@ func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace, f project.F
 		return nil, nil
 	}
 	return evidence.Report{movedTag(f, *s.Locked, commit)}, nil
+}
+
+// Rollback reports whether what an upgrade takes is older than what is locked.
+func (s FacetStatus) Rollback() bool {
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.Older("", s.Wanted, s.Locked.Version)
 }
 
 // Outdated reports whether there is something that an upgrade would take.

@@ -174,6 +174,9 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	prog.values = p.declared.Environment
 	p.report = append(p.report, prog.report...)
 	entry.Artifacts, entry.Ref = prog.artifacts, prog.own
+	if p.declared.Record == "" {
+		p.rollback()
+	}
 	adm, err := p.judge(nil)
 	if err != nil {
 		return nil, err
@@ -278,6 +281,7 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		}
 		p.out.Entry.Record = &r.lock
 		p.report = append(p.report, r.report...)
+		p.rollback()
 		if _, err := p.judge(nil); err != nil {
 			return nil, err // nothing is fetched for a record that is not accepted
 		}
@@ -295,6 +299,12 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 		return p.prepareSource(ctx)
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
+	if runsImage(t) || downloads(t, s.Arguments) {
+		p.report = append(p.report, p.w.verifyBlock(s, p.path, "", nil)...)
+		if _, err := p.judge(nil); err != nil {
+			return nil, err
+		}
+	}
 	if runsImage(t) {
 		return p.prepareImage(ctx, t)
 	}

@@ -34,6 +34,7 @@ type program struct {
 	path      string       // PATH that it was found through and gets
 	variables []string
 	values    map[string]string // variables that its declaration gives values
+	set       []string          // variables that its runtime gets from us, "NAME=VALUE"
 	report    evidence.Report
 	subjects  []guard.Subject
 	artifacts map[string]digest.Digest // of the project's own files: what a lock records
@@ -134,7 +135,8 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	if target.File == "" {
 		p.own = key
 		p.artifact(key, p.exe.Observed(), locked)
-		return p, w.verifyBlock(p, s, seen)
+		p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
+		return p, nil
 	}
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
@@ -155,7 +157,8 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	p.args[1+slices.Index(s.Arguments, target.File)] = file
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
-	return p, w.verifyBlock(p, s, seen)
+	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
+	return p, nil
 }
 
 func (p *program) openInterpreter(w *workspace, name string, approved *project.Runtime) error {
@@ -210,41 +213,49 @@ func findIn(path, command string) (string, error) {
 	return "", errors.New("not found in PATH")
 }
 
-// verifyBlock adds the evidence of a verify block. seen are the files that were hashed
-// as they were opened to run, by path: they are judged by that reading and no other.
-func (w *workspace) verifyBlock(p *program, s project.Server, seen map[string]evidence.Observed) error {
-	claim := evidence.Claim{
-		Subject: p.exe.Path(), Scheme: evidence.File, Authority: evidence.Verify,
-		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line),
+// verifyBlock is the evidence of a verify block. exe is the executable that was opened to
+// run, and seen are the files that were hashed as they were opened, by path: they are judged
+// by that reading and no other. exe is "" where command is a launcher that is not started
+// itself, as the lock holds what it would: then it is what command resolves to through path.
+func (w *workspace) verifyBlock(s project.Server, path, exe string, seen map[string]evidence.Observed) (report evidence.Report) {
+	if s.Verify == nil {
+		return nil
 	}
-	switch {
-	case s.Verify == nil:
-		return nil
-	case s.Verify.Type == project.VerifyNone:
-		p.report = append(p.report, evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason))
-		return nil
+	chain, err := "", error(nil)
+	if named, missing := w.find(s.Command, path); missing == nil {
+		if chain = links(named); exe == "" {
+			exe, chain = w.claimed(named)
+		}
+	} else if exe == "" {
+		exe, err = s.Command, missing
+	}
+	claim := evidence.Claim{
+		Subject: exe, Scheme: evidence.File, Authority: evidence.Verify,
+		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line),
+	}
+	if s.Verify.Type == project.VerifyNone {
+		return evidence.Report{evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason)}
 	}
 	for _, c := range s.Verify.Claims {
-		file, chain := p.exe.Path(), ""
+		claim.Subject, claim.Want = exe, []digest.Digest{c.Want}
+		through, failed := chain, err
 		if c.Path != "" {
-			file, chain = w.claimed(c.Path)
-		} else if found, err := w.find(s.Command, p.path); err == nil {
-			chain = links(found)
+			claim.Subject, through = w.claimed(c.Path)
+			failed = nil
 		}
-		claim.Subject, claim.Want = file, []digest.Digest{c.Want}
-		o, ok := seen[file]
-		if !ok {
-			var err error
-			if o, err = hashFile(file, c.Want.Algorithm()); err != nil {
-				p.report = append(p.report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
-				continue
-			}
+		o, ok := seen[claim.Subject]
+		if !ok && failed == nil {
+			o, failed = hashFile(claim.Subject, c.Want.Algorithm())
+		}
+		if failed != nil {
+			report = append(report, evidence.CannotVerify(claim, evidence.Unreadable, failed.Error()))
+			continue
 		}
 		e := evidence.Compare(claim, o)
-		e.Reason = chain
-		p.report = append(p.report, e)
+		e.Reason = through
+		report = append(report, e)
 	}
-	return nil
+	return report
 }
 
 // claimed resolves the path of a verify block, relative to the project, and the links that
@@ -315,7 +326,7 @@ func ofUser(name string) bool {
 }
 
 // environment is all that the server gets: the common variables, PATH as it was fixed,
-// and those that are declared.
+// those that are declared, and last what keeps its runtime from code that nobody verified.
 func (p *program) environment(getenv func(string) string, environ []string) ([]string, error) {
 	env := []string{"PATH=" + p.path}
 	for _, name := range append(passed(), p.variables...) {
@@ -338,7 +349,7 @@ func (p *program) environment(getenv func(string) string, environ []string) ([]s
 		}
 		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.values[name])
 	}
-	return env, nil
+	return append(env, p.set...), nil
 }
 
 // start runs the program in dir, the project's, if adm permits all of it: a server must

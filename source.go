@@ -218,6 +218,7 @@ func (w *workspace) sourceProgram(ctx context.Context, s project.Server, entry p
 			}
 		}
 		p.args = append(runtimes[entry.Runtime].starts(), file)
+		p.set = runtimes[entry.Runtime].set
 	}
 	p.args = append(p.args, entry.Arguments...)
 	p.variables = entry.Variables
@@ -245,6 +246,7 @@ type sourceRuntime struct {
 	commands []string // the first of these in PATH
 	probe    []string // makes it print its own executable and its version, a line each
 	words    []string // the command line before the entry: nothing is loaded from elsewhere
+	set      []string // variables, to the same end: "NAME=VALUE"
 }
 
 func (r sourceRuntime) starts() []string { return append([]string{r.commands[0]}, r.words...) }
@@ -260,12 +262,14 @@ var runtimes = map[string]sourceRuntime{
 		words: []string{"-E", "-s", "-S", "-B"},
 	},
 	"bun": {
-		commands: []string{"bun"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.bun`},
-		words: []string{"--no-install", "--no-env-file", "run"},
+		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p", `process.execPath + "\n" + process.versions.bun`},
+		words: []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
+		set:   []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
 	},
 	"deno": {
-		commands: []string{"deno"}, probe: []string{"eval", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
+		commands: []string{"deno"}, probe: []string{"eval", "--no-config", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
 		words: []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
+		set:   []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
 	},
 }
 
@@ -284,6 +288,7 @@ func (w *workspace) askRuntime(ctx context.Context, path string, r sourceRuntime
 	}
 	cmd := exec.CommandContext(ctx, found, r.probe...)
 	cmd.Env = []string{"PATH=" + path, "HOME=" + w.host.Getenv("HOME"), "SystemRoot=" + w.host.Getenv("SystemRoot")}
+	cmd.Env = append(cmd.Env, r.set...)
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)

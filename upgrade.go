@@ -30,10 +30,18 @@ type ServerStatus struct {
 	Current  string              // that is locked; empty if it is not, or has no version
 	Wanted   string              // that an upgrade takes; empty if the source has no versions
 	Newest   string              // of all
+
+	kind artifact.Kind // whose order its versions have
 }
 
 // Outdated reports whether there is something that an upgrade would take.
 func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.Current }
+
+// Rollback reports whether what an upgrade takes is older than what is locked: it was named
+// so, or newer versions were taken back or are hidden.
+func (s ServerStatus) Rollback() bool {
+	return s.Outdated() && artifact.Older(s.kind, s.Wanted, s.Current)
+}
 
 func (w *workspace) serverStatus(s project.Server) ServerStatus {
 	out := ServerStatus{Name: s.Name, Declared: strings.Join(append([]string{cmp.Or(s.Command, s.Record, s.Source, s.URL, s.Facet)}, s.Arguments...), " ")}
@@ -42,19 +50,50 @@ func (w *workspace) serverStatus(s project.Server) ServerStatus {
 		return out
 	}
 	out.Locked = &entry
+	_, out.Current, out.kind = versionOf(entry)
+	return out
+}
+
+// versionOf is the name and the version of what an entry runs, and whose order its versions
+// have: a record, an archive or a package. Of an image it is the digest, which has none.
+func versionOf(entry project.ServerLock) (name, version string, kind artifact.Kind) {
 	switch {
 	case entry.Launch.Server != "":
-		_, out.Current, _ = cutLast(entry.Launch.Server, "@")
+		name, version, _ = cutLast(entry.Launch.Server, "@")
 	case entry.Source == project.Artifact:
-		_, out.Current, _ = cutLast(entry.Ref, "@")
+		name, version, _ = cutLast(entry.Ref, "@")
 	case entry.Source == "image":
-		out.Current = entry.Digest.String()
+		version = entry.Digest.String()
 	default:
 		if ref, err := artifact.Parse(entry.Ref); err == nil {
-			out.Current = ref.Version()
+			name, version, kind = ref.Name(), ref.Version(), ref.Kind()
 		}
 	}
-	return out
+	return name, version, kind
+}
+
+// rollback adds evidence if what is pinned is an older version of what is locked: a registry
+// that hides newer ones would like that. Where the older one is refused itself, by its
+// status, the refusal says so too.
+func (p *pinning) rollback() {
+	if p.out.Before == nil {
+		return
+	}
+	was, from, kind := versionOf(*p.out.Before)
+	name, to, other := versionOf(p.out.Entry)
+	if was != name || kind != other || !artifact.Older(kind, to, from) {
+		return
+	}
+	back := evidence.Fact(evidence.Claim{
+		Subject: name, Scheme: evidence.Pin, Authority: evidence.Lock, Text: from, Where: project.LockFile,
+	}, to)
+	back.Reason = "rollback: " + to + " is older than " + from + ", which is locked"
+	for i, e := range p.report {
+		if e.Scheme == evidence.Status && e.Outcome == evidence.Mismatch {
+			p.report[i].Reason = back.Reason
+		}
+	}
+	p.report = append(p.report, back)
 }
 
 // latest asks the source of a server what it has now, or takes version where that is not

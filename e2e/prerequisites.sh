@@ -10,6 +10,7 @@
 #	node        the same, should it be missing
 #	postgresql  its programs: tests start clusters of their own
 #	registry    docker-registry, for images: tests start their own
+#	bun, deno   start servers that were packed from source; packages of npm, in bin/runtimes
 #	openssl     signs what tests verify, and the other way round; minisign too
 #	versitygw   an S3 server, built into bin/ with go install
 #
@@ -89,6 +90,14 @@ fi
 if ! command -v openssl >/dev/null 2>&1 || ! command -v minisign >/dev/null 2>&1; then
 	install "signatures of other programs" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" ||
 		lacking "openssl or minisign is not installed" "tests that need them are skipped"
+fi
+# Debian's nodejs comes without npm. Without their install scripts both packages are
+# nothing but the program for this machine.
+if [ ! -d bin/runtimes/node_modules/bun ] || [ ! -d bin/runtimes/node_modules/deno ]; then
+	command -v npm >/dev/null 2>&1 || install "packages of npm for tests" npm npm npm npm node || true
+	say "installing bun and deno with npm into bin/runtimes (200 MB)"
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix bin/runtimes bun@1.4.5 deno@2.9.6 >&2 ||
+		lacking "bun and deno are not installed" "tests that need them are skipped"
 fi
 if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"

@@ -28,8 +28,11 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}
 
 // loaders are environment variables that make a program load other code than its own.
-var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PERL5LIB", "PERL5OPT",
-	"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "BASH_ENV", "ENV", "GCONV_PATH"}
+// Caches of compiled code are among them: what they hold is run in place of the source.
+var loaders = []string{"NODE_OPTIONS", "NODE_PATH", "NODE_COMPILE_CACHE", "BUN_OPTIONS", "BUN_INSPECT_PRELOAD", "BUN_INSTALL",
+	"BUN_RUNTIME_TRANSPILER_CACHE_PATH", "DENO_DIR", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONPYCACHEPREFIX",
+	"PYTHONUSERBASE", "PERL5LIB", "PERL5OPT", "RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH",
+	"BASH_ENV", "ENV", "GCONV_PATH", "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES"}
 
 // ChangesLoading reports whether an environment variable makes programs load other code
 // than their own.

@@ -45,8 +45,12 @@ func hint(flow Flow, f Finding) string {
 		return "the file changed after hashing, or was hashed elsewhere; run 'hallmark hash-gen server.json' and compare"
 	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Registry && e.Scheme == evidence.File:
 		return "the bytes are not those that the package registry vouches for; a proxy or mirror may have changed them"
+	case e.Scheme == evidence.Status:
+		return "its publisher took it back; pin another version"
 	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Record:
 		return "these are not the bytes that were published; do not run them"
+	case e.Outcome == evidence.Mismatch && e.Authority == evidence.Verify && e.Scheme == evidence.File:
+		return "if you updated the file, 'hallmark verify-server' with --write puts its new digest into the block; else find out who did"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Publisher:
 		return "run 'hallmark hash-gen --write server.json' to add file_hashes"
 	case e.Outcome == evidence.Absent && e.Authority == evidence.Record && e.Where == "":
@@ -55,6 +59,8 @@ func hint(flow Flow, f Finding) string {
 		return "the record has no file_hashes; '--missing-hashes warn' accepts that"
 	case e.Scheme == evidence.OCI:
 		return "the tag leads to another image than the one that was approved, which goes on running; 'hallmark pin' shows the new one"
+	case e.Scheme == evidence.Pin && e.Authority == evidence.Lock && flow == Pin:
+		return "an older version may have faults that were mended since; take it only if you mean it"
 	case e.Scheme == evidence.Pin && e.Authority == evidence.Lock:
 		return "run 'hallmark pin' for this server again"
 	case e.Scheme == evidence.Pin:
@@ -66,11 +72,9 @@ func hint(flow Flow, f Finding) string {
 	case e.Scheme == evidence.File && e.Authority == evidence.Machine:
 		return "if you updated it, run 'hallmark review' for this server; else find out who did"
 	case e.Scheme == evidence.Approval && flow == Pin:
-		return "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
+		return "answer 'yes' at the prompt, or give --yes, or --approve with the digest that is shown as consent"
 	case e.Scheme == evidence.Surface && e.Authority == evidence.Machine:
 		return "review the changes; --approve with the digest that is shown as consent accepts them"
-	case e.Scheme == evidence.Status:
-		return "its publisher took it back; pin another version"
 	case e.Scheme == evidence.Approval:
 		return "run 'hallmark review' for this server, or give --trust-lock where the checkout itself is trusted"
 	case e.Scheme == evidence.Tree && e.Outcome == evidence.Mismatch:

@@ -53,6 +53,7 @@
 //	pin       go-module    lock       -       integrity  policy     policy  operation
 //	pin       tree         machine    -       warn       -          policy  operation
 //	pin       pin          caller     -       policy     warn       policy  policy
+//	pin       pin          lock       -       warn       -          policy  policy
 //	pin       launch       lock       -       warn       -          policy  operation
 //	pin       file         record     -       integrity  warn       policy  operation
 //	pin       document     record     -       integrity  -          policy  operation

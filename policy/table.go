@@ -85,6 +85,7 @@ var table = map[Flow][]rule{
 		{evidence.Module, evidence.Lock, allow, integrity, refused, refused, operation},
 		{evidence.Tree, evidence.Machine, allow, warn, allow, refused, operation},
 		{evidence.Pin, evidence.Caller, allow, refused, warn, refused, refused},
+		{evidence.Pin, evidence.Lock, allow, warn, allow, refused, refused},
 		{evidence.Launch, evidence.Lock, allow, warn, allow, refused, operation},
 		{evidence.File, evidence.Record, allow, integrity, warn, refused, operation},
 		{evidence.Document, evidence.Record, allow, integrity, allow, refused, operation},

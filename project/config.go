@@ -45,6 +45,7 @@ package project
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -158,6 +159,7 @@ const (
 // Verify is a [providers.mcp.NAME.verify] table.
 type Verify struct {
 	Type   VerifyType
+	Line   int         // of its table or key in hallmark.toml
 	Claims []FileClaim // one with an empty Path for VerifyCommand
 	Reason string      // of VerifyNone; may be empty
 }
@@ -215,16 +217,16 @@ type (
 		Kinds     []string          `toml:"surface_kinds"`
 		Verify    *verifyTOML       `toml:"verify"`
 		Checksum  *struct {
-			Algorithm string `toml:"algorithm"`
-			Value     string `toml:"value"`
+			Algorithm *string `toml:"algorithm"`
+			Value     *string `toml:"value"`
 		} `toml:"checksum"`
 	}
-	verifyTOML struct {
+	verifyTOML struct { // a key that is not there is nil: one that is stray is refused, even if empty
 		Type      string     `toml:"type"`
-		Algorithm string     `toml:"algorithm"`
-		Value     string     `toml:"value"`
-		Path      string     `toml:"path"`
-		Reason    string     `toml:"reason"`
+		Algorithm *string    `toml:"algorithm"`
+		Value     *string    `toml:"value"`
+		Path      *string    `toml:"path"`
+		Reason    *string    `toml:"reason"`
 		Files     []fileTOML `toml:"files"`
 	}
 	fileTOML struct {
@@ -291,16 +293,21 @@ func ParseConfig(data []byte) (*Config, error) {
 		line := lines["providers.mcp."+name]
 		s, warnings, err := raw.Providers.MCP[name].server(name)
 		if err != nil {
-			if l := lines["providers.mcp."+name+".verify"]; l > 0 && errors.As(err, new(*verifyError)) {
-				line = l
+			if wrong := new(verifyError); errors.As(err, &wrong) {
+				line = lines["providers.mcp."+name+"."+wrong.key]
 			}
 			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, surface.Escape(name), err))
 			continue
 		}
 		for _, warning := range warnings {
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, line, surface.Escape(name), warning))
+			key, _, _ := strings.Cut(warning, " ")
+			at := cmp.Or(lines["providers.mcp."+name+key], line)
+			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, at, surface.Escape(name), warning))
 		}
 		s.Line = line
+		if s.Verify != nil {
+			s.Verify.Line = cmp.Or(lines["providers.mcp."+name+".verify"], lines["providers.mcp."+name+".checksum"])
+		}
 		c.Servers[name] = s
 	}
 	if len(problems) > 0 {
@@ -337,6 +344,10 @@ func invalid(subject string, err error) error {
 	return &evidence.Error{Subject: subject, Kind: evidence.Validation, Err: err}
 }
 
+var wrongType = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
+})
+
 // explainTOML puts line and column before go-toml's messages.
 func explainTOML(err error) error {
 	var strict *toml.StrictMissingError
@@ -351,6 +362,9 @@ func explainTOML(err error) error {
 	var decode *toml.DecodeError
 	if errors.As(err, &decode) {
 		line, column := decode.Position()
+		if m := wrongType().FindStringSubmatch(decode.Error()); m != nil { // the rest is about types of Go
+			return fmt.Errorf("line %d, column %d: %s cannot be a value of type %s", line, column, surface.Escape(strings.Join(decode.Key(), ".")), m[1])
+		}
 		return fmt.Errorf("line %d, column %d: %s", line, column, surface.Escape(strings.TrimPrefix(decode.Error(), "toml: ")))
 	}
 	return err
@@ -424,102 +438,109 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	if s.Kinds != nil && !slices.Contains(s.Kinds, "tools") {
 		return s, nil, errors.New("surface_kinds cannot leave out tools")
 	}
+	key := "verify"
 	const replacement = "verify = { type = \"command\", algorithm = %q, value = %q }"
 	switch {
 	case raw.Verify != nil && raw.Checksum != nil:
 		warnings = append(warnings, ".checksum is deprecated and ignored, because there is a verify block; remove it")
 	case raw.Checksum != nil:
 		raw.Verify = &verifyTOML{Type: "command", Algorithm: raw.Checksum.Algorithm, Value: raw.Checksum.Value}
-		algorithm := raw.Checksum.Algorithm
-		if algorithm == "" {
-			algorithm = "sha256"
-		}
-		warnings = append(warnings, fmt.Sprintf(".checksum is deprecated; write "+replacement, algorithm, raw.Checksum.Value))
+		key = "checksum"
+		warnings = append(warnings, fmt.Sprintf(".checksum is deprecated; write "+replacement, cmp.Or(text(raw.Checksum.Algorithm), "sha256"), text(raw.Checksum.Value)))
 	}
 	if raw.Verify != nil {
 		if s.Command == "" {
-			return s, nil, &verifyError{errors.New("a server run from its record is verified against that record, one from source or of a facet against what was published")}
+			return s, nil, &verifyError{key, errors.New("a server run from its record is verified against that record, one from source or of a facet against what was published")}
 		}
 		if s.Verify, err = raw.Verify.verify(); err != nil {
-			return s, nil, &verifyError{err}
+			return s, nil, &verifyError{key, err}
 		}
 		if slices.ContainsFunc(s.Verify.Claims, func(c FileClaim) bool { return c.Want.Weak() }) {
-			warnings = append(warnings, ".verify uses sha1, which can be forged; use sha256")
+			warnings = append(warnings, "."+key+" uses sha1, which can be forged; use sha256")
 		}
 	}
 	return s, warnings, nil
 }
 
-// verifyError marks problems whose line is that of the verify block.
-type verifyError struct{ err error }
+// verifyError marks problems whose line is that of the verify block, or of the checksum
+// that stands for one.
+type verifyError struct {
+	key string
+	err error
+}
 
-func (e *verifyError) Error() string { return "verify: " + e.err.Error() }
+func (e *verifyError) Error() string { return e.key + ": " + e.err.Error() }
 func (e *verifyError) Unwrap() error { return e.err }
+
+// text is the value of a key, "" if it is not there.
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// errUnfilled is of a value that is left to be filled in.
+var errUnfilled = errors.New("has no value; 'hallmark verify-server NAME --write' fills it in")
 
 // verify checks the tagged union: a known type, and no key that it does not have.
 func (raw verifyTOML) verify() (*Verify, error) {
-	stray := func(allowed ...string) error {
-		for _, f := range []struct {
-			key string
-			set bool
-		}{
-			{"algorithm", raw.Algorithm != ""}, {"value", raw.Value != ""}, {"path", raw.Path != ""},
-			{"reason", raw.Reason != ""}, {"files", raw.Files != nil},
-		} {
-			if f.set && !slices.Contains(allowed, f.key) {
-				return fmt.Errorf("type %q has no key %q", raw.Type, f.key)
-			}
-		}
-		return nil
+	v := &Verify{Type: VerifyType(raw.Type), Reason: text(raw.Reason)}
+	keys, known := map[VerifyType][]string{
+		VerifyNone: {"reason"}, VerifyCommand: {"algorithm", "value"}, VerifyFile: {"algorithm", "value", "path", "files"},
+	}[v.Type]
+	switch {
+	case v.Type == "":
+		return nil, errors.New(`needs a type: "command", "file" or "none"`)
+	case !known:
+		return nil, fmt.Errorf(`unknown type %q; it is "command", "file" or "none"`, raw.Type)
 	}
-	algorithm := digest.Algorithm(raw.Algorithm)
-	if algorithm == "" {
-		algorithm = digest.SHA256
+	for _, f := range []struct {
+		key string
+		set bool
+	}{
+		{"algorithm", raw.Algorithm != nil}, {"value", raw.Value != nil}, {"path", raw.Path != nil},
+		{"reason", raw.Reason != nil}, {"files", raw.Files != nil},
+	} {
+		if f.set && !slices.Contains(keys, f.key) {
+			return nil, fmt.Errorf("type %q has no key %q", raw.Type, f.key)
+		}
+	}
+	algorithm := digest.SHA256
+	if raw.Algorithm != nil {
+		algorithm = digest.Algorithm(*raw.Algorithm)
 	}
 	if algorithm != digest.SHA256 && algorithm != digest.SHA1 {
-		return nil, fmt.Errorf("algorithm %q is neither sha256 nor sha1", raw.Algorithm)
+		return nil, fmt.Errorf("algorithm %q is neither sha256 nor sha1", text(raw.Algorithm))
 	}
-	claim := func(path, value string) (FileClaim, error) {
-		want, err := digest.ParseHex(algorithm, strings.TrimPrefix(value, string(algorithm)+":"))
-		return FileClaim{path, want}, err
-	}
-	v := &Verify{Type: VerifyType(raw.Type), Reason: raw.Reason}
-	switch v.Type {
-	case VerifyNone:
-		return v, stray("reason")
-	case VerifyCommand:
-		if err := stray("algorithm", "value"); err != nil {
-			return nil, err
-		}
-		c, err := claim("", raw.Value)
-		v.Claims = []FileClaim{c}
-		return v, err
-	case VerifyFile:
-		if err := stray("algorithm", "value", "path", "files"); err != nil {
-			return nil, err
-		}
-		files := raw.Files
-		switch {
-		case raw.Files != nil && (raw.Path != "" || raw.Value != ""):
-			return nil, errors.New("has both path and files")
-		case raw.Files == nil:
-			files = []fileTOML{{raw.Path, raw.Value}}
-		case len(raw.Files) == 0:
-			return nil, errors.New("files is empty")
-		}
-		for _, f := range files {
-			if f.Path == "" {
-				return nil, errors.New(`type "file" needs a path`)
-			}
-			c, err := claim(f.Path, f.Value)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", surface.Escape(f.Path), err)
-			}
-			v.Claims = append(v.Claims, c)
-		}
+	files := raw.Files
+	switch {
+	case v.Type == VerifyNone:
 		return v, nil
-	case "":
-		return nil, errors.New(`needs a type: "command", "file" or "none"`)
+	case v.Type == VerifyCommand:
+		files = []fileTOML{{"", text(raw.Value)}}
+	case raw.Files != nil && (raw.Path != nil || raw.Value != nil):
+		return nil, errors.New("has both path and files")
+	case raw.Files == nil:
+		files = []fileTOML{{text(raw.Path), text(raw.Value)}}
+	case len(raw.Files) == 0:
+		return nil, errors.New("files is empty")
 	}
-	return nil, fmt.Errorf("unknown type %q", raw.Type)
+	for _, f := range files {
+		if f.Path == "" && v.Type == VerifyFile {
+			return nil, errors.New(`type "file" needs a path`)
+		}
+		want, err := digest.ParseHex(algorithm, strings.TrimPrefix(f.Value, string(algorithm)+":"))
+		if f.Value == "" {
+			err = errUnfilled
+		}
+		if err != nil && f.Path != "" {
+			err = fmt.Errorf("%s: %w", surface.Escape(f.Path), err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		v.Claims = append(v.Claims, FileClaim{f.Path, want})
+	}
+	return v, nil
 }

@@ -207,9 +207,7 @@ func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error)
 		return nil, nil, nil, fmt.Errorf("the checksum is written in a way that cannot be rewritten: %w", err)
 	}
 	for name, s := range before.Servers {
-		now := after.Servers[name]
-		now.Line = s.Line
-		if !reflect.DeepEqual(s, now) {
+		if !reflect.DeepEqual(s.unplaced(), after.Servers[name].unplaced()) {
 			return nil, nil, nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten", surface.Escape(name)))
 		}
 	}

@@ -198,10 +198,19 @@ func unplaced(c *Config) Config {
 		out.Facets[name] = f
 	}
 	for name, s := range out.Servers {
-		s.Line = 0
-		out.Servers[name] = s
+		out.Servers[name] = s.unplaced()
 	}
 	return out
+}
+
+// unplaced is s without line numbers.
+func (s Server) unplaced() Server {
+	s.Line = 0
+	if s.Verify != nil {
+		block := *s.Verify
+		block.Line, s.Verify = 0, &block
+	}
+	return s
 }
 
 // toml is the value of the entry of f.

@@ -29,6 +29,7 @@ func TestSetFacet(t *testing.T) {
 		"no table":        {review, head + "# end", head + "# end\n\n[facets]\n\"acme-review\" = \"1.*\"\n"},
 		"empty table":     {kit, head + "[facets] # here\n[adapters]\n", head + "[facets] # here\n\"@acme/kit\" = { git = \"https://git.example.com/kit.git\", tag = \"v1.2.0\", sub = \"facet\" }\n[adapters]\n"},
 		"table":           {review, head + "[facets]\n# ours\nours = { path = \"../ours\" } # x\n\n# servers\n[providers.mcp.a]\ncommand='b'\n", head + "[facets]\n# ours\nours = { path = \"../ours\" } # x\n\"acme-review\" = \"1.*\"\n\n# servers\n[providers.mcp.a]\ncommand='b'\n"},
+		"verify below":    {review, head + "[facets]\n[providers.mcp.a]\ncommand='b'\nverify.type='none'\n", head + "[facets]\n\"acme-review\" = \"1.*\"\n[providers.mcp.a]\ncommand='b'\nverify.type='none'\n"},
 		"replaced":        {review, head + "[facets]\n'acme-review'   =   '*' # any\n", head + "[facets]\n'acme-review'   =   \"1.*\" # any\n"},
 		"same":            {review, head + "[facets]\nacme-review = \"1.*\"\n", head + "[facets]\nacme-review = \"1.*\"\n"},
 		"inline":          {review, head + "facets = { b1 = \"1.2.3\" }\n", head + "facets = { b1 = \"1.2.3\", \"acme-review\" = \"1.*\" }\n"},

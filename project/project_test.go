@@ -51,7 +51,7 @@ checksum.value = "da39a3ee5e6b4b0d3255bfef95601890afd80709"
 	if s := c.Servers["old"]; s.Verify == nil || s.Verify.Claims[0].Want.Algorithm() != digest.SHA1 {
 		t.Errorf("old: %+v", s)
 	}
-	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[1], "providers.mcp.old.verify uses sha1") || !strings.Contains(c.Warnings[0], `line 19: providers.mcp.old.checksum is deprecated; write verify = { type = "command", algorithm = "sha1", value = "da39`) {
+	if len(c.Warnings) != 2 || !strings.Contains(c.Warnings[1], "line 21: providers.mcp.old.checksum uses sha1") || !strings.Contains(c.Warnings[0], `line 21: providers.mcp.old.checksum is deprecated; write verify = { type = "command", algorithm = "sha1", value = "da39`) {
 		t.Errorf("warnings: %q", c.Warnings)
 	}
 	if c.Servers["rec"].Record != "io.github.acme/notes@1.4.0" || c.Registry.URL != "http://127.0.0.1:8080" {
@@ -85,6 +85,15 @@ func TestParseConfigErrors(t *testing.T) {
 		"verify no path":    {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',value='" + hex64 + "'}\n", "needs a path"},
 		"verify empty":      {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',files=[]}\n", "files is empty"},
 		"verify two shapes": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',path='p',value='" + hex64 + "',files=[]}\n", "both path and files"},
+		"verify variant":    {head + "[providers.mcp.a]\ncommand='uvx'\nverify={type='uv_package',algorithm='pep503'}\n", `line 4: providers.mcp.a: verify: unknown type "uv_package"; it is "command", "file" or "none"`},
+		"verify stray none": {head + "[providers.mcp.a]\ncommand='x'\nverify.type='none'\nverify.algorithm=''\n", `line 4: providers.mcp.a: verify: type "none" has no key "algorithm"`},
+		"verify unfilled":   {head + "[providers.mcp.a]\ncommand='x'\n[providers.mcp.a.verify]\ntype='command'\n", "line 4: providers.mcp.a: verify: has no value; 'hallmark verify-server"},
+		"verify unfilled 2": {head + "[providers.mcp.a]\ncommand='x'\nverify={type='file',files=[{path='p',value=''}]}\n", "verify: p: has no value"},
+		"verify algorithm":  {head + "[providers.mcp.a]\ncommand='x'\nverify={type='command',algorithm='',value='" + hex64 + "'}\n", `algorithm "" is neither`},
+		"verify string":     {head + "[providers.mcp.a]\ncommand='x'\nverify='none'\n", "line 4, column 8: providers.mcp.a.verify cannot be a value of type string"},
+		"checksum string":   {head + "[providers.mcp.a]\ncommand='x'\nchecksum='" + hex64 + "'\n", "line 4, column 10: providers.mcp.a.checksum cannot be a value of type string"},
+		"checksum md5":      {head + "[providers.mcp.a]\ncommand='x'\n\nchecksum.algorithm='md5'\nchecksum.value='abcd'\n", `line 5: providers.mcp.a: checksum: algorithm "md5" is neither`},
+		"checksum record":   {head + "[providers.mcp.a]\nserver='a/b@1.0.0'\nchecksum.value='abcd'\n", "line 4: providers.mcp.a: checksum: a server run from its record"},
 		"verify record":     {head + "[providers.mcp.a]\nserver='a/b@1.0.0'\nverify={type='none'}\n", "verified against that"},
 	} {
 		t.Run(name, func(t *testing.T) {

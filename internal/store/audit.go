@@ -73,6 +73,7 @@ type audit struct {
 	files  int            // in the content
 	found  sums           // of the content
 	full   bool           // decode all of the sidecar, although nothing differs
+	entry  *string        // what program found, once it was asked
 	report evidence.Report
 }
 
@@ -223,7 +224,7 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 		a.compare(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
-	if len(found) == 0 && !a.bad() && !a.full && (a.found.files == nil || a.listed(files)) {
+	if len(found) == 0 && !a.bad() && !a.full && (a.found.files == nil || a.listed(files, open)) {
 		return nil
 	}
 	differing, err := a.differences(ctx, files, refused, open)
@@ -235,12 +236,12 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 }
 
 // listed reports whether the sidecar lists exactly files, with the digests that they
-// were found to have, and under facet-tar none of them executable, as no archive has such.
-func (a *audit) listed(files []tree.File) bool {
+// were found to have, and under facet-tar none of them executable but a server's program.
+func (a *audit) listed(files []tree.File, open tree.Open) bool {
 	note := *a.note
 	note.Files = make(map[string]fileNote, len(files))
 	for _, f := range files {
-		if f.Exec && a.claim.Scheme == evidence.FacetTar {
+		if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.program(open) {
 			return false
 		}
 		note.Files[f.Path] = fileNote{SHA256: a.found.files[f.Path], Size: f.Size, Exec: f.Exec}

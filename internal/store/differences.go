@@ -38,8 +38,8 @@ func (a *audit) differences(ctx context.Context, files []tree.File, refused []*t
 				return nil, context.Cause(ctx)
 			}
 			seen[f.Path] = true
-			if f.Exec && a.claim.Scheme == evidence.FacetTar {
-				out = append(out, a.odd(a.from(f.Path), f.Path, "is executable, as no file of an archive is"))
+			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.program(open) {
+				out = append(out, a.odd(a.from(f.Path), f.Path, "is executable, as no file of its archive is"))
 				continue
 			}
 			if e := a.difference(f, open); e.Outcome != evidence.Match {

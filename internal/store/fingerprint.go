@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -19,6 +20,30 @@ func (s *Store) As(scheme evidence.Scheme) *Store {
 	view := *s
 	view.scheme = scheme
 	return &view
+}
+
+// program is the one file of an archive that is executable: the entry of a server whose
+// runtime is binary, by its server.json, whose digest is the one that was found. It is ""
+// for every other archive.
+func (a *audit) program(open tree.Open) string {
+	if a.entry != nil {
+		return *a.entry
+	}
+	a.entry = new(string)
+	r, err := open(facet.SourceFile)
+	if err != nil {
+		return ""
+	}
+	defer r.Close()
+	data, err := io.ReadAll(io.LimitReader(r, facet.MaxManifest+1))
+	if err != nil || evidence.Compare(evidence.Claim{Want: []digest.Digest{a.found.files[facet.SourceFile]}},
+		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}}).Outcome != evidence.Match {
+		return ""
+	}
+	if s, err := facet.ParseSource(data); err == nil && s.Runtime == facet.RuntimeBinary {
+		*a.entry = s.Entry
+	}
+	return *a.entry
 }
 
 // sums is what is computed of a tree.

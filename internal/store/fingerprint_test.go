@@ -135,6 +135,34 @@ func TestFacetSidecarListed(t *testing.T) {
 	}
 }
 
+// The entry of a server that is a program may be executable, and no other file.
+func TestFacetProgram(t *testing.T) {
+	quiet(t)
+	server := func(runtime, entry string) string {
+		return `{"name":"kit","version":"1.0.0","runtime":"` + runtime + `","entry":"` + entry + `"}`
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		good  bool
+	}{
+		{"entry", map[string]string{"server.json": server("binary", "bin/s"), "bin/s!": "program", "data": "x"}, true},
+		{"another file", map[string]string{"server.json": server("binary", "bin/s"), "bin/s!": "program", "data!": "x"}, false},
+		{"another runtime", map[string]string{"server.json": server("node", "bin/s"), "bin/s!": "program", "data": "x"}, false},
+		{"no server.json", map[string]string{"bin/s!": "program"}, false},
+		{"no server", map[string]string{"server.json": "{}", "bin/s!": "program"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t).As(evidence.FacetTar)
+			slot := putFacet(t, s, c.files)
+			got, report, err := s.Audit(t.Context(), subject, slot.Digest)
+			if err != nil || (got != nil) != c.good || c.good != (report.Count(evidence.Mismatch) == 0) {
+				t.Fatal(got, report, err)
+			}
+		})
+	}
+}
+
 // Every single-byte change of content or sidecar is found (R2, in small).
 func TestFacetFlips(t *testing.T) {
 	quiet(t)

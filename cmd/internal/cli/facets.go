@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -235,6 +236,9 @@ func showChangesOfFacets(w io.Writer, out *hallmark.Installation) error {
 		if f.After != nil {
 			after = *f.After
 		}
+		if artifact.Older("", after.Version, before.Version) {
+			after.Version += " (rollback)"
+		}
 		line("version", before.Version, after.Version)
 		line("commit", before.Source.Commit, after.Source.Commit)
 		line("integrity", before.Integrity.String(), after.Integrity.String())
@@ -315,6 +319,7 @@ type statusJSON struct {
 	Wanted   string             `json:"wanted,omitempty"`
 	Newest   string             `json:"newest,omitempty"`
 	Outdated *bool              `json:"outdated,omitempty"`
+	Rollback bool               `json:"rollback,omitempty"`
 	Files    *int               `json:"files,omitempty"`
 	Present  *int               `json:"present,omitempty"`
 }

@@ -1,10 +1,41 @@
 package cli
 
 import (
+	"io"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
 )
+
+// A group of commands refuses what is none of them: one that showed its help in place of a
+// check that was misspelt would pass it.
+func TestGroupsRefuse(t *testing.T) {
+	groups := 0
+	var look func(c *cobra.Command, path []string)
+	look = func(c *cobra.Command, path []string) {
+		if c.HasSubCommands() && c.Name() != "completion" {
+			groups++
+			root := Hallmark(&app{stdout: io.Discard, stderr: io.Discard})
+			root.SilenceErrors, root.SilenceUsage = true, true
+			root.SetOut(io.Discard)
+			root.SetArgs(append(slices.Clone(path), "nonsense"))
+			if err := root.ExecuteContext(t.Context()); err == nil || len(path) > 0 && evidence.ClassOf(err) != evidence.Validation {
+				t.Errorf("%q nonsense: %v", path, err)
+			}
+		}
+		for _, below := range c.Commands() {
+			look(below, append(slices.Clone(path), below.Name()))
+		}
+	}
+	look(Hallmark(&app{stdout: io.Discard, stderr: io.Discard}), nil)
+	if groups < 9 {
+		t.Errorf("%d groups", groups)
+	}
+}
 
 // The official mcp-publisher takes its flags with one dash, and its help writes them so.
 func TestOneDash(t *testing.T) {

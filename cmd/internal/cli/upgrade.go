@@ -29,8 +29,9 @@ and the new digests and its surface's differences, classified.
 Facets follow their requirements in hallmark.toml; a branch is followed, a tag that was
 moved is reported as drift and not. A server that is pinned to an exact version of a package
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
-image's tag stays as it is and is resolved anew. Each server needs consent. All of it is
-written, or nothing.`,
+image's tag stays as it is and is resolved anew. What leads to an older version than the
+locked one is shown as a rollback. Each server needs consent. All of it is written, or
+nothing.`,
 		RunE: a.reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(f.dir)
 			if err != nil {
@@ -106,6 +107,8 @@ func showUpgraded(w io.Writer, out *hallmark.Upgraded) error {
 	for _, s := range out.Status {
 		what := "unchanged"
 		switch {
+		case s.Rollback():
+			what = "rollback"
 		case s.Outdated() && out.Written:
 			what = "updated"
 		case s.Outdated():
@@ -135,12 +138,13 @@ type serverStatusJSON struct {
 	Wanted   string              `json:"wanted,omitempty"`
 	Newest   string              `json:"newest,omitempty"`
 	Outdated bool                `json:"outdated"`
+	Rollback bool                `json:"rollback"`
 }
 
 func serverStatus(all []hallmark.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
-		out = append(out, serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated()})
+		out = append(out, serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
 	}
 	return out
 }
@@ -178,15 +182,19 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				r := statusResult{outcomeOf(all.Verdict, err), []statusJSON{}, serverStatus(all.Servers)}
 				for _, s := range all.Facets {
 					outdated := s.Outdated()
-					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated})
+					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated, Rollback: s.Rollback()})
 				}
 				return a.json(r, err)
 			}
-			row := func(outdated bool, name, locked, wanted, newest string) error {
+			row := func(outdated, rollback bool, name, locked, wanted, newest string) error {
 				if !outdated && (newest == "" || newest == wanted) {
 					return nil
 				}
-				_, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (newest %s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(newest))
+				note := "newest " + newest
+				if rollback {
+					note += ", a rollback"
+				}
+				_, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(note))
 				return err
 			}
 			for _, s := range all.Facets {
@@ -197,7 +205,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 						locked = s.Locked.Source.Commit
 					}
 				}
-				if failed := row(s.Outdated(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+				if failed := row(s.Outdated(), s.Rollback(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
 					return failed
 				}
 			}
@@ -206,7 +214,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if s.Locked != nil {
 					locked = shownVersion(s.Current)
 				}
-				if failed := row(s.Outdated(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
+				if failed := row(s.Outdated(), s.Rollback(), s.Name, locked, s.Wanted, s.Newest); failed != nil {
 					return failed
 				}
 			}

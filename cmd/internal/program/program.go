@@ -5,6 +5,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,12 +98,18 @@ func Usage(c *cobra.Command, err error) error {
 	return &evidence.Error{Kind: evidence.Validation, Err: err, Hint: "see '" + c.CommandPath() + " --help'"}
 }
 
-// Args makes cobra's complaints about arguments validation errors.
+// Args makes complaints about arguments validation errors. Cobra's own, which count, show how
+// the command is written instead.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return Usage(c, err)
+		err := check(c, args)
+		if err == nil {
+			return nil
 		}
-		return nil
+		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") && !c.HasSubCommands() {
+			_, takes, _ := strings.Cut(c.Use, " ")
+			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), cmp.Or(takes, "no arguments"))
+		}
+		return Usage(c, err)
 	}
 }
