@@ -15,7 +15,7 @@ import (
 func (a *app) config() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Work on " + project.ConfigFile,
+		Short: "Bring " + project.ConfigFile + " up to date",
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var dir string
@@ -55,8 +55,9 @@ func (a *app) verifyServer() *cobra.Command {
 	var dir string
 	var write, asJSON bool
 	c := &cobra.Command{
-		Use:   "verify-server NAME",
-		Short: "Hash what a server's verify block names, and fill it in",
+		Use:     "verify-server NAME",
+		Short:   "Hash what a server's verify block names, and fill it in",
+		Example: "notes\nnotes --write",
 		Long: `Hash the files that the verify block of a server names, report the links that lead to
 them, and compare with what the block claims. With --write the digests are put into the
 block; value = "" is a place for one. A server without a block gets one, for the file

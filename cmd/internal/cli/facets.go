@@ -96,8 +96,9 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 func (a *app) install() *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
-		Use:   "install",
-		Short: "Install the facets of hallmark.toml, as hallmark.lock has them",
+		Use:     "install",
+		Short:   "Install the facets of hallmark.toml as they are locked",
+		Example: "\n--frozen",
 		Long: `Bring the project to what hallmark.toml and hallmark.lock say: the contents of each facet
 are hashed again, wherever they come from, compared with the lock, the registry and the
 archive itself, and only then written where the clients look for them. Files that were
@@ -120,8 +121,9 @@ func (a *app) add() *cobra.Command {
 	var f facetFlags
 	var source project.Facet
 	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
-		Short: "Add a facet to hallmark.toml, lock and install it",
+		Use:     "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Short:   "Add a facet to hallmark.toml, lock and install it",
+		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now.`,
@@ -163,9 +165,10 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 func (a *app) remove() *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
-		Use:   "remove NAME...",
-		Short: "Take facets out of hallmark.toml, the lock and the project",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Use:     "remove NAME...",
+		Short:   "Take facets out of hallmark.toml, the lock and the project",
+		Example: "@acme/reviewer",
+		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)

@@ -23,7 +23,7 @@ file that was read, so that it never lands on a file that has changed.
 Only directories of --root are used; the client's roots can narrow them. Without --root
 the client's roots are used, and if it has none, every call is refused. The front matter
 of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
-		Example: "  " + name + " --root ~/src/project\n  " + name + " --root docs --root src --read-only",
+		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args:    args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			places, err := hallmark.FindPlaces(os.Getenv)

@@ -22,8 +22,9 @@ func (a *app) scan() *cobra.Command {
 		asJSON, asSARIF bool
 	)
 	c := &cobra.Command{
-		Use:   "scan [PATH...]",
-		Short: "Report how the MCP clients of this machine start their servers, and what is not pinned",
+		Use:     "scan [PATH...]",
+		Short:   "Report what the MCP clients of this machine start unpinned",
+		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json",
 		Long: `Read the configuration files of every MCP client that is known, the user's and the
 project's, or the files and projects' directories that are named, and report servers
 that are not pinned, hidden in a shell line, reached by plain http and so on, each with
