@@ -63,7 +63,8 @@ them, and compare with what the block claims. With --write the digests are put i
 block; value = "" is a place for one. A server without a block gets one, for the file
 that its interpreter is given or for its command, unless a launcher starts it: no hash
 of a launcher covers what it runs.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

@@ -332,7 +332,8 @@ func (a *app) list() *cobra.Command {
 		Short: "List the facets of the project",
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
 files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' does that.`,
-		Args: args(cobra.NoArgs),
+		Args:              args(cobra.NoArgs),
+		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.host(dir)
 			if err != nil {

@@ -21,7 +21,8 @@ func (a *app) pull() *cobra.Command {
 		Long: `Fetch the image of a server by the digest that hallmark.lock has, with its manifest and
 every blob, compare each with the digest that leads to it, and write an OCI layout, from
 which container engines load images. Nothing is left behind if anything differs.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

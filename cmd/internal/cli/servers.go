@@ -49,6 +49,7 @@ With --client or --config the servers are those of an MCP client's configuration
 are declared in hallmark.toml, and with --write-config the client starts them by
 'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
 its file, for 'hallmark unpin'.`,
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
@@ -372,6 +373,7 @@ what it shows can be verified.`,
 			}
 			return nil
 		}),
+		ValidArgsFunction: completeServers,
 		RunE: func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
@@ -426,7 +428,8 @@ func (a *app) review() *cobra.Command {
 		Long: `Show the differences between the approved surface of a server and the one that a guard
 saw last, or, on a machine that has not approved the lock yet, the whole entry; and ask
 for approval. In scripts --approve takes the digest that was shown as "consent".`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

@@ -120,6 +120,7 @@ func (a *app) surfaceCapture() *cobra.Command {
 		Long: `Start a server of hallmark.toml, locked or not, as 'hallmark run' does, or the command
 behind '--', and print its surface: what it shows under every version of the protocol, to a
 client that can do nothing and to one that can do everything. Nothing is locked by this.`,
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
 			name := ""
 			switch dash := c.ArgsLenAtDash(); {

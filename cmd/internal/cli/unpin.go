@@ -30,7 +30,8 @@ func (a *app) unpin() *cobra.Command {
 the servers from hallmark.lock with the files beside it and this machine's approval.
 hallmark.toml is left alone. An entry that was edited since is not touched: everything
 is undone, or nothing.`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args:              args(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

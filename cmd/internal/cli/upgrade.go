@@ -32,6 +32,7 @@ moved is reported as drift and not. A server that is pinned to an exact version 
 or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a range or an
 image's tag stays as it is and is resolved anew. Each server needs consent. All of it is
 written, or nothing.`,
+		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(f.dir)
 			if err != nil {
