@@ -188,11 +188,11 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		kind := evidence.Operation
+		kind, hint := evidence.Operation, ""
 		if errors.Is(err, os.ErrNotExist) {
-			kind = evidence.Validation
+			kind, hint = evidence.Validation, "name the file, or begin one with 'hallmark init'"
 		}
-		return name, nil, evidence.Errorf(kind, name, "", errors.Unwrap(err))
+		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
 	}
 	defer f.Close()
 	data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))

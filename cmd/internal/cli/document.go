@@ -136,15 +136,8 @@ func (a *app) validate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var issues serverjson.Issues
-			doc, err := serverjson.Parse(data)
-			var invalid *serverjson.Invalid
-			switch {
-			case err == nil:
-				issues = doc.Validate()
-			case errors.As(err, &invalid):
-				issues = invalid.Issues
-			default:
+			issues, err := issuesOf(data)
+			if err != nil {
 				return err
 			}
 			var failed error
@@ -171,6 +164,18 @@ func (a *app) validate() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the issues as one JSON document")
 	return c
+}
+
+// issuesOf is what is wrong with a server.json, as far as it can be read at all.
+func issuesOf(data []byte) (serverjson.Issues, error) {
+	doc, err := serverjson.Parse(data)
+	if err == nil {
+		return doc.Validate(), nil
+	}
+	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
+		return invalid.Issues, nil
+	}
+	return nil, err
 }
 
 func (a *app) publish() *cobra.Command {

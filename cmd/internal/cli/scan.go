@@ -144,6 +144,8 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	}
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
+	} else if b.Len() == 0 {
+		fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(found.Files, ", ")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
