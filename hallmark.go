@@ -12,6 +12,7 @@
 //	tokens.go    API tokens of a registry
 //	pin.go       lock a server of hallmark.toml
 //	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
+//	capture.go   start a server to see its surface; messages.go is what it prints then
 //	closure.go   resolve and install a package with its dependencies
 //	remote.go    servers that are reached by a URL
 //	python.go    the same for packages of PyPI; image.go pins and pulls container images
@@ -36,6 +37,7 @@ package hallmark
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -56,6 +58,7 @@ type Host struct {
 	Environ []string // "NAME=value", as os.Environ gives it
 	Getenv  func(name string) string
 	Logger  *slog.Logger
+	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
 	Now     func() time.Time
 }
 

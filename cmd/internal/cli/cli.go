@@ -176,7 +176,7 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
 	return &hallmark.Host{
 		Places: places, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
-		Logger: logger, Now: time.Now,
+		Logger: logger, Stderr: aside{a}, Now: time.Now,
 	}, nil
 }
 

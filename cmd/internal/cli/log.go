@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -191,8 +192,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			if err != nil && m.Size == 0 {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: log %s: %d entries, %d of them new; %d records compared; %d anomalies\n",
-				a.name, surface.Escape(m.Origin), m.Size, m.Read, m.Records, len(m.Found))
+			fmt.Fprintf(a.stderr, "%s: log %s: %s, %d new; %s compared; %s\n", a.name, surface.Escape(m.Origin),
+				evidence.Count(int(m.Size), "entry"), m.Read, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 			return err
 		}),
 	}

@@ -79,10 +79,10 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 		}
 	}
 	if files > 0 {
-		fmt.Fprintf(a.stderr, "%s: %d files cannot be read\n", a.name, files)
+		fmt.Fprintf(a.stderr, "%s: unreadable: %s\n", a.name, evidence.Count(files, "file"))
 	}
 	if refused > 0 {
-		fmt.Fprintf(a.stderr, "%s: %d findings are refused\n", a.name, refused)
+		fmt.Fprintf(a.stderr, "%s: refused: %s\n", a.name, evidence.Count(refused, "finding"))
 	}
 	return shownError{err}
 }
