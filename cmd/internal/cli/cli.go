@@ -72,27 +72,17 @@ type app struct {
 }
 
 // Definition is a program's commands and flags, for pages about them.
-func Definition(program Program) *cobra.Command { return new(app).define(program) }
-
-// define is a program's commands with what every program has.
-func (a *app) define(program Program) *cobra.Command {
-	root := program(a)
+func Definition(program Program) *cobra.Command {
+	root := program(new(app))
 	root.Version = version()
-	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	root.SetHelpFunc(a.showHelp)
-	help := a.help()
-	root.SetHelpCommand(help)
-	if root.ContainsGroup("other") {
-		help.GroupID = "other"
-	}
-	nameExamples(root)
+	addHelp(root)
 	return root
 }
 
 // Main runs a program and returns its exit code.
 func Main(program Program, args []string) int {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	root := a.define(program)
+	root := program(a)
 	a.name = root.Name()
 	a.bars = newBars(os.Stderr)
 	if a.name == publisherName {
@@ -102,6 +92,9 @@ func Main(program Program, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Version = version()
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	addHelp(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

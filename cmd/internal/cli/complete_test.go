@@ -29,7 +29,7 @@ func TestCompletion(t *testing.T) {
 		if strings.HasSuffix(line, " |") {
 			args = append(args, "")
 		}
-		root := new(app).define(Hallmark)
+		root := Definition(Hallmark)
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetErr(new(bytes.Buffer))

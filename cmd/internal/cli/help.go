@@ -19,10 +19,21 @@ const (
 	maxLabel    = 28 // columns of a flag or command, past which its text begins on the next line
 )
 
+// addHelp gives a program its help: the flag, the command, and the examples' names.
+func addHelp(root *cobra.Command) {
+	root.SetHelpFunc(showHelp)
+	help := helpCommand()
+	if root.ContainsGroup("other") {
+		help.GroupID = "other"
+	}
+	root.SetHelpCommand(help)
+	nameExamples(root)
+}
+
 // showHelp prints the help of a command, no line wider than the terminal.
-func (a *app) showHelp(c *cobra.Command, _ []string) {
+func showHelp(c *cobra.Command, _ []string) {
 	columns := helpColumns
-	if f, ok := a.stdout.(*os.File); ok {
+	if f, ok := c.OutOrStdout().(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
 			columns = min(max(n, minColumns), maxColumns)
 		}
@@ -30,8 +41,8 @@ func (a *app) showHelp(c *cobra.Command, _ []string) {
 	io.WriteString(c.OutOrStdout(), helpText(c, columns))
 }
 
-// help is the command help: of a command it shows what its --help does.
-func (a *app) help() *cobra.Command {
+// helpCommand is the command help: of a command it shows what its --help does.
+func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Show the help of a command",
