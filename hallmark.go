@@ -28,7 +28,11 @@
 //	             into the store, compose.go puts them side by side, materialize.go and
 //	             targets.go write them into the project
 //	outdated.go  list facets, and what their sources have now
+//	upgrade.go   take the newest versions of facets and servers
 //	keep.go      verify and prune the store
+//	plugin.go    check, hash and sign plugins; plugininstall.go and publishplugin.go
+//	             install and publish them, trust.go keeps the keys that they rely on
+//	registrydata.go  back up and export a registry; import.go and reverify.go fill and check it
 //	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
 //	             loghistory.go what a log says of a record later, logproof.go the proofs
 //	monitor.go   replay a log; monitorlog.go its tiles, monitorrecords.go the records

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const top = "../../../" // of the repository
@@ -213,6 +214,28 @@ func TestDocumentLinks(t *testing.T) {
 			})
 			if !headed {
 				t.Errorf("%s: %s: no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+// Every flag that stands alone in a document is one of some command.
+func TestDocumentedFlags(t *testing.T) {
+	known := map[string]bool{}
+	for _, program := range programs {
+		each(Definition(program), func(c *cobra.Command) {
+			c.InitDefaultHelpFlag()
+			c.InitDefaultVersionFlag()
+			c.LocalFlags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+		})
+	}
+	for page, text := range documents(t) {
+		if page == "spec/launcher.md" {
+			continue // it is about the flags of other programs
+		}
+		for _, line := range code(text) {
+			if name := anyFlag.FindString(line); name != "" && !known[name] {
+				t.Errorf("%s: %s: no command has %s", page, line, name)
 			}
 		}
 	}
