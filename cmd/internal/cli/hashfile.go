@@ -36,6 +36,7 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 			if !ok {
 				stdout = os.Stdout
 			}
+			a.forClients(cmd.Name())
 			return hallmark.Hashfile(cmd.Context(), places, c, a.stdin, stdout)
 		},
 	}

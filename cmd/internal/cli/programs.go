@@ -7,6 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Hallmark is the program with all commands.
@@ -38,6 +41,13 @@ is what runs, and what runs shows the model what was approved.`,
 	add("host", a.plugin(), a.trust())
 	add("operator", a.registry(), a.log())
 	return root
+}
+
+// forClients tells a person who starts a server by hand what it waits for.
+func (a *app) forClients(server string) {
+	if term.IsTerminal(int(a.stdin.Fd())) {
+		fmt.Fprintf(a.stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", a.name, surface.Escape(server))
+	}
 }
 
 const publisherName = "mcp-publisher"

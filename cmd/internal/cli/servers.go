@@ -390,6 +390,9 @@ what it shows can be verified.`,
 				for _, f := range v.Warnings() {
 					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
 				}
+				if v.Err() == nil {
+					a.forClients(names[0])
+				}
 			}
 			if logFile != "" {
 				f, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
