@@ -100,8 +100,11 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 				if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
 					break
 				}
-				time.Sleep(wait)
-				err = one(ctx, s)
+				select {
+				case <-ctx.Done():
+				case <-time.After(wait):
+					err = one(ctx, s)
+				}
 			}
 			if err != nil {
 				return nil, err
