@@ -205,6 +205,17 @@ func (s *Server) Kill() error {
 	return s.stop()
 }
 
+// PID is the process of the running cluster, 0 if there is none.
+func (s *Server) PID() int {
+	line, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := bytes.Cut(line, []byte("\n"))
+	pid, _ := strconv.Atoi(string(first))
+	return pid
+}
+
 // Close stops the cluster and removes it.
 func (s *Server) Close() error {
 	return errors.Join(s.Stop(), s.log.Close(), os.RemoveAll(s.dir))
