@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,6 +58,13 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 			sights = append(sights, &sight{version: version, caps: caps})
 		}
 	}
+	said, err := newMessages(cmp.Or[io.Writer](w.host.Stderr, os.Stderr))
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
+	}
+	defer said.close()
+	prog.stderr = said.child
+	defer func() { prog.stderr = nil }()
 	one := func(ctx context.Context, s *sight) error {
 		process, err := prog.start(ctx, w.host, adm, w.dir, nil)
 		if err != nil {
@@ -68,7 +77,7 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 		if err != nil {
 			return &evidence.Error{
 				Subject: declared.Name, Kind: evidence.Operation, Err: fmt.Errorf("its surface could not be captured: %w", err),
-				Hint: "variables that it needs must be set and declared; a kind that it cannot list is left out with surface_kinds",
+				Hint: "variables that it needs must be set, and named under variables in hallmark.toml; a kind that it cannot list is left out with surface_kinds",
 			}
 		}
 		if s.shown, err = surface.New(listing); err != nil {
@@ -91,8 +100,11 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 				if evidence.ClassOf(err) != evidence.Operation || ctx.Err() != nil {
 					break
 				}
-				time.Sleep(wait)
-				err = one(ctx, s)
+				select {
+				case <-ctx.Done():
+				case <-time.After(wait):
+					err = one(ctx, s)
+				}
 			}
 			if err != nil {
 				return nil, err

@@ -12,6 +12,7 @@
 //	tokens.go    API tokens of a registry
 //	pin.go       lock a server of hallmark.toml
 //	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
+//	capture.go   start a server to see its surface; messages.go is what it prints then
 //	closure.go   resolve and install a package with its dependencies
 //	remote.go    servers that are reached by a URL
 //	python.go    the same for packages of PyPI; image.go pins and pulls container images
@@ -26,7 +27,11 @@
 //	             into the store, compose.go puts them side by side, materialize.go and
 //	             targets.go write them into the project
 //	outdated.go  list facets, and what their sources have now
+//	upgrade.go   take the newest versions of facets and servers
 //	keep.go      verify and prune the store
+//	plugin.go    check, hash and sign plugins; plugininstall.go and publishplugin.go
+//	             install and publish them, trust.go keeps the keys that they rely on
+//	registrydata.go  back up and export a registry; import.go and reverify.go fill and check it
 //	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
 //	             loghistory.go what a log says of a record later, logproof.go the proofs
 //	monitor.go   replay a log; monitorlog.go its tiles, monitorrecords.go the records
@@ -35,6 +40,7 @@ package hallmark
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -55,6 +61,7 @@ type Host struct {
 	Environ []string // "NAME=value", as os.Environ gives it
 	Getenv  func(name string) string
 	Logger  *slog.Logger
+	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
 	Now     func() time.Time
 }
 

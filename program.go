@@ -41,6 +41,7 @@ type program struct {
 	own       string                   // the key in artifacts of what the server itself is
 	runtime   *project.Runtime         // of this machine, if one is used
 	remote    *guard.Remote            // in place of exe and all of its
+	stderr    *os.File                 // of its processes; nil is this process's own
 }
 
 func (p *program) close() {
@@ -366,6 +367,6 @@ func (p *program) start(ctx context.Context, h *Host, adm policy.Admitted, dir s
 		return nil, err
 	}
 	return guard.Exec(ctx, adm, p.subjects, guard.Command{
-		Name: p.server, Exe: p.exe, Interpreter: p.interp, Args: append(slices.Clone(p.args), more...), Env: env, Dir: dir,
+		Name: p.server, Exe: p.exe, Interpreter: p.interp, Args: append(slices.Clone(p.args), more...), Env: env, Dir: dir, Stderr: p.stderr,
 	})
 }

@@ -235,7 +235,7 @@ func TestReaderFallsBackToFullTiles(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	l := filled(t, 600)
-	var r *Replay = new(Replay)
+	r := new(Replay)
 	for i, b := range l.leaves {
 		if err := r.Check(l.at(t, int64(i))); err != nil {
 			t.Fatal(err)

@@ -133,7 +133,7 @@ type Server struct {
 	Environment map[string]string // values that a facet's author wrote into its declaration
 }
 
-// Source names a server that is packed from source: what facet.json and hallmark.toml say.
+// SourceName names a server that is packed from source: what facet.json and hallmark.toml say.
 func SourceName(name string, floor facet.Floor) string { return name + "@" + floor.String() }
 
 // ParseSourceName reads "NAME@FLOOR".

@@ -114,8 +114,8 @@ type lockWire struct {
 	Servers map[string]ServerLock `json:"servers"`
 }
 
-// Subjects under which a server's parts are judged, and must be admitted for
-// [Lock.Add].
+// ClosureSubject, and the functions below, are the subjects under which a server's parts
+// are judged, and must be admitted for [Lock.Add].
 func ClosureSubject(server string) string { return ClosuresDir + "/" + server + ".json" }
 
 // TreeSubject names the installed tree of a server on a platform.

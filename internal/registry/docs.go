@@ -30,6 +30,9 @@ func docsPage(api *huma.OpenAPI) ([]byte, error) {
 		copied.Path = path
 		o.Operation = &copied
 		o.Answers = sortedKeys(op.Responses)
+		if n := len(o.Answers) - 1; n > 0 && o.Answers[n] == "default" {
+			o.Answers[n] = "or an error"
+		}
 		shown = append(shown, o)
 	}
 	slices.SortStableFunc(shown, func(a, b operation) int { return strings.Compare(a.Path, b.Path) })

@@ -169,6 +169,7 @@ func New(c Config) (http.Handler, error) {
 	}
 	mux.Handle("GET /openapi.yaml", description.yaml)
 	mux.Handle("GET /docs", description.page)
+	mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusSeeOther)) // for who opens the registry in a browser
 	mux.Handle("GET /metrics", s.metrics.handler)
 	if s.Log != nil {
 		mux.HandleFunc("GET /checkpoint", s.checkpoint)

@@ -19,8 +19,9 @@ func (a *app) pack() *cobra.Command {
 	var o hallmark.PackOptions
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "pack [DIR]",
-		Short: "Pack a facet, or a server from source, into an archive",
+		Use:     "pack [DIR]",
+		Short:   "Pack a facet, or a server from source, into an archive",
+		Example: "\nreviewer -o reviewer.facet",
 		Long: `Pack the directory of a facet (facet.json) or of a server that is run from source
 (server.json with runtime and entry) into one archive, and print its two hashes: that of
 its contents, which locks keep, and that of the file, which downloads are checked with.

@@ -17,8 +17,9 @@ func (a *app) check() *cobra.Command {
 		o               hallmark.CheckOptions
 	)
 	c := &cobra.Command{
-		Use:   "check",
-		Short: "Verify the whole lock; with --surface, also what the servers show now",
+		Use:     "check",
+		Short:   "Verify the whole lock, without starting anything",
+		Example: "\n--offline\n--surface --trust-lock --sarif",
 		Long: `Verify that every server is declared as it was locked, that the files beside the lock,
 executables and trees in the store are those that were locked, that its record is in
 the registry's log, and report drift that a guard saw. Nothing is started.

@@ -57,7 +57,7 @@ type app struct {
 // Definition is a program's commands and flags, for pages about them.
 func Definition(commands Program) *cobra.Command {
 	root := commands(new(app))
-	root.Version = program.Release()
+	program.Define(root)
 	return root
 }
 
@@ -99,7 +99,7 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
 	return &hallmark.Host{
 		Places: where, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
-		Logger: logger, Now: time.Now,
+		Logger: logger, Stderr: aside{a}, Now: time.Now,
 	}, nil
 }
 
@@ -111,11 +111,11 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		kind := evidence.Operation
+		kind, hint := evidence.Operation, ""
 		if errors.Is(err, os.ErrNotExist) {
-			kind = evidence.Validation
+			kind, hint = evidence.Validation, "name the file, or begin one with 'hallmark init'"
 		}
-		return name, nil, evidence.Errorf(kind, name, "", errors.Unwrap(err))
+		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
 	}
 	defer f.Close()
 	data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))

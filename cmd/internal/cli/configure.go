@@ -15,7 +15,7 @@ import (
 func (a *app) config() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
-		Short: "Work on " + project.ConfigFile,
+		Short: "Bring " + project.ConfigFile + " up to date",
 		Args:  args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -56,14 +56,16 @@ func (a *app) verifyServer() *cobra.Command {
 	var dir string
 	var write, asJSON bool
 	c := &cobra.Command{
-		Use:   "verify-server NAME",
-		Short: "Hash what a server's verify block names, and fill it in",
+		Use:     "verify-server NAME",
+		Short:   "Hash what a server's verify block names, and fill it in",
+		Example: "notes\nnotes --write",
 		Long: `Hash the files that the verify block of a server names, report the links that lead to
 them, and compare with what the block claims. With --write the digests are put into the
 block; value = "" is a place for one. A server without a block gets one, for the file
 that its interpreter is given or for its command, unless a launcher starts it: no hash
 of a launcher covers what it runs.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

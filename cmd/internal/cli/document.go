@@ -22,8 +22,9 @@ func (a *app) hashGen() *cobra.Command {
 	var write, asJSON bool
 	var limits fetchFlags
 	c := &cobra.Command{
-		Use:   "hash-gen [server.json]",
-		Short: "Hash every file of a server.json's packages and print file_hashes",
+		Use:     "hash-gen [server.json]",
+		Short:   "Hash every file of a server's packages, for file_hashes",
+		Example: "\n--write\nnotes/server.json --json",
 		Long: `Fetch every file that the packages of a server.json name, hash it, and print the
 file_hashes object. What the package's own registry says of a file is compared too.
 Nothing is published. With --write the object is put into the file instead, which
@@ -86,8 +87,9 @@ func (a *app) verify() *cobra.Command {
 	var settings policy.Settings
 	var limits fetchFlags
 	c := &cobra.Command{
-		Use:   "verify [server.json]",
-		Short: "Recompute every hash that a server.json claims",
+		Use:     "verify [server.json]",
+		Short:   "Recompute every hash that a server.json claims",
+		Example: "\n--require-hashes",
 		Long: `Fetch every file that a server.json names and compare it with file_hashes, with
 fileSha256 and with what the package's own registry says. Packages that nobody
 claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
@@ -127,22 +129,15 @@ func (a *app) validate() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate [server.json]",
-		Short: "Check the form and meaning of a server.json, without the network",
+		Short: "Check the form and meaning of a server.json, offline",
 		Args:  args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(_ *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
 			}
-			var issues serverjson.Issues
-			doc, err := serverjson.Parse(data)
-			var invalid *serverjson.Invalid
-			switch {
-			case err == nil:
-				issues = doc.Validate()
-			case errors.As(err, &invalid):
-				issues = invalid.Issues
-			default:
+			issues, err := issuesOf(data)
+			if err != nil {
 				return err
 			}
 			var failed error
@@ -171,6 +166,18 @@ func (a *app) validate() *cobra.Command {
 	return c
 }
 
+// issuesOf is what is wrong with a server.json, as far as it can be read at all.
+func issuesOf(data []byte) (serverjson.Issues, error) {
+	doc, err := serverjson.Parse(data)
+	if err == nil {
+		return doc.Validate(), nil
+	}
+	if invalid := new(serverjson.Invalid); errors.As(err, &invalid) {
+		return invalid.Issues, nil
+	}
+	return nil, err
+}
+
 func (a *app) publish() *cobra.Command {
 	var (
 		asJSON bool
@@ -179,8 +186,9 @@ func (a *app) publish() *cobra.Command {
 		limits fetchFlags
 	)
 	c := &cobra.Command{
-		Use:   "publish [server.json | FILE.facet]",
-		Short: "Publish a server.json or an archive to a registry",
+		Use:     "publish [server.json | FILE.facet]",
+		Short:   "Publish a server.json or an archive to a registry",
+		Example: "--registry http://127.0.0.1:8080\nserver.json --no-hash\nreviewer-1.0.0.facet",
 		Long: `Fetch and hash every file that the packages of a server.json name, add file_hashes to
 what is sent, and publish it. The file itself is not edited. Hashes that it holds
 already must match. With --no-hash nothing is fetched and the document is sent as it is.

@@ -99,8 +99,9 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 func (a *app) install() *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
-		Use:   "install",
-		Short: "Install the facets of hallmark.toml, as hallmark.lock has them",
+		Use:     "install",
+		Short:   "Install the facets of hallmark.toml as they are locked",
+		Example: "\n--frozen",
 		Long: `Bring the project to what hallmark.toml and hallmark.lock say: the contents of each facet
 are hashed again, wherever they come from, compared with the lock, the registry and the
 archive itself, and only then written where the clients look for them. Files that were
@@ -123,8 +124,9 @@ func (a *app) add() *cobra.Command {
 	var f facetFlags
 	var source project.Facet
 	c := &cobra.Command{
-		Use:   "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
-		Short: "Add a facet to hallmark.toml, lock and install it",
+		Use:     "add NAME[@REQUIREMENT] | --git URL [NAME] | --path DIR [NAME]",
+		Short:   "Add a facet to hallmark.toml, lock and install it",
+		Example: "@acme/reviewer@1.*\n--git https://git.example.com/facets.git --sub reviewer --tag v1.2.0\n--path facets/reviewer",
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now.`,
@@ -166,9 +168,10 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 func (a *app) remove() *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
-		Use:   "remove NAME...",
-		Short: "Take facets out of hallmark.toml, the lock and the project",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Use:     "remove NAME...",
+		Short:   "Take facets out of hallmark.toml, the lock and the project",
+		Example: "@acme/reviewer",
+		Args:    args(cobra.MinimumNArgs(1)),
 	}
 	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
@@ -338,7 +341,8 @@ func (a *app) list() *cobra.Command {
 		Short: "List the facets of the project",
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
 files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' does that.`,
-		Args: args(cobra.NoArgs),
+		Args:              args(cobra.NoArgs),
+		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			h, err := a.host(dir)
 			if err != nil {

@@ -38,7 +38,18 @@ number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
+			data, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			issues, err := issuesOf(data)
+			if err != nil {
+				return err
+			}
 			fmt.Fprintf(a.stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.name, file, a.name, a.name)
+			for _, issue := range issues.Errors() {
+				fmt.Fprintf(a.stderr, "%s: %s is not valid yet: %s\n", a.name, file, issue)
+			}
 			return nil
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -34,8 +35,9 @@ func (a *app) logProof() *cobra.Command {
 	var asJSON bool
 	var o hallmark.LogOptions
 	c := &cobra.Command{
-		Use:   "proof NAME@VERSION",
-		Short: "Fetch and verify the proof that a record is in its registry's log",
+		Use:     "proof NAME@VERSION",
+		Short:   "Fetch and verify the proof that a record is logged",
+		Example: "io.github.acme/notes@1.4.0 -o notes.proof",
 		Long: `Fetch a record and the proof that it is in its registry's log, verify both, and print the
 proof (C2SP tlog-proof). Who has the log's key can verify it without the registry.`,
 		Args: args(cobra.ExactArgs(1)),
@@ -72,7 +74,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 	projectFlag(c, &dir)
 	logKeyFlag(c, &o)
 	c.Flags().StringVar(&base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")
-	c.Flags().StringVarP(&output, "output", "o", "", "write the proof to `FILE`")
+	c.Flags().StringVarP(&output, "output", "o", "", "`file` to write the proof to (default: standard output)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print proof and evidence as one JSON document")
 	return c
 }
@@ -81,9 +83,10 @@ func (a *app) logVerify() *cobra.Command {
 	var asJSON bool
 	var o hallmark.LogOptions
 	c := &cobra.Command{
-		Use:   "verify FILE",
-		Short: "Verify a proof that lies in a file, without the network",
-		Args:  args(cobra.ExactArgs(1)),
+		Use:     "verify FILE",
+		Short:   "Verify a proof that lies in a file, without the network",
+		Example: "notes.proof",
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(".")
 			if err != nil {
@@ -134,8 +137,9 @@ func (a *app) monitor() *cobra.Command {
 	var asJSON, follow bool
 	var every time.Duration
 	c := &cobra.Command{
-		Use:   "monitor [URL]",
-		Short: "Replay a registry's log and compare all that it serves with it",
+		Use:     "monitor [URL]",
+		Short:   "Compare all that a registry serves with its log",
+		Example: "https://registry.example.com --state monitor.json\nhttps://registry.example.com --state monitor.json --follow --every 10m",
 		Long: `Read every entry of a registry's log, rebuild its tree, compare the tiles, the checkpoint
 and every record that the registry serves with the entries, and report what an honest
 registry never shows: a name and version twice, an entry, tile or record that was
@@ -188,8 +192,8 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			if err != nil && m.Size == 0 {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: log %s: %d entries, %d of them new; %d records compared; %d anomalies\n",
-				a.name, surface.Escape(m.Origin), m.Size, m.Read, m.Records, len(m.Found))
+			fmt.Fprintf(a.stderr, "%s: log %s: %s, %d new; %s compared; %s\n", a.name, surface.Escape(m.Origin),
+				evidence.Count(int(m.Size), "entry"), m.Read, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 			return err
 		}),
 	}
@@ -275,7 +279,7 @@ that this witness never cosigned it. A new key needs no --begin.`,
 func (a *app) logForget() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget URL",
-		Short: "Forget which key a registry's log has, so that it is asked for again",
+		Short: "Forget which key a registry's log has",
 		Long: `Forget which key a registry's log has. The next use of the registry asks for the key
 again. What this machine saw of the log under the old key is not forgotten.`,
 		Args: args(cobra.ExactArgs(1)),

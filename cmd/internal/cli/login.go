@@ -34,7 +34,7 @@ token may read organisations. Without a token a person is asked to let the progr
 
 A token on the command line is visible to other users of this machine; prefer
 MCP_GITHUB_TOKEN.`)
-	github.command.Flags().StringVar(&github.token, "token", "", "access `TOKEN` of GitHub (default $MCP_GITHUB_TOKEN)")
+	github.command.Flags().StringVar(&github.token, "token", "", "access `token` of GitHub (default $MCP_GITHUB_TOKEN)")
 	github.command.Flags().StringVar(&github.github, "github", "", "base `URL` of GitHub (default: the public one)")
 	c.AddCommand(github.command,
 		a.loginMethod("github-oidc", "As a workflow of GitHub Actions",
@@ -54,9 +54,9 @@ A private key on the command line is visible to other users of this machine, and
 stays in the shell's history; prefer --private-key-file, which takes "-" for standard input.`)
 		m.proof = true
 		f := m.command.Flags()
-		f.StringVar(&m.domain, "domain", "", "the `DOMAIN`")
-		f.StringVar(&m.key, "private-key", "", "private key in `HEX`; other users can see it")
-		f.StringVar(&m.keyFile, "private-key-file", "", "`FILE` with the private key in hexadecimal")
+		f.StringVar(&m.domain, "domain", "", "the `domain` whose names are wanted")
+		f.StringVar(&m.key, "private-key", "", "private key in `hexadecimal`; other users can see it")
+		f.StringVar(&m.keyFile, "private-key-file", "", "`file` with the private key in hexadecimal")
 		f.StringVar(&m.algorithm, "algorithm", string(auth.Ed25519), "of the key: ed25519 or ecdsap384")
 		c.AddCommand(m.command)
 	}

@@ -179,8 +179,9 @@ func (a *app) pluginVerify() *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	c := &cobra.Command{
-		Use:   "verify DIR|ZIP",
-		Short: "Check whether a plugin may be loaded",
+		Use:     "verify DIR|ZIP",
+		Short:   "Check whether a plugin may be loaded",
+		Example: "notes\nnotes.zip --strict --json",
 		Long: `Check, in this order: manifest, dist.hash, checksums, imports, external packages and
 allowlist, signatures, capabilities. Every byte is read once. With --copy-to a plugin
 that is allowed is written to a new directory from the bytes that were checked: load it
@@ -210,7 +211,8 @@ func (a *app) pluginValidate() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate DIR|ZIP",
-		Short: "Check a plugin's manifest and dist.hash, and print the computed hash",
+		Short: "Check a plugin's manifest and dist.hash",
+		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
@@ -242,9 +244,10 @@ func (a *app) pluginHash() *cobra.Command {
 	var asJSON, write bool
 	var profile string
 	c := &cobra.Command{
-		Use:   "hash DIR|ZIP",
-		Short: "Compute a plugin's dist.hash, and write it into the manifest",
-		Args:  args(cobra.ExactArgs(1)),
+		Use:     "hash DIR|ZIP",
+		Short:   "Compute a plugin's dist.hash, and write it into the manifest",
+		Example: "notes --write",
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			r, err := hallmark.HashPlugin(c.Context(), names[0], tree.Profile(profile), write)
 			if err != nil {
@@ -283,9 +286,10 @@ func (a *app) pluginGate() *cobra.Command {
 	var asJSON, asSARIF bool
 	var f *pluginFlags
 	c := &cobra.Command{
-		Use:   "gate DIR|ZIP...",
-		Short: "Check many plugins, for imports that are not bundled and all else",
-		Args:  args(cobra.MinimumNArgs(1)),
+		Use:     "gate DIR|ZIP...",
+		Short:   "Check many plugins as verify does, before a release",
+		Example: "plugins/notes plugins/tasks\nplugins/notes --sarif",
+		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o, err := f.options(c)
 			if err != nil {
@@ -341,8 +345,9 @@ func (a *app) pluginSign() *cobra.Command {
 	var asJSON bool
 	var keyFile, id string
 	c := &cobra.Command{
-		Use:   "sign DIR --key FILE",
-		Short: "Sign a plugin's dist.hash and its whole manifest",
+		Use:     "sign DIR --key FILE",
+		Short:   "Sign a plugin's dist.hash and its whole manifest",
+		Example: "notes --key acme.pem",
 		Long: `Sign dist.hash, as hosts know it, and a statement of the whole manifest, which covers
 name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, P-256,
 P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
@@ -380,7 +385,7 @@ The hash is checked first: what does not match is not signed.`,
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	c.Flags().StringVar(&keyFile, "key", "", "private key `file`")
-	c.Flags().StringVar(&id, "id", "", "id of the key, as those who trust it know it (default: from the key)")
+	c.Flags().StringVar(&id, "id", "", "`id` of the key, as those who trust it know it (default: from the key)")
 	return c
 }
 
@@ -449,8 +454,9 @@ func (a *app) pluginInstall() *cobra.Command {
 	var base, sum string
 	var o hallmark.InstallOptions
 	c := &cobra.Command{
-		Use:   "install URL|ZIP|DIR|NAME[@VERSION]",
-		Short: "Check a plugin and place it below plugins/, with its " + plugin.LockFile,
+		Use:     "install URL|ZIP|DIR|NAME[@VERSION]",
+		Short:   "Check a plugin and place it below plugins/",
+		Example: "notes.zip --require-signatures\nnotes@1.4.0 --registry https://registry.example.com",
 		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
 below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
 the registry, of which the record and its proof in the registry's log are checked too.`,
@@ -548,7 +554,7 @@ func (a *app) pluginRevalidate() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:   "revalidate",
-		Short: "Check every installed plugin against its " + plugin.LockFile + ", offline",
+		Short: "Check installed plugins against what was locked, offline",
 		Args:  args(cobra.NoArgs),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			o, err := f.options(c)

@@ -23,10 +23,12 @@ is what runs, and what runs shows the model what was approved.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddGroup(
-		&cobra.Group{ID: "author", Title: "For authors of servers:"},
-		&cobra.Group{ID: "user", Title: "For users of servers:"},
+		&cobra.Group{ID: "author", Title: "For authors of servers and facets:"},
+		&cobra.Group{ID: "user", Title: "For users of servers and facets:"},
 		&cobra.Group{ID: "host", Title: "For authors and hosts of plugins:"},
-		&cobra.Group{ID: "operator", Title: "For operators of registries:"})
+		&cobra.Group{ID: "operator", Title: "For operators of registries:"},
+		&cobra.Group{ID: "other", Title: "Other:"})
+	root.SetCompletionCommandGroupID("other")
 	add := func(group string, commands ...*cobra.Command) {
 		for _, c := range commands {
 			c.GroupID = group

@@ -87,6 +87,14 @@ func (b *bars) stop() {
 	}
 }
 
+// aside writes to standard error where a bar may stand.
+type aside struct{ a *app }
+
+func (w aside) Write(text []byte) (int, error) {
+	w.a.bars.stop()
+	return w.a.stderr.Write(text)
+}
+
 // line is the bar after some time.
 func (p progress) line(since time.Duration) string {
 	full := 0

@@ -15,12 +15,14 @@ func (a *app) pull() *cobra.Command {
 	var asJSON bool
 	var o hallmark.PullOptions
 	c := &cobra.Command{
-		Use:   "pull NAME",
-		Short: "Fetch a locked image into an OCI layout and verify every blob",
+		Use:     "pull NAME",
+		Short:   "Fetch a locked image into an OCI layout and verify every blob",
+		Example: "notes -o notes.oci",
 		Long: `Fetch the image of a server by the digest that hallmark.lock has, with its manifest and
 every blob, compare each with the digest that leads to it, and write an OCI layout, from
 which container engines load images. Nothing is left behind if anything differs.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
@@ -49,8 +51,8 @@ which container engines load images. Nothing is left behind if anything differs.
 		}),
 	}
 	projectFlag(c, &dir)
-	c.Flags().StringVar(&o.Output, "output", "", "the `directory` to make (default NAME.oci)")
-	c.Flags().StringVar(&o.Platform, "platform", "", "the platform of an index, or all (default this machine's)")
+	c.Flags().StringVarP(&o.Output, "output", "o", "", "the `directory` to make (default NAME.oci)")
+	c.Flags().StringVar(&o.Platform, "platform", "", "the `platform` of an index, or all (default this machine's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was fetched as one JSON document")
 	return c
 }

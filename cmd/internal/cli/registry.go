@@ -42,8 +42,9 @@ func (a *app) serve() *cobra.Command {
 	limits := limitFlags{}
 	var archiveMiB int64
 	c := &cobra.Command{
-		Use:   "serve",
-		Short: "Serve a registry",
+		Use:     "serve",
+		Short:   "Serve a registry",
+		Example: "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
 		Long: `Serve an MCP registry that fetches the files of every published server itself and
 recomputes their hashes. A publish needs a token that permits its name: of a login, or
 one made with 'registry token create'. With --allow-anonymous it needs none. Either way
@@ -104,8 +105,8 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	f := c.Flags()
 	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
 	f.StringVar(&o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
-	f.StringVar(&o.Database, "db", "", "PostgreSQL database, `postgres://…` (default: a file in the data directory)")
-	f.StringVar(&o.Blobs, "blobs", "", "bucket of archives, `s3://bucket/prefix?endpoint=…&region=…&path-style=true` (default: a directory in the data directory)")
+	f.StringVar(&o.Database, "db", "", "`URL` of a PostgreSQL database, postgres://… (default: a file in the data directory)")
+	f.StringVar(&o.Blobs, "blobs", "", "`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a directory in the data directory)")
 	f.StringVar(&o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
 	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
 	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
@@ -117,7 +118,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
 	f.StringVar(&o.ReplaceLog, "replace-log", "", "`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name takes its place")
-	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `KEY=URL`; may be repeated")
+	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
 	network.register(f)
 	login.register(f)

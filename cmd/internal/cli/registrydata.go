@@ -20,8 +20,8 @@ import (
 
 // placeFlags are the registry that a command works on.
 func placeFlags(c *cobra.Command, p *hallmark.Place) {
-	c.Flags().StringVar(&p.Database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
-	c.Flags().StringVar(&p.Blobs, "blobs", "", "bucket of the registry's archives, `s3://…` (default: a directory in the data directory)")
+	c.Flags().StringVar(&p.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
+	c.Flags().StringVar(&p.Blobs, "blobs", "", "`URL` of the bucket of the registry's archives, s3://… (default: a directory in the data directory)")
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
@@ -32,8 +32,9 @@ func (a *app) reverify() *cobra.Command {
 	network := networkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "reverify",
-		Short: "Recompute the claims of published records",
+		Use:     "reverify",
+		Short:   "Recompute the claims of published records",
+		Example: "--since 30d",
 		Long: `Fetch the files of published servers again and recompute every hash that their
 records claim; and recompute the archives of facets, servers and plugins that the registry
 keeps. What no longer matches becomes a finding, shown with the record, which itself stays
@@ -87,7 +88,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
-	f.StringVar(&since, "since", "", "only records published since `TIME`: RFC 3339, a date, or a span such as 12h or 30d")
+	f.StringVar(&since, "since", "", "only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
 	sources.register(f)
 	network.register(f)
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
@@ -119,8 +120,9 @@ func (a *app) importRecords() *cobra.Command {
 	network := networkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "import URL|FILE",
-		Short: "Take the records of another registry, or of a dump",
+		Use:     "import URL|FILE",
+		Short:   "Take the records of another registry, or of a dump",
+		Example: "https://registry.example.com\nrecords.jsonl --restore",
 		Long: `Take the records of another MCP registry, named by its URL, or of a file: an export
 of this program, a page of a registry's list, or an array of server.json documents.
 Records keep the time of their first publishing and are marked as imported; nothing of
@@ -181,8 +183,9 @@ there with another document is reported, with exit code 3.`,
 func (a *app) export() *cobra.Command {
 	var at hallmark.Place
 	c := &cobra.Command{
-		Use:   "export [FILE]",
-		Short: "Write every record as JSON lines",
+		Use:     "export [FILE]",
+		Short:   "Write every record as JSON lines",
+		Example: "records.jsonl",
 		Long: `Write every record to standard output, or to a new file: one JSON object a line, as the
 registry answers it, with its evidence and findings. The registry may be serving
 meanwhile. 'hallmark registry import --restore' reads it back.`,
@@ -210,8 +213,9 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 func (a *app) backup() *cobra.Command {
 	var at hallmark.Place
 	c := &cobra.Command{
-		Use:   "backup FILE",
-		Short: "Copy the registry's database while it serves",
+		Use:     "backup FILE",
+		Short:   "Copy the registry's database while it serves",
+		Example: "registry.backup",
 		Long: `Write the database of a registry, as it is at one moment, to a new file, which appears
 when it is complete. To restore, stop the registry and put the file in the place of
 registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL is

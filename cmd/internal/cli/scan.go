@@ -23,8 +23,9 @@ func (a *app) scan() *cobra.Command {
 		asJSON, asSARIF bool
 	)
 	c := &cobra.Command{
-		Use:   "scan [PATH...]",
-		Short: "Report how the MCP clients of this machine start their servers, and what is not pinned",
+		Use:     "scan [PATH...]",
+		Short:   "Report what the MCP clients of this machine start unpinned",
+		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json",
 		Long: `Read the configuration files of every MCP client that is known, the user's and the
 project's, or the files and projects' directories that are named, and report servers
 that are not pinned, hidden in a shell line, reached by plain http and so on, each with
@@ -79,10 +80,10 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 		}
 	}
 	if files > 0 {
-		fmt.Fprintf(a.stderr, "%s: %d files cannot be read\n", a.name, files)
+		fmt.Fprintf(a.stderr, "%s: unreadable: %s\n", a.name, evidence.Count(files, "file"))
 	}
 	if refused > 0 {
-		fmt.Fprintf(a.stderr, "%s: %d findings are refused\n", a.name, refused)
+		fmt.Fprintf(a.stderr, "%s: refused: %s\n", a.name, evidence.Count(refused, "finding"))
 	}
 	return program.Shown{Err: err}
 }
@@ -144,6 +145,8 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	}
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
+	} else if b.Len() == 0 {
+		fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(found.Files, ", ")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

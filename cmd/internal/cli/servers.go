@@ -40,8 +40,9 @@ func (a *app) pin() *cobra.Command {
 		log           hallmark.LogOptions
 	)
 	c := &cobra.Command{
-		Use:   "pin [NAME...]",
-		Short: "Lock the servers of hallmark.toml to exact bytes and surfaces",
+		Use:     "pin [NAME...]",
+		Short:   "Lock the servers of hallmark.toml to exact bytes and surfaces",
+		Example: "\nnotes\n--client claude-code --write-config",
 		Long: `Resolve each server to exact artifacts, fetch and hash them, compare them with the
 registry's record, start the server to see its surface, show all of it, and after
 consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
@@ -51,6 +52,7 @@ With --client or --config the servers are those of an MCP client's configuration
 are declared in hallmark.toml, and with --write-config the client starts them by
 'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
 its file, for 'hallmark unpin'.`,
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {
@@ -110,7 +112,7 @@ type consentFlags struct {
 func (f *consentFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
 	c.Flags().StringVar(&f.approve, "approve", "", "consent to exactly what was shown with this `digest`")
-	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does: allow, warn or refuse (default warn)")
+	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
 
 // options checks the flags and sets what of o they are about.
@@ -375,8 +377,9 @@ func (a *app) run() *cobra.Command {
 		log          hallmark.LogOptions
 	)
 	c := &cobra.Command{
-		Use:   "run NAME [-- arguments]",
-		Short: "Start a locked server from verified bytes and guard its surface",
+		Use:     "run NAME [-- arguments]",
+		Short:   "Start a locked server from verified bytes, and guard it",
+		Example: "notes\nnotes --log calls.jsonl -- --verbose",
 		Long: `Verify everything that the lock claims of a server, start it from the bytes that were
 verified, and relay between it and the MCP client on standard input and output. What
 the server shows is compared with the approved surface before any call is let through;
@@ -389,6 +392,7 @@ what it shows can be verified.`,
 			}
 			return nil
 		}),
+		ValidArgsFunction: completeServers,
 		RunE: func(c *cobra.Command, names []string) error {
 			spareCollector()
 			h, err := a.host(dir)
@@ -405,6 +409,9 @@ what it shows can be verified.`,
 				a.bars.stop()
 				for _, f := range v.Warnings() {
 					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
+				}
+				if v.Err() == nil {
+					program.ForClients(a.name, names[0])
 				}
 			}
 			if logFile != "" {
@@ -438,12 +445,14 @@ func (a *app) review() *cobra.Command {
 	var asJSON bool
 	var o hallmark.ReviewOptions
 	c := &cobra.Command{
-		Use:   "review NAME",
-		Short: "Show what a server changed since it was approved, and approve it",
+		Use:     "review NAME",
+		Short:   "Show what changed since a server was approved, and approve it",
+		Example: "notes\nnotes --dismiss",
 		Long: `Show the differences between the approved surface of a server and the one that a guard
 saw last, or, on a machine that has not approved the lock yet, the whole entry; and ask
 for approval. In scripts --approve takes the digest that was shown as "consent".`,
-		Args: args(cobra.ExactArgs(1)),
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

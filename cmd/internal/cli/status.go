@@ -26,8 +26,9 @@ func (a *app) status() *cobra.Command {
 	var all, yes, asJSON bool
 	var o hallmark.StatusOptions
 	c := &cobra.Command{
-		Use:   "status --status active|deprecated|deleted NAME [VERSION]",
-		Short: "Deprecate, delete or restore what was published",
+		Use:     "status --status active|deprecated|deleted NAME [VERSION]",
+		Short:   "Deprecate, delete or restore what was published",
+		Example: "--status deprecated --message 'use 1.5.0' io.github.acme/notes 1.4.0",
 		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
 version is no longer listed; it can be restored, and nobody can publish it again. With
 --archive it is a facet, a server that is packed from source (artifact) or a plugin.`,
@@ -79,9 +80,9 @@ version is no longer listed; it can be restored, and nobody can publish it again
 	}
 	f := c.Flags()
 	f.StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
-	f.StringVar(&status, "status", "", "active, deprecated or deleted")
+	f.StringVar(&status, "status", "", "the new `status`: active, deprecated or deleted")
 	f.StringVar(&archive, "archive", "", "`kind` of the archive whose status changes: facet, artifact or plugin")
-	f.StringVar(&o.Message, "message", "", "why, in at most 500 characters; not with active")
+	f.StringVar(&o.Message, "message", "", "`text` that says why, in at most 500 characters; not with active")
 	f.BoolVar(&all, "all-versions", false, "change all versions")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask before all versions are changed")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")

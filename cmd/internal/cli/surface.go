@@ -115,11 +115,13 @@ func shownResult(s *surface.Surface) shownJSON {
 func (a *app) surfaceCapture() *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
-		Use:   "capture NAME | -- COMMAND [ARGUMENT...]",
-		Short: "Start a server and print what it shows each kind of client",
+		Use:     "capture NAME | -- COMMAND [ARGUMENT...]",
+		Short:   "Start a server and print what it shows each kind of client",
+		Example: "notes\n-- node server.js",
 		Long: `Start a server of hallmark.toml, locked or not, as 'hallmark run' does, or the command
 behind '--', and print its surface: what it shows under every version of the protocol, to a
 client that can do nothing and to one that can do everything. Nothing is locked by this.`,
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
 			name := ""
 			switch dash := c.ArgsLenAtDash(); {
@@ -144,7 +146,7 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 		}),
 	}
 	s.register(c, a)
-	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil, "`NAME` of a variable that the command gets from the environment")
+	c.Flags().StringSliceVar(&s.o.Variables, "variable", nil, "`name` of a variable that the command gets from the environment")
 	return c
 }
 
@@ -188,8 +190,9 @@ func (a *app) surfaceHash() *cobra.Command {
 func (a *app) surfaceDiff() *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
-		Use:   "diff NAME | OLD NEW",
-		Short: "Compare a locked surface with what the server shows now, or two files",
+		Use:     "diff NAME | OLD NEW",
+		Short:   "Compare the locked surface with what is shown now",
+		Example: "notes\nold.json new.json",
 		Long: `Compare the surface that is locked of a server with what it shows now, for which it is
 started as 'hallmark run' starts it; or two surfaces, each a file or the name of a locked
 server. Changes are classified, the words that changed are marked, and what a terminal
@@ -237,7 +240,7 @@ func (a *app) surfaceShow() *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
 		Use:   "show NAME | FILE",
-		Short: "Print a locked surface, or one in a file, for a person to read",
+		Short: "Print a surface for a person to read",
 		Long: `Print every item of a surface with all its text. What a terminal would obey or hide is
 escaped, and what looks like an instruction to the model is named.`,
 		Args: args(cobra.ExactArgs(1)),

@@ -26,7 +26,7 @@ func (a *app) tokens() *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&at.Data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
-	c.PersistentFlags().StringVar(&at.Database, "db", "", "PostgreSQL database of the registry, `postgres://…` (default: a file in the data directory)")
+	c.PersistentFlags().StringVar(&at.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
 	// with runs f on the tokens.
 	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
 		if err := registryDir(&at.Data); err != nil {
@@ -49,8 +49,9 @@ func (a *app) tokenCreate(with withTokens) *cobra.Command {
 	var publish, edit []string
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "create --publish NAMES",
-		Short: "Make a token and print it, once",
+		Use:     "create --publish NAMES",
+		Short:   "Make a token and print it, once",
+		Example: "--publish 'io.github.acme/*' --expires 90d",
 		Long: `Make a token that may publish under the given names and change their status: a name, or
 the beginning of names and a star, as in com.example/*. The text is printed this once;
 the registry keeps its hash.`,
@@ -88,10 +89,10 @@ the registry keeps its hash.`,
 		}),
 	}
 	f := c.Flags()
-	f.StringSliceVar(&publish, "publish", nil, "`NAMES` to publish under")
-	f.StringSliceVar(&edit, "edit", nil, "`NAMES` whose status may be changed, without publishing")
-	f.StringVar(&note, "note", "", "what the token is for")
-	f.StringVar(&lifetime, "expires", "", "`TIME` after which it is refused: 12h, 90d (default: never)")
+	f.StringSliceVar(&publish, "publish", nil, "`names` to publish under")
+	f.StringSliceVar(&edit, "edit", nil, "`names` whose status may be changed, without publishing")
+	f.StringVar(&note, "note", "", "`text` that says what the token is for")
+	f.StringVar(&lifetime, "expires", "", "`time` after which it is refused: 12h, 90d (default: never)")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

@@ -27,9 +27,10 @@ func (a *app) trust() *cobra.Command {
 func (a *app) trustAdd() *cobra.Command {
 	var id, owner, from, until string
 	c := &cobra.Command{
-		Use:   "add FILE",
-		Short: "Trust a public key: PEM, or minisign's",
-		Args:  args(cobra.ExactArgs(1)),
+		Use:     "add FILE",
+		Short:   "Trust a public key: PEM, or minisign's",
+		Example: "acme.pem --owner Acme",
+		Args:    args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			text, err := readKey(names[0])
 			if err != nil {
@@ -64,8 +65,8 @@ func (a *app) trustAdd() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&id, "id", "", "id that signatures name the key by (default: from the key)")
-	c.Flags().StringVar(&owner, "owner", "", "whose it is, for people")
+	c.Flags().StringVar(&id, "id", "", "`id` that signatures name the key by (default: from the key)")
+	c.Flags().StringVar(&owner, "owner", "", "`name` of whose it is, for people")
 	c.Flags().StringVar(&from, "not-before", "", "`time` (RFC 3339) from which it is valid")
 	c.Flags().StringVar(&until, "not-after", "", "`time` (RFC 3339) until which it is valid")
 	return c
@@ -121,7 +122,7 @@ func (a *app) trustRevoke() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "revoke ID",
-		Short: "End the trust in a key, for signatures that were made before too",
+		Short: "End the trust in a key, in earlier signatures too",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			h, err := a.host(".")
@@ -133,6 +134,6 @@ func (a *app) trustRevoke() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why, for people")
+	c.Flags().StringVar(&reason, "reason", "", "`text` that says why, for people")
 	return c
 }

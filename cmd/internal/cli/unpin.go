@@ -23,13 +23,15 @@ func (a *app) unpin() *cobra.Command {
 	var asJSON bool
 	var o hallmark.UnpinOptions
 	c := &cobra.Command{
-		Use:   "unpin NAME...",
-		Short: "Undo pin: restore clients' entries and take the servers out of the lock",
+		Use:     "unpin NAME...",
+		Short:   "Restore clients' entries and unlock the servers",
+		Example: "notes",
 		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
 the servers from hallmark.lock with the files beside it and this machine's approval.
 hallmark.toml is left alone. An entry that was edited since is not touched: everything
 is undone, or nothing.`,
-		Args: args(cobra.MinimumNArgs(1)),
+		Args:              args(cobra.MinimumNArgs(1)),
+		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
 			if err != nil {

@@ -20,8 +20,9 @@ func (a *app) upgrade() *cobra.Command {
 		consent consentFlags
 	)
 	c := &cobra.Command{
-		Use:   "upgrade [NAME[@VERSION]...]",
-		Short: "Take the newest versions of facets and servers",
+		Use:     "upgrade [NAME[@VERSION]...]",
+		Short:   "Take the newest versions of facets and servers",
+		Example: "--dry-run\nnotes@1.5.0",
 		Long: `Resolve facets and locked servers anew, all or those that are named, and show what changes
 before anything is written: of a facet every version, hash and member, of a server the old
 and the new digests and its surface's differences, classified.
@@ -32,6 +33,7 @@ or a record is pinned to the newest, or to VERSION, in hallmark.toml too; a rang
 image's tag stays as it is and is resolved anew. What leads to an older version than the
 locked one is shown as a rollback. Each server needs consent. All of it is written, or
 nothing.`,
+		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(f.dir)
 			if err != nil {
@@ -167,7 +169,7 @@ func (a *app) outdated() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "outdated",
-		Short: "Show which facets and servers have newer versions, or tags that were moved",
+		Short: "Show newer versions of facets and servers, and moved tags",
 		Long: `Ask the sources of all facets and servers what they have now: one line for each of which an
 upgrade would take another version, or which has a newer one that its declaration does not
 allow. Exit code 6 if a tag was moved, of a repository or an image.`,

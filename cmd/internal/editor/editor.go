@@ -31,7 +31,7 @@ file that was read, so that it never lands on a file that has changed.
 Only directories of --root are used; the client's roots can narrow them. Without --root
 the client's roots are used, and if it has none, every call is refused. The front matter
 of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
-		Example: "  " + name + " --root ~/src/project\n  " + name + " --root docs --root src --read-only",
+		Example: "--root ~/src/project\n--root docs --root src --read-only",
 		Args:    program.Args(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			where, err := places.Find(os.Getenv)
@@ -46,6 +46,7 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
 			}
 			defer s.Close()
+			program.ForClients(cmd.Root().Name(), cmd.Name())
 			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
 				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
 			}

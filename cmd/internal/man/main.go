@@ -30,11 +30,12 @@ func write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, root := range []*cobra.Command{cli.Definition(cli.Hallmark), cli.Definition(cli.Publisher), editor.Command(editor.ProgramName)} {
-		root.Version = program.Release()
+	hashfile := editor.Command(editor.ProgramName)
+	program.Define(hashfile)
+	for _, root := range []*cobra.Command{cli.Definition(cli.Hallmark), cli.Definition(cli.Publisher), hashfile} {
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
-		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + root.Version}
+		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + program.Release()}
 		if err := doc.GenManTree(root, &header, dir); err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -43,7 +44,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	addVersion(root)
+	Define(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -67,6 +68,12 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	return ExitCode(err)
 }
 
+// Define gives a program its help and its flag --version, as Run does: for pages about it.
+func Define(root *cobra.Command) {
+	addHelp(root)
+	addVersion(root)
+}
+
 // addVersion gives root its flag --version. Cobra's own prints by a template, with which the
 // linker keeps every method of every type.
 func addVersion(root *cobra.Command) {
@@ -78,6 +85,13 @@ func addVersion(root *cobra.Command) {
 		}
 		_, err := fmt.Fprintf(c.OutOrStdout(), "%s %s\n", c.Name(), Release())
 		return err
+	}
+}
+
+// ForClients tells a person who starts a server by hand what it waits for.
+func ForClients(program, server string) {
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program, surface.Escape(server))
 	}
 }
 

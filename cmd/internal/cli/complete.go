@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// completeServers and completeDeclared offer a shell the servers, or servers and facets,
+// of hallmark.toml that are not named yet. What cannot be read offers nothing: no message
+// may appear where somebody types.
+func completeServers(c *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return complete(declared(c, false), names, begun)
+}
+
+func completeDeclared(c *cobra.Command, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return complete(declared(c, true), names, begun)
+}
+
+// declared are the names in the project's hallmark.toml.
+func declared(c *cobra.Command, facets bool) []string {
+	dir := "."
+	if f := c.Flags().Lookup("project"); f != nil {
+		dir = f.Value.String()
+	}
+	f, err := os.Open(filepath.Join(dir, project.ConfigFile))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxDocument))
+	if err != nil {
+		return nil
+	}
+	config, err := project.ParseConfig(data)
+	if err != nil {
+		return nil
+	}
+	found := slices.Sorted(maps.Keys(config.Servers))
+	if facets {
+		found = append(slices.Sorted(maps.Keys(config.Facets)), found...)
+	}
+	return found
+}
+
+// complete is what of found begins as was typed and was not named before.
+func complete(found, names []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	found = slices.DeleteFunc(found, func(name string) bool {
+		return !strings.HasPrefix(name, begun) || slices.Contains(names, name)
+	})
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,199 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+const (
+	helpColumns = 80 // of help that goes to a file or a pipe
+	minColumns  = 40 // of a terminal that says it has fewer
+	maxColumns  = 100
+	maxLabel    = 28 // columns of a flag or command, past which its text begins on the next line
+)
+
+// addHelp gives a program its help: the flag, the command, and the examples' names.
+func addHelp(root *cobra.Command) {
+	root.SetHelpFunc(showHelp)
+	help := helpCommand()
+	if root.ContainsGroup("other") {
+		help.GroupID = "other"
+	}
+	root.SetHelpCommand(help)
+	nameExamples(root)
+}
+
+// showHelp prints the help of a command, no line wider than the terminal.
+func showHelp(c *cobra.Command, _ []string) {
+	columns := helpColumns
+	if f, ok := c.OutOrStdout().(*os.File); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			columns = min(max(n, minColumns), maxColumns)
+		}
+	}
+	io.WriteString(c.OutOrStdout(), Help(c, columns))
+}
+
+// helpCommand is the command help: of a command it shows what its --help does.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show the help of a command",
+		RunE: func(c *cobra.Command, names []string) error {
+			of, rest, err := c.Root().Find(names)
+			if err != nil || len(rest) > 0 {
+				return Usage(c.Root(), fmt.Errorf("unknown command %q", strings.Join(names, " ")))
+			}
+			of.InitDefaultHelpFlag()
+			return of.Help()
+		},
+		ValidArgsFunction: func(c *cobra.Command, names []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+			of, rest, err := c.Root().Find(names)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			for _, sub := range of.Commands() {
+				if sub.IsAvailableCommand() && strings.HasPrefix(sub.Name(), begun) {
+					found = append(found, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return found, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// nameExamples puts the command before each example: definitions hold only what follows
+// it, as a command has another name in another program.
+func nameExamples(c *cobra.Command) {
+	if c.HasExample() {
+		var lines []string
+		for rest := range strings.SplitSeq(c.Example, "\n") {
+			lines = append(lines, strings.TrimRight("  "+c.CommandPath()+" "+rest, " "))
+		}
+		c.Example = strings.Join(lines, "\n")
+	}
+	for _, sub := range c.Commands() {
+		nameExamples(sub)
+	}
+}
+
+// Help is the help of a command in lines of at most so many columns, save words and
+// examples that are longer.
+func Help(c *cobra.Command, columns int) string {
+	var b strings.Builder
+	text := c.Long
+	if text == "" {
+		text = c.Short + "."
+	}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if strings.Contains("\n"+paragraph, "\n ") || strings.Contains("\n"+paragraph, "\n\t") {
+			b.WriteString(paragraph + "\n\n") // it was laid out
+			continue
+		}
+		b.WriteString(strings.Join(fold(paragraph, columns), "\n") + "\n\n")
+	}
+	use := c.UseLine()
+	if c.HasAvailableSubCommands() {
+		use = c.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(&b, "Usage:\n  %s\n", strings.Join(fold(use, columns-4), "\n    "))
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
+	}
+	for _, g := range c.Groups() {
+		commandList(&b, g.Title, c, g.ID, columns)
+	}
+	if !c.AllChildCommandsHaveGroup() {
+		commandList(&b, "Commands:", c, "", columns)
+	}
+	flagList(&b, "Flags:", c.LocalFlags(), columns)
+	flagList(&b, "Flags of all these commands:", c.InheritedFlags(), columns)
+	if c.HasAvailableSubCommands() {
+		b.WriteString("\n" + strings.Join(fold("'"+c.CommandPath()+" COMMAND --help' tells more about a command.", columns), "\n") + "\n")
+	}
+	return b.String()
+}
+
+func commandList(b *strings.Builder, title string, c *cobra.Command, group string, columns int) {
+	var labels, texts []string
+	for _, sub := range c.Commands() {
+		if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
+			labels = append(labels, fmt.Sprintf("  %-*s", sub.NamePadding(), sub.Name())) // as wide in each group
+			texts = append(texts, sub.Short)
+		}
+	}
+	twoColumns(b, title, labels, texts, columns)
+}
+
+func flagList(b *strings.Builder, title string, flags *pflag.FlagSet, columns int) {
+	var labels, texts []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		label := "      --" + f.Name
+		if f.Shorthand != "" {
+			label = "  -" + f.Shorthand + ", --" + f.Name
+		}
+		name, text := pflag.UnquoteUsage(f)
+		if name != "" {
+			label += " " + name
+		}
+		switch f.DefValue {
+		case "", "0", "false", "[]", "0s":
+		default:
+			text += " (default " + f.DefValue + ")"
+		}
+		labels, texts = append(labels, label), append(texts, text)
+	})
+	twoColumns(b, title, labels, texts, columns)
+}
+
+// twoColumns prints labels with their texts beside them, and a long one above its text.
+func twoColumns(b *strings.Builder, title string, labels, texts []string, columns int) {
+	if len(labels) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n%s\n", title)
+	left := 0
+	for _, l := range labels {
+		if n := utf8.RuneCountInString(l); n <= maxLabel {
+			left = max(left, n)
+		}
+	}
+	indent := strings.Repeat(" ", left+2)
+	for i, l := range labels {
+		first := "\n" + indent
+		if n := utf8.RuneCountInString(l); n <= left {
+			first = indent[n:]
+		}
+		fmt.Fprintf(b, "%s%s%s\n", l, first, strings.Join(fold(texts[i], columns-len(indent)), "\n"+indent))
+	}
+}
+
+// fold breaks text between words into lines of at most so many columns.
+func fold(text string, columns int) []string {
+	var lines []string
+	line, width := "", 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		if line != "" && width+1+n > columns {
+			lines = append(lines, line)
+			line, width = "", 0
+		}
+		if line != "" {
+			line += " "
+			width++
+		}
+		line += word
+		width += n
+	}
+	return append(lines, line)
+}
