@@ -14,12 +14,11 @@
 //
 // # Parsers
 //
-// A file of which the tokens alone say what it imports, as those of most files do, is read
-// no further; tokens.go has the reasons. Of others one parser gives a syntax tree. What it
-// does not read is first rewritten to older syntax by esbuild. esbuild also lists the
-// literal imports of each of these that has something to list, with a parser of its own, and
-// what the tree lacks is added. A file that neither reads is an error, and so is a comment
-// in the form of HTML (<!--), which scripts and modules read differently.
+// One parser gives a syntax tree. What it does not read is first rewritten to older
+// syntax by esbuild. esbuild also lists the literal imports of each file that has
+// something to list, with a parser of its own, and what the tree lacks is added. A file
+// that neither reads is an error, and so is a comment in the form of HTML (<!--), which
+// scripts and modules read differently.
 //
 // # What cannot be found
 //
@@ -51,21 +50,11 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
-	if loader(name) == api.LoaderJS {
-		if found, decided := tokens(content); decided {
-			return found, nil
-		}
-	}
-	return ByTree(name, content)
-}
-
-// ByTree is File without what saves it time: it always makes a syntax tree.
-func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	if !suspect(content) {
 		return nil, nil
 	}
 	if htmlComment(content) {
-		return nil, errHTML
+		return nil, errors.New("a comment in the form of HTML, which scripts and modules read differently")
 	}
 	found, read := scanTree(content, content)
 	if !read {
@@ -74,7 +63,7 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 			return nil, err
 		}
 		if found, read = scanTree(code, nil); !read {
-			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: inPart, Computed: true}}
+			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
 	if read && accounted(content, found) {
@@ -87,11 +76,6 @@ func ByTree(name string, content []byte) ([]plugin.Import, error) {
 	}
 	return found, nil
 }
-
-var errHTML = errors.New("a comment in the form of HTML, which scripts and modules read differently")
-
-// inPart is what a file imports of which only literal imports are known.
-const inPart = "code that is read in part only"
 
 // suspect reports whether code holds a word without which nothing is imported: each way
 // begins with a name, or with the global object, of which the rest may be put together. An
