@@ -23,10 +23,11 @@ func TestMoveLosesNothing(t *testing.T) {
 		write(t, a, "f", "first")
 		began := make(chan struct{})
 		done := make(chan error)
+		delay := time.Duration(rand.Int64N(int64(usual)))
 		go func() {
 			os.WriteFile(temp, []byte("last"), 0o600)
 			close(began)
-			time.Sleep(time.Duration(rand.Int64N(int64(usual))))
+			time.Sleep(delay)
 			done <- os.Rename(temp, from)
 		}()
 		<-began

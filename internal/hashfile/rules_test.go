@@ -145,6 +145,7 @@ func TestRuleForms(t *testing.T) {
 		{"---\nforbidden:\n  x: y\n---\n", "", "no list"},
 		{"---\nforbidden: |\n  x\n---\n", "", "not understood"},
 		{"---\nforbidden: [x,\n y]\n---\n", "", "several lines"},
+		{"---\nforbidden\n---\n", "", "without a value"},
 		{"---\nforbidden: [x] y\n---\n", "", "several lines"},
 		{"---\nforbidden: [x]y\n---\n", "", "several lines"},
 		{"---\nforbidden: {x: y}\n---\n", "", "no glob"},
