@@ -44,7 +44,7 @@ func TestEdges(t *testing.T) {
 		`globalThis[x].binding('fs')`: "builtin module:fs", `process[x]('axios')`: "require:~", `new (require('module'))('x').require('axios')`: "require:axios require:module",
 		// Arguments that are spread.
 		`require(...a)`: "require:~", `require(...['axios'])`: "require:~", `require.apply(null, [...a])`: "require:~", `require.apply(null, a)`: "require:~", `require.apply(null, [])`: "require:~",
-		`require.call(...a)`: "require:~", `require.call(null, ...a)`: "require:~", `process.dlopen(module, ...a)`: "dlopen:~", `process.dlopen(...a)`: "dlopen:~",
+		`require(...'axios')`: "require:~", `require.apply(null, [...'axios'])`: "require:~", `require.call(...a)`: "require:~", `require.call(null, ...a)`: "require:~", `process.dlopen(module, ...a)`: "dlopen:~", `process.dlopen(...a)`: "dlopen:~",
 		// What is handed on.
 		`f(require.resolve)`: "", `const r = require.resolve; f(r)`: "require:~", `f(await require)`: "require:~", `async () => { f(await require) }`: "require:~", `f(!require)`: "", `f(typeof require)`: "", `f(require && 1)`: "", `f(x && require)`: "require:~",
 		`f(require === x)`: "", `f(require ? 1 : 2)`: "", `f(x ? require : 2)`: "require:~", `[a = require] = b; a('axios')`: "require:axios", `const [a = require] = b; a('axios')`: "require:axios", `const [[a] = require] = b`: "require:~",
