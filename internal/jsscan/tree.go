@@ -29,6 +29,7 @@ const (
 	evaluates              // eval, Function
 	moduleItself           // module, require.main
 	moduleSpace            // the module "module"
+	machines               // the module "vm"
 	processItself          // process
 	global                 // globalThis
 	meta                   // import.meta
@@ -57,6 +58,8 @@ var members = map[meaning]map[string]meaning{
 		"default": moduleSpace, "prototype": moduleItself, "_cache": moduleCache, "_extensions": loaders},
 	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
 	meta:   {"resolve": resolves},
+	machines: {"runInThisContext": evaluates, "runInContext": evaluates, "runInNewContext": evaluates, "compileFunction": evaluates, "Script": evaluates,
+		"SourceTextModule": evaluates, "default": machines},
 }
 
 // ofProcess are the properties of process.
@@ -72,7 +75,7 @@ var named = map[string]meaning{
 var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap", "tls_wrap", "natives", "contextify", "inspector"}
 
 // spaces are the modules that give a known value.
-var spaces = map[string]meaning{"module": moduleSpace, "process": processItself}
+var spaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
 
 // shim is what esbuild puts before bundles that require, printed without white space:
 // a function that is require where there is one.
@@ -87,6 +90,7 @@ type scanner struct {
 	names    map[*js.Var]meaning
 	top      map[string]*js.Var // what is declared at the top, by name
 	imported map[string]meaning // names of import statements, used or not
+	opaque   []*js.PropertyName // computed names of patterns, of what imports
 	stack    []js.INode
 	found    []plugin.Import
 }
@@ -118,6 +122,9 @@ func (s *scanner) run(ast *js.AST) []plugin.Import {
 		}
 	}
 	js.Walk(s, ast)
+	for _, k := range s.opaque {
+		s.computed(plugin.Require, "["+printed(k.Computed)+"], of a pattern", position(k.Computed))
+	}
 	return s.found
 }
 
@@ -186,14 +193,23 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 			return perhapsProcess
 		}
 	case *js.NewExpr:
-		switch s.meaningOf(e.X) {
-		case moduleSpace:
+		if s.meaningOf(e.X) == moduleSpace {
 			return moduleItself
 		}
+		return s.result(asCall(e)) // new gives what a function returns, if that is an object
 	case *js.CallExpr:
 		return s.result(e)
 	}
 	return nothing
+}
+
+// asCall is the call of the function that makes an object.
+func asCall(n *js.NewExpr) *js.CallExpr {
+	call := &js.CallExpr{X: n.X}
+	if n.Args != nil {
+		call.Args = *n.Args
+	}
+	return call
 }
 
 func propertyName(e js.IExpr) string {
@@ -248,7 +264,7 @@ func (s *scanner) result(call *js.CallExpr) meaning {
 	// __toESM(require("module")) and the like hand a namespace through.
 	if len(call.Args.List) > 0 {
 		switch m := s.meaningOf(call.Args.List[0].Value); m {
-		case moduleSpace, processItself:
+		case moduleSpace, processItself, machines:
 			return m
 		}
 	}
@@ -383,7 +399,7 @@ func (s naming) bindTo(to js.IBinding, m meaning) {
 				name = identifier(v.Data)
 			}
 			if item.Key != nil {
-				name = s.key(item.Key)
+				name = s.key(item.Key, m)
 			}
 			s.bindTo(item.Value.Binding, memberOf(m, name))
 		}
@@ -393,10 +409,16 @@ func (s naming) bindTo(to js.IBinding, m meaning) {
 	}
 }
 
-// key is the name of a property in a pattern.
-func (s naming) key(k *js.PropertyName) string {
+// key is the name of a property in a pattern for a value of meaning of.
+func (s naming) key(k *js.PropertyName, of meaning) string {
 	if k.IsComputed() {
-		name, _ := fold(k.Computed)
+		name, ok := fold(k.Computed)
+		switch of {
+		case moduleItself, moduleSpace, processItself, requires:
+			if !ok && !slices.Contains(s.opaque, k) {
+				s.opaque = append(s.opaque, k)
+			}
+		}
 		return name
 	}
 	return strings.Trim(identifier(k.Literal.Data), `"'`)
@@ -424,7 +446,7 @@ func (s naming) assignTo(to js.INode, m meaning) {
 				s.assignTo(p.Value, m)
 				continue
 			case p.Name != nil:
-				name = s.key(p.Name)
+				name = s.key(p.Name, m)
 			}
 			s.assignTo(p.Value, memberOf(m, name))
 		}
@@ -433,6 +455,12 @@ func (s naming) assignTo(to js.INode, m meaning) {
 
 // parameters learns what a function that is called where it stands is given.
 func (s naming) parameters(call *js.CallExpr) {
+	if of, name := memberCalled(call.X); name == "then" && len(call.Args.List) > 0 {
+		// What import() promises, the callback is given.
+		if params, _, ok := function(call.Args.List[0].Value); ok && len(params.List) > 0 {
+			s.bindTo(params.List[0].Binding, s.promised(of))
+		}
+	}
 	params, first, ok := called(call)
 	if !ok {
 		return
@@ -444,6 +472,15 @@ func (s naming) parameters(call *js.CallExpr) {
 	}
 }
 
+// promised is the module that a promise is for, as import() gives it.
+func (s *scanner) promised(of js.INode) meaning {
+	switch m := s.meaningOf(of); m {
+	case moduleSpace, processItself, machines:
+		return m
+	}
+	return nothing
+}
+
 // called are the parameters of a function that is called where it stands, and which
 // argument is for the first of them: f.call(this, a) has one before.
 func called(call *js.CallExpr) (params *js.Params, first int, ok bool) {
@@ -451,14 +488,55 @@ func called(call *js.CallExpr) (params *js.Params, first int, ok bool) {
 	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
 		x, first = strip(dot.X), 1
 	}
-	switch f := x.(type) {
-	case *js.FuncDecl:
-		return &f.Params, first, true
-	case *js.ArrowFunc:
-		return &f.Params, first, true
-	}
-	return nil, 0, false
+	params, _, ok = function(x)
+	return params, first, ok
 }
+
+// function is what a function is given and does.
+func function(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
+	switch f := strip(n).(type) {
+	case *js.FuncDecl:
+		return &f.Params, &f.Body, true
+	case *js.ArrowFunc:
+		return &f.Params, &f.Body, true
+	}
+	return nil, nil, false
+}
+
+// namedArgument reports whether a function that is called where it stands knows an argument
+// by a parameter that was learned, and in no other way.
+func namedArgument(call *js.CallExpr, arg *js.Arg) bool {
+	params, first, ok := called(call)
+	i := slices.IndexFunc(call.Args.List, func(a js.Arg) bool { return a.Value == arg.Value }) - first
+	if !ok || i < 0 || i >= len(params.List) || arg.Rest || !isPattern(params.List[i].Binding) {
+		return false
+	}
+	x := strip(call.X)
+	if dot, ok := x.(*js.DotExpr); ok {
+		x = strip(dot.X)
+	}
+	_, body, _ := function(x)
+	a := &argumentsUse{arrow: !bindsArguments(x)}
+	js.Walk(a, body)
+	return !a.found
+}
+
+// argumentsUse looks for a use of the arguments of a function.
+type argumentsUse struct{ arrow, found bool }
+
+func (a *argumentsUse) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.FuncDecl, *js.MethodDecl:
+		return nil // has its own
+	case *js.Var:
+		a.found = a.found || !a.arrow && identifier(n.Data) == "arguments"
+	case *js.DotExpr:
+		a.found = a.found || propertyName(n.Y) == "arguments"
+	}
+	return a
+}
+
+func (a *argumentsUse) Exit(js.INode) {}
 
 func isNil(n js.INode) bool { return n == nil }
 
@@ -474,13 +552,18 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 			return nil
 		}
 		s.call(n.X, n.Args.List)
+		if of, name := memberCalled(n.X); name == "then" && acts(s.promised(of)) && len(n.Args.List) > 0 {
+			if params, _, ok := function(n.Args.List[0].Value); !ok || params.Rest != nil || len(params.List) > 0 && !isPattern(params.List[0].Binding) {
+				s.computed(plugin.Require, printed(of)+", handed on", position(of))
+			}
+		}
 		switch s.result(n) {
 		case requires, moduleSpace:
 			s.handed(n, printed(n), position(n))
 		}
 	case *js.NewExpr:
-		if s.meaningOf(n.X) == evaluates && n.Args != nil {
-			s.call(n.X, n.Args.List)
+		if call := asCall(n); s.meaningOf(n.X) == evaluates || kindOf[s.meaningOf(n.X)] != "" {
+			s.call(call.X, call.Args.List)
 		}
 	case *js.TemplateExpr:
 		if n.Tag != nil && s.meaningOf(n.Tag) == requires {
@@ -807,7 +890,7 @@ func (s *scanner) followed(n js.INode) bool {
 			}
 			// Given to a function that is called where it stands, it has a name there.
 			if _, _, known := called(call); known {
-				return true
+				return namedArgument(call, p)
 			}
 			// A function may hand a namespace through.
 			if m := s.meaningOf(p.Value); m != moduleSpace || s.result(call) != m {
