@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -20,6 +23,8 @@ type Reviewed struct {
 	Surface  *surface.Surface   // what would be approved
 	Changes  []surface.Change   // since the locked surface
 	Note     *project.DriftNote // drift that is reviewed; nil if the entry itself is
+	Items    []string           // keys of what drifted, in the order of Changes
+	Refused  []string           // those of Items that are not to be approved
 	Runtime  *project.Runtime   // the interpreter that would be approved
 	Approved *project.Runtime   // another one that was approved before, or nil
 	Verdict  policy.Verdict
@@ -31,9 +36,15 @@ func (r *Reviewed) Consent() digest.Digest { return project.Consent(r.Entry, r.R
 
 // ReviewOptions say how consent is given: by the digest of what was shown before, or by
 // asking. With Dismiss drift is forgotten and nothing is approved.
+//
+// Items are the keys of the items of a drift that are to be approved; the others stay as
+// they are in the lock. If it is nil, Choose names them, who is shown all; if that is nil
+// too, or returns nil, all are meant.
 type ReviewOptions struct {
 	Approve digest.Digest
 	Dismiss bool
+	Items   []string
+	Choose  func(*Reviewed) ([]string, error)
 	Confirm func(*Reviewed) (Consent, error)
 }
 
@@ -87,9 +98,22 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 		if o.Dismiss {
 			return out, w.replace(ctx, []durable.File{{Path: w.driftPath(name), Remove: true}})
 		}
-		if err := w.drifted(out); err != nil {
+		if err := w.drifted(out, stored.surface, nil); err != nil {
 			return out, err
 		}
+		items := o.Items
+		if items == nil && o.Choose != nil && o.Approve.IsZero() {
+			if items, err = o.Choose(out); err != nil {
+				return out, err
+			}
+		}
+		if items != nil {
+			if err := w.drifted(out, stored.surface, items); err != nil {
+				return out, err
+			}
+		}
+	} else if o.Items != nil {
+		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items", errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
 	}
 	claim := consentEvidence(name, No, out.Consent())
 	if !o.Approve.IsZero() {
@@ -110,8 +134,9 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	return out, w.approve(ctx, out, approval)
 }
 
-// drifted reads the surface of a drift note into out, as it would be approved.
-func (w *workspace) drifted(out *Reviewed) error {
+// drifted reads the surface of a drift note into out, as it would be approved: over what is
+// locked, the items with the given keys; nil are all.
+func (w *workspace) drifted(out *Reviewed, locked *surface.Surface, keys []string) error {
 	if out.Note.Surface == nil {
 		return evidence.Errorf(evidence.Drift, out.Name, "it cannot be approved; the items are withheld as long as the server shows them",
 			fmt.Errorf("%s drifted, and what the server showed has no canonical form", evidence.Count(len(out.Note.Items), "item")))
@@ -120,11 +145,28 @@ func (w *workspace) drifted(out *Reviewed) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Validation, w.driftPath(out.Name), "remove the file; the next run notes drift again", err)
 	}
+	if keys != nil {
+		for _, key := range keys {
+			if !slices.Contains(out.Items, key) {
+				return evidence.Errorf(evidence.Validation, out.Name, "these did: "+surface.Escape(strings.Join(out.Items, ", ")), fmt.Errorf("%+q did not change", key))
+			}
+		}
+		out.Refused = slices.DeleteFunc(slices.Clone(out.Items), func(key string) bool { return slices.Contains(keys, key) })
+		if s, err = s.Only(keys...); err != nil {
+			return evidence.Errorf(evidence.Validation, out.Name, "", err)
+		}
+	}
 	// What was absent from one process stays approved: absence is no drift.
-	if out.Surface, err = surface.Overlay(out.Surface, s); err != nil {
+	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
 	}
 	out.Changes = w.changes(out.Name, out.Surface)
+	if keys == nil {
+		for _, c := range out.Changes {
+			out.Items = append(out.Items, c.Item)
+		}
+		out.Items = slices.Compact(out.Items) // changes of an item stand together
+	}
 	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(), out.Surface.ItemDigests()
 	return nil
 }
@@ -184,7 +226,26 @@ func (w *workspace) approve(ctx context.Context, r *Reviewed, approval project.A
 	}
 	files = append(files, durable.File{Path: w.approvalsPath(), Data: approvals, Perm: 0o600})
 	if r.Note != nil {
-		files = append(files, durable.File{Path: w.driftPath(r.Name), Remove: true})
+		left, err := w.refused(r, entry)
+		if err != nil {
+			return err
+		}
+		files = append(files, left)
 	}
 	return w.replace(ctx, files)
+}
+
+// refused is the drift note that an approval leaves: of the items that were refused, against
+// what is locked now.
+func (w *workspace) refused(r *Reviewed, entry project.ServerLock) (durable.File, error) {
+	left := durable.File{Path: w.driftPath(r.Name), Remove: true}
+	if len(r.Refused) == 0 {
+		return left, nil
+	}
+	note := *r.Note
+	note.Locked = entry.Surface
+	note.Items = maps.Clone(note.Items)
+	maps.DeleteFunc(note.Items, func(key string, _ project.DriftItem) bool { return !slices.Contains(r.Refused, key) })
+	data, err := note.Encode()
+	return durable.File{Path: left.Path, Data: data, Perm: 0o600}, err
 }

@@ -30,6 +30,21 @@ func Overlay(base, seen *Surface) (*Surface, error) {
 	return assemble(items)
 }
 
+// Only is s without the items that have none of these keys.
+func (s *Surface) Only(keys ...string) (*Surface, error) {
+	wanted := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		wanted[key] = true
+	}
+	var items []Item
+	for _, i := range s.items {
+		if wanted[i.Key()] {
+			items = append(items, i)
+		}
+	}
+	return assemble(items)
+}
+
 // outlineWidth is how much of a description an outline shows, in characters.
 const outlineWidth = 100
 

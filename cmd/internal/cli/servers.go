@@ -327,7 +327,17 @@ func (a *app) ask(ctx context.Context, question string) (hallmark.Consent, error
 	if !term.IsTerminal(int(a.stdin.Fd())) {
 		return hallmark.No, nil
 	}
-	fmt.Fprintf(a.stderr, "\n%s [y/N] ", question)
+	answer, err := a.answer(ctx, "\n"+question+" [y/N] ")
+	if err == nil && (answer == "y" || answer == "yes") {
+		return hallmark.Given, nil
+	}
+	return hallmark.No, err
+}
+
+// answer is what the person at the terminal answers to a question, in lower case; "" at the
+// end of the input.
+func (a *app) answer(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.stderr, question)
 	type line struct {
 		text string
 		err  error
@@ -337,21 +347,16 @@ func (a *app) ask(ctx context.Context, question string) (hallmark.Consent, error
 		text, err := bufio.NewReader(a.stdin).ReadString('\n')
 		read <- line{text, err}
 	}()
-	var answer string
 	select {
 	case <-ctx.Done():
 		fmt.Fprintln(a.stderr)
-		return hallmark.No, ctx.Err()
+		return "", ctx.Err()
 	case l := <-read:
 		if l.err != nil && !errors.Is(l.err, io.EOF) {
-			return hallmark.No, l.err
+			return "", l.err
 		}
-		answer = l.text
+		return strings.ToLower(strings.TrimSpace(l.text)), nil
 	}
-	if answer = strings.ToLower(strings.TrimSpace(answer)); answer == "y" || answer == "yes" {
-		return hallmark.Given, nil
-	}
-	return hallmark.No, nil
 }
 
 // What a start leaves is not worth collecting before the server has answered: that would be a
@@ -447,10 +452,13 @@ func (a *app) review() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "review NAME",
 		Short:   "Show what changed since a server was approved, and approve it",
-		Example: "notes\nnotes --dismiss",
+		Example: "notes\nnotes --item tool:add_note\nnotes --dismiss",
 		Long: `Show the differences between the approved surface of a server and the one that a guard
-saw last, or, on a machine that has not approved the lock yet, the whole entry; and ask
-for approval. In scripts --approve takes the digest that was shown as "consent".`,
+saw last, and ask for each item whether it is approved; or, on a machine that has not
+approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
+
+In scripts --approve takes the digest that was shown as "consent", of all items or of
+those that --item names.`,
 		Args:              args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -463,8 +471,23 @@ for approval. In scripts --approve takes the digest that was shown as "consent".
 					return usage(c, err)
 				}
 			}
+			chosen := false
+			o.Choose = func(r *hallmark.Reviewed) (items []string, err error) {
+				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.stdin.Fd())) {
+					return nil, nil // one question is enough
+				}
+				chosen = true
+				a.showReview(a.stderr, r)
+				return a.chooseItems(c.Context(), r.Items)
+			}
 			o.Confirm = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
-				if !asJSON {
+				switch {
+				case chosen && len(r.Refused) == len(r.Items):
+					return hallmark.No, nil
+				case chosen: // each was asked for
+					fmt.Fprintf(a.stderr, "\n  consent     %s\n", r.Consent())
+					return hallmark.Given, nil
+				case !asJSON:
 					a.showReview(a.stderr, r)
 				}
 				return a.ask(c.Context(), "Approve this?")
@@ -480,7 +503,8 @@ for approval. In scripts --approve takes the digest that was shown as "consent".
 					Entry   project.ServerLock `json:"entry"`
 					Runtime *project.Runtime   `json:"runtime,omitempty"`
 					Changes []surface.Change   `json:"changes"`
-				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, r.Runtime, r.Changes}
+					Refused []string           `json:"refused,omitempty"` // items that drifted and are not among them
+				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, r.Runtime, r.Changes, r.Refused}
 				if r.Surface != nil {
 					result.Consent = r.Consent()
 				}
@@ -493,6 +517,9 @@ for approval. In scripts --approve takes the digest that was shown as "consent".
 				fmt.Fprintf(a.stderr, "%s: %s: nothing to approve\n", a.name, r.Name)
 			case o.Dismiss:
 				fmt.Fprintf(a.stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.name, r.Name)
+			case len(r.Refused) > 0:
+				fmt.Fprintf(a.stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.name, r.Name, len(r.Items)-len(r.Refused), len(r.Items),
+					surface.Escape(strings.Join(r.Refused, ", ")))
 			default:
 				fmt.Fprintf(a.stderr, "%s: %s is approved\n", a.name, r.Name)
 			}
@@ -501,9 +528,31 @@ for approval. In scripts --approve takes the digest that was shown as "consent".
 	}
 	projectFlag(c, &dir)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
+	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
 	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
 	return c
+}
+
+// chooseItems asks for each item of a drift whether it is approved.
+func (a *app) chooseItems(ctx context.Context, items []string) ([]string, error) {
+	fmt.Fprint(a.stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
+	approved := []string{}
+	for i, item := range items {
+		answer, err := a.answer(ctx, fmt.Sprintf("  %s [y/N/a/q] ", surface.Escape(item)))
+		if err != nil {
+			return nil, err
+		}
+		switch answer {
+		case "y", "yes":
+			approved = append(approved, item)
+		case "a", "all":
+			return append(approved, items[i:]...), nil
+		case "q", "quit":
+			return approved, nil
+		}
+	}
+	return approved, nil
 }
 
 func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
