@@ -40,6 +40,7 @@ var needs = map[string]string{
 	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
 	"fs": files, "sqlite": files, "wasi": files, // the latter two open files of any path
 	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
+	"inspector": execute, // evaluates code that knows require, and listens
 }
 
 // The permissions, as evidence names them.

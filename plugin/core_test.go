@@ -14,7 +14,7 @@ func TestPermissions(t *testing.T) {
 		"path": none, "node:path/posix": none, "crypto": none, "node:test": none, "node:test/reporters": none, "sys": none, "string_decoder": none, "_stream_readable": none,
 		"net": net, "tls": net, "http": net, "https": net, "http2": net, "dns": net, "dgram": net, "node:net": net, "dns/promises": net, "node:quic": net, "_http_client": net, "_tls_wrap": net, "node:_http_agent": net,
 		"fs": file, "node:fs": file, "fs/promises": file, "node:fs/promises": file, "node:sqlite": file, "wasi": file,
-		"child_process": run, "worker_threads": run, "cluster": run, "node:cluster": run, "node:ffi": run,
+		"child_process": run, "worker_threads": run, "cluster": run, "node:cluster": run, "node:ffi": run, "inspector": run, "node:inspector/promises": run,
 	} {
 		for _, has := range []string{none, net, file, `"fsWrite":true`, run} {
 			b, m := bundle(t, `"permissions":{`+has+`}`, map[string]string{"dist/index.js": "require " + specifier})

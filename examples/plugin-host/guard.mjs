@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const needs = {
   network: ['net', 'tls', 'http', 'https', 'http2', 'dns', 'dgram', 'quic'],
   fs: ['fs', 'sqlite', 'wasi'],
-  exec: ['child_process', 'worker_threads', 'cluster', 'ffi'],
+  exec: ['child_process', 'worker_threads', 'cluster', 'ffi', 'inspector'],
 };
 
 // refusal says why a plugin must not reach what a specifier resolves to, or nothing.
