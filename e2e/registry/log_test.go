@@ -322,7 +322,7 @@ func TestWitnessedLog(t *testing.T) {
 		}
 		return 0, string(out)
 	}
-	if code, out := monitor(); code != 0 || !strings.Contains(out, "300 entries, 300 of them new") {
+	if code, out := monitor(); code != 0 || !strings.Contains(out, "300 entries, 300 new") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 	for _, name := range []string{"tile/entries/000", "tile/0/001.p/44", "tile/1/000.p/1", "checkpoint"} {
