@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -75,7 +76,9 @@ func readPlugin(ctx context.Context, path string, claims ...evidence.Claim) (*Pl
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	b, err := plugin.ReadBundle(ctx, files, refused, tree.OpenFS(root.FS()))
+	open, done := beneath.Opener(root)
+	defer done()
+	b, err := plugin.ReadBundle(ctx, files, refused, open)
 	if err != nil {
 		return nil, at(path, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -131,7 +132,9 @@ func benchTree(ctx context.Context, o options, t *table) error {
 				err = fmt.Errorf("%d files were found", len(list))
 			}
 			if err == nil {
-				_, _, err = f(ctx, list, tree.OpenFS(fsys), 0)
+				open, done := beneath.Opener(root)
+				_, _, err = f(ctx, list, open, 0)
+				done()
 			}
 			return err
 		}

@@ -21,7 +21,7 @@ type layer int
 const (
 	values   layer = iota // only a package of a lower rank
 	formats               // only a package of a lower rank
-	edges                 // only internal/durable
+	edges                 // only those of base
 	flows                 // the root package, alone
 	commands              // only cmd/internal/...
 	tests                 // e2e and bench: anything, and nothing imports them
@@ -69,8 +69,12 @@ var table = map[string]place{
 	"internal/hashfile": {layer: edges},
 	"internal/witness":  {layer: edges},
 	"internal/durable":  {layer: edges},
+	"internal/beneath":  {layer: edges},
 	"internal/places":   {layer: edges},
 }
+
+// base are the edges for others: how files are written and how trees are opened.
+var base = []string{"internal/durable", "internal/beneath"}
 
 // small are the packages of the program that runs beside each client, as often as there are
 // clients: it links one edge and no flow.
@@ -183,7 +187,7 @@ func breach(rel string, from place, imp string) string {
 			return "not before it in the order inside " + from.layer.String()
 		}
 	case edges:
-		if target.edge != from.edge && target.edge != "internal/durable" {
+		if target.edge != from.edge && !slices.Contains(base, target.edge) {
 			return "edges do not import each other"
 		}
 	case commands:
@@ -264,6 +268,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "serverjson", m + "surface", ""},
 		{m + "project", m + "ledger", ""},
 		{m + "internal/store", m + "internal/durable", ""},
+		{m + "internal/store", m + "internal/beneath", ""},
 		{m + "internal/registry/sqlstore", m + "internal/registry", ""},
 		{m + "internal/fetch", "net/http", ""},
 		{module, m + "internal/guard", ""},
@@ -285,6 +290,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "policy", m + "internal/durable", "edges lie below formats and judgement"},
 		{m + "internal/store", m + "internal/fetch", "edges do not import each other"},
 		{m + "internal/durable", m + "internal/store", "edges do not import each other"},
+		{m + "internal/beneath", m + "internal/fetch", "edges do not import each other"},
 		{m + "internal/registry/sqlstore", m + "internal/store", "edges do not import each other"},
 		{m + "internal/guard", module, "flows lie below edges"},
 		{module, m + "cmd/internal/cli", "commands lie below flows"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -198,7 +199,7 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 
 // content hashes the files and completes the report.
 func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Report) error {
-	open, done := opener(content)
+	open, done := beneath.Opener(content)
 	defer done()
 	files, refused, err := tree.Scan(content.FS(), a.store.limits)
 	switch {

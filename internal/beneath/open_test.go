@@ -1,4 +1,4 @@
-package store
+package beneath
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ func TestOpener(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer content.Close()
-	open, done := opener(content)
+	open, done := Opener(content)
 	defer done()
 	for path, want := range map[string]string{"a": "1", "b/c/d": "2"} {
 		f, err := open(path)

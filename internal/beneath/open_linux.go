@@ -1,4 +1,5 @@
-package store
+// Package beneath opens the files of a tree below a directory, and nothing outside of it.
+package beneath
 
 import (
 	"io"
@@ -9,17 +10,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// opener opens files below content until it is closed. The kernel resolves the whole path in
+// Opener opens files below dir, from any number of goroutines, until done is called. The kernel resolves the whole path in
 // one call and follows no link anywhere in it. os.Root opens each directory on the way for
 // each file: it stands in where there is no openat2(2), before Linux 5.6 and in some
 // containers.
-func opener(content *os.Root) (open tree.Open, done func()) {
-	plain := func(path string) (io.ReadCloser, error) { return content.Open(path) }
-	dir, err := content.Open(".")
+func Opener(dir *os.Root) (open tree.Open, done func()) {
+	plain := func(path string) (io.ReadCloser, error) { return dir.Open(path) }
+	top, err := dir.Open(".")
 	if err != nil {
 		return plain, func() {}
 	}
-	at := int(dir.Fd())
+	at := int(top.Fd())
 	how := unix.OpenHow{
 		Flags:   unix.O_RDONLY | unix.O_CLOEXEC | unix.O_LARGEFILE,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
@@ -35,5 +36,5 @@ func opener(content *os.Root) (open tree.Open, done func()) {
 				return plain(path) // which says what is wrong, or knows another way
 			}
 		}
-	}, func() { dir.Close() }
+	}, func() { top.Close() }
 }

@@ -1,0 +1,16 @@
+//go:build !linux
+
+// Package beneath opens the files of a tree below a directory, and nothing outside of it.
+package beneath
+
+import (
+	"io"
+	"os"
+
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Opener opens files below dir, from any number of goroutines, until done is called.
+func Opener(dir *os.Root) (open tree.Open, done func()) {
+	return func(path string) (io.ReadCloser, error) { return dir.Open(path) }, func() {}
+}
