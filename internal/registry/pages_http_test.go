@@ -67,6 +67,21 @@ func TestPagesRefuse(t *testing.T) {
 	}
 }
 
+// A page has an end, whatever is in a record.
+func TestPagesBounded(t *testing.T) {
+	f, db := pagesServer(t)
+	rec := record(t, "com.example/large", "1.0.0", 0)
+	doc := `{"name":"com.example/large","version":"1.0.0","remotes":[{"type":"sse","url":"https://example.com","headers":[{"name":"a\u200bb"}` +
+		strings.Repeat(`,{"name":"a\u200bb"}`, 50_000) + `]}]}`
+	rec.Document, rec.Digest = []byte(doc), canonicalDigest(t, doc)
+	insert(t, db, rec)
+	awaitSigned(t, f)
+	page := at(t, f, "/servers/com.example/large/versions/1.0.0", 500)
+	if wholesome(t, "", page); !strings.Contains(page, "from the API") {
+		t.Errorf("%s", page)
+	}
+}
+
 // A page that did not change is not sent again.
 func TestPagesCached(t *testing.T) {
 	f, db := pagesServer(t)
@@ -123,6 +138,12 @@ func TestPagesOfAnAlteredRecord(t *testing.T) {
 	}
 	if page := at(t, f, "/facets/@acme/review/versions/1.1.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the facet is another one")
+	}
+	if _, err := db.write.Exec(`UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`); err != nil {
+		t.Fatal(err)
+	}
+	if page := at(t, f, "/plugins/redact/versions/1.0.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
+		t.Error("the page does not show that the manifest is another one")
 	}
 }
 

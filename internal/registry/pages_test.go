@@ -351,6 +351,11 @@ func publishPlain(t *testing.T, f *fixture, db *SQLite) {
 		shows(t, f, "@acme/files", fmt.Sprintf("1.0.%d", i), s)
 	}
 	shelve(t, db, archived(ledger.Plugin, "redact", "1.0.0", 100))
+	shelve(t, db, archived(ledger.Facet, "redact", "1.1.0", 99))
+	shelve(t, db, archived(ledger.Plugin, "redact", "1.1.0", 101))
+	if _, _, err := db.SetArchiveStatus(ctx, ledger.Plugin, "redact", "1.1.0", Change{Status: Deleted, At: epoch.Add(2 * time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
 	awaitSigned(t, f)
 }
 
@@ -359,7 +364,8 @@ func TestPages(t *testing.T) {
 	f, db := pagesServer(t)
 	publishPlain(t, f, db)
 	gone := "/servers/io.github.acme/notes/versions/1.0.0"
-	pages := crawl(t, f, gone)
+	goneToo := "/plugins/redact/versions/1.1.0"
+	pages := crawl(t, f, gone, goneToo)
 	for path, want := range map[string][]string{
 		"/":                             {"@acme/files", "redact", "com.example/tool-64"},
 		"/servers":                      {"com.example/tool-00", "One of many"},
@@ -388,11 +394,17 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(pages["/"], gone) || strings.Contains(pages["/servers/io.github.acme/notes"], gone) {
+	if strings.Contains(pages["/"]+pages["/plugins"]+pages["/plugins/redact"], goneToo) || !strings.Contains(pages["/"], "redact") || strings.Contains(pages["/servers/io.github.acme/notes"], gone) {
 		t.Error("a deleted version is listed")
 	}
 	if strings.Contains(pages[gone], "Reads notes") {
 		t.Error("a deleted version is shown")
+	}
+	if page := pages["/facets/redact/versions/1.1.0"]; page == "" || strings.Contains(page, "status: deleted") {
+		t.Error("a facet has the status of a plugin of its name")
+	}
+	if page := pages["/facets/@acme/review/versions/1.1.0/diff?against=1.0.0"]; strings.Count(page, ">differs<") != 2 || strings.Contains(page, ">same<") {
+		t.Error("the fingerprints of two versions are not told apart")
 	}
 	// The log is the whole history, the message of a deletion excepted.
 	log := pages["/log"]
