@@ -71,11 +71,7 @@ func (s *server) mountPages(mux *http.ServeMux) error {
 		return err
 	}
 	mux.HandleFunc("GET /{$}", p.serve(p.home))
-	kinds := []ledger.Kind{ledger.Server}
-	for _, k := range s.Archives {
-		kinds = append(kinds, k.Kind)
-	}
-	for _, kind := range kinds {
+	for _, kind := range p.kinds() {
 		at := "/" + plural(kind)
 		mux.HandleFunc("GET "+at, p.serve(func(r *http.Request) (*view, error) { return p.list(r, kind) }))
 		mux.HandleFunc("GET "+at+"/{path...}", p.serve(func(r *http.Request) (*view, error) {

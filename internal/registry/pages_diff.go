@@ -147,6 +147,8 @@ func compareSides(kind ledger.Kind, old, new side) diffData {
 		d.Digests = append(d.Digests, pair)
 	}
 	switch {
+	case old.surface == nil && new.surface == nil && old.reason == new.reason:
+		d.Reason = old.reason
 	case old.surface == nil:
 		d.Reason = old.Version + ": " + old.reason
 	case new.surface == nil:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -155,14 +157,17 @@ func TestPagesSurface(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	publish := func(version, api, file string) {
+	publish := func(version, api, file string) ArchiveRecord {
+		t.Helper()
 		data, _ := packed(t, map[string]string{
 			"server.json": fmt.Sprintf(`{"name": "@acme/srv", "version": %q, "runtime": "node", "entry": "main.js", "api_surface": %q}`, version, api),
 			"main.js":     "0", SurfaceFile: file,
 		})
-		if _, err := put(f, ledger.Artifact, "@acme/srv", data, ""); err != nil {
+		rec, err := put(f, ledger.Artifact, "@acme/srv", data, "")
+		if err != nil {
 			t.Fatal(err)
 		}
+		return rec
 	}
 	publish("1.0.0", sum("other").String(), string(s.Indented()))
 	publish("1.0.1", s.APISurface().String(), `{"evil":1}`)
@@ -177,6 +182,34 @@ func TestPagesSurface(t *testing.T) {
 	}
 	if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.1/diff?against=1.0.0", 200); !strings.Contains(page, "1.0.1: ") {
 		t.Error("a surface was compared with none")
+	}
+	// What is missing or damaged now may be there later, what was read once is kept.
+	rec := publish("1.0.3", s.APISurface().String(), string(s.Indented()))
+	blob, err := blobName(rec.ContentHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob = filepath.Join(f.Config.Blobs.(*FileBlobs).dir, filepath.FromSlash(blob))
+	whole, err := os.ReadFile(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := aServer(t, "@acme/srv", "1.0.3")
+	for _, step := range []struct {
+		change func() error
+		want   string
+	}{
+		{func() error { return os.Rename(blob, blob+".away") }, "The archive is gone."},
+		{func() error { return os.Rename(blob+".away", blob) }, "Instructions</h3>"},
+		{func() error { return os.WriteFile(blob, other, 0o644) }, "Instructions</h3>"},
+		{func() error { return os.WriteFile(blob, whole, 0o644) }, "Instructions</h3>"},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		if page := at(t, f, "/artifacts/@acme/srv/versions/1.0.3", 200); !strings.Contains(page, step.want) {
+			t.Errorf("no %q", step.want)
+		}
 	}
 }
 

@@ -190,7 +190,7 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 	if params.err != nil {
 		return nil, params.err
 	}
-	items, next, err := p.versionsOf(r.Context(), kind, name, cursor)
+	items, next, err := p.versionsOf(r.Context(), kind, name, cursor, MaxLimit)
 	if err == nil && len(items) == 0 && cursor == "" {
 		err = ErrNotFound
 	}
@@ -208,14 +208,14 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 }
 
 // versionsOf are the versions of a name from a cursor on, newest first, deleted ones
-// excepted.
-func (p *pages) versionsOf(ctx context.Context, kind ledger.Kind, name, cursor string) ([]listed, string, error) {
+// excepted: a page, or the first of one.
+func (p *pages) versionsOf(ctx context.Context, kind ledger.Kind, name, cursor string, first int) ([]listed, string, error) {
 	if kind == ledger.Server {
 		records, next, err := p.shownVersions(ctx, &versionsInput{Name: name, Cursor: cursor})
-		return listedServers(records), next, err
+		return listedServers(records[:min(len(records), first)]), next, err
 	}
 	records, next, err := p.ArchiveRecords.ArchiveVersions(ctx, kind, name, cursor, false)
-	return listedArchives(records), next, err
+	return listedArchives(records[:min(len(records), first)]), next, err
 }
 
 // newest is what was published last and is not deleted, as the log has it.

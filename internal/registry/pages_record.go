@@ -144,11 +144,11 @@ const maxEarlier = 10
 
 // earlier are the versions before one.
 func (p *pages) earlier(ctx context.Context, kind ledger.Kind, name, version string) ([]listed, error) {
-	items, _, err := p.versionsOf(ctx, kind, name, cursor{name, version}.String())
+	items, _, err := p.versionsOf(ctx, kind, name, cursor{name, version}.String(), maxEarlier)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrCursor) {
 		return nil, nil // a name as no cursor has it
 	}
-	return items[:min(len(items), maxEarlier)], err
+	return items, err
 }
 
 // logged fills in what the log says of a version, and sets that beside the record.

@@ -38,10 +38,11 @@ type surfaceShelf struct {
 	kept  map[string]keptSurface
 }
 
-// keptSurface is a surface, or why there is none.
+// keptSurface is a surface, or why there is none, which may pass.
 type keptSurface struct {
 	surface *surface.Surface
 	reason  string
+	passing bool
 }
 
 // packedSurface is the surface that the archive of a server holds, or why there is none.
@@ -64,8 +65,8 @@ func (p *pages) packedSurface(ctx context.Context, rec ArchiveRecord) (*surface.
 		return nil, "", ctx.Err()
 	}
 	kept, err := p.readSurface(ctx, rec, want)
-	if err != nil {
-		return nil, "", err
+	if err != nil || kept.passing {
+		return nil, kept.reason, err
 	}
 	p.surfaces.mu.Lock()
 	defer p.surfaces.mu.Unlock()
@@ -84,7 +85,7 @@ func (p *pages) readSurface(ctx context.Context, rec ArchiveRecord, want digest.
 	}
 	packed, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
 	if errors.Is(err, ErrNotFound) {
-		return keptSurface{reason: "The archive is gone."}, nil
+		return keptSurface{reason: "The archive is gone.", passing: true}, nil
 	}
 	if err != nil {
 		return keptSurface{}, err
@@ -107,11 +108,11 @@ func (p *pages) readSurface(ctx context.Context, rec ArchiveRecord, want digest.
 	switch {
 	case ctx.Err() != nil:
 		return keptSurface{}, ctx.Err()
-	case data == nil:
-		if err != nil && !errors.Is(err, enough) {
-			logger(ctx).Warn("surface not read", "name", rec.Name, "version", rec.Version, "error", err)
-		}
+	case data == nil && (errors.Is(err, enough) || evidence.ClassOf(err) == evidence.Validation):
 		return keptSurface{reason: SurfaceFile + " in the archive is too large to be shown, or lies too far in it."}, nil
+	case data == nil:
+		logger(ctx).Error("surface not read", "name", rec.Name, "version", rec.Version, "error", err)
+		return keptSurface{reason: "The archive cannot be read now.", passing: true}, nil
 	}
 	e := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{want}},
