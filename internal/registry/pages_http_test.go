@@ -16,7 +16,7 @@ import (
 // Mistakes of a person are answered with a page, those of a program as before.
 func TestPagesRefuse(t *testing.T) {
 	f, db := pagesServer(t)
-	publishPlain(t, f, db)
+	publishPlain(t, f, db, 1)
 	for path, status := range map[string]int{
 		"/?search=ab":           400,
 		"/?search=a&search=b":   400,
@@ -73,8 +73,8 @@ func TestPagesRefuse(t *testing.T) {
 func TestPagesBounded(t *testing.T) {
 	f, db := pagesServer(t)
 	rec := record(t, "com.example/large", "1.0.0", 0)
-	doc := `{"name":"com.example/large","version":"1.0.0","remotes":[{"type":"sse","url":"https://example.com","headers":[{"name":"a\u200bb"}` +
-		strings.Repeat(`,{"name":"a\u200bb"}`, 50_000) + `]}]}`
+	doc := `{"name":"com.example/large","version":"1.0.0","remotes":[{"type":"sse","url":"https://example.com","headers":[{}` +
+		strings.Repeat(`,{"name":"`+strings.Repeat("a\u200b", 70)+`"}`, 1500) + `]}]}`
 	rec.Document, rec.Digest = []byte(doc), canonicalDigest(t, doc)
 	insert(t, db, rec)
 	awaitSigned(t, f)
@@ -87,7 +87,7 @@ func TestPagesBounded(t *testing.T) {
 // A page that did not change is not sent again.
 func TestPagesCached(t *testing.T) {
 	f, db := pagesServer(t)
-	publishPlain(t, f, db)
+	publishPlain(t, f, db, 1)
 	const path = "/servers/io.github.acme/notes/versions/1.2.0"
 	res, _ := send(t, "GET", f.URL+path, "")
 	tag := res.Header.Get("ETag")
@@ -127,7 +127,7 @@ func TestPagesAlone(t *testing.T) {
 // A record that is not what the log says is seen to be so.
 func TestPagesOfAnAlteredRecord(t *testing.T) {
 	f, db := pagesServer(t)
-	publishPlain(t, f, db)
+	publishPlain(t, f, db, 1)
 	if _, err := db.write.Exec(`UPDATE servers SET document = replace(document, 'keeps 2', 'keeps 9') WHERE version = '1.2.0'`); err != nil {
 		t.Fatal(err)
 	}

@@ -196,7 +196,7 @@ func publishEvil(t *testing.T, f *fixture, db *SQLite) (names []string) {
 				"transport":{"type":%[3]s,"url":"https://evil@evil.example.com/"},"environmentVariables":[{"name":%[3]s,"description":%[4]s,"isRequired":true,"isSecret":true}]}],
 			"remotes":[{"type":%[3]s,"url":"JaVaScRiPt:evil()","headers":[{"name":%[3]s,"description":%[3]s}]},{"type":"sse","url":"https://good.example.com/sse"},
 				{"type":"sse","url":"//evil.example.com"},{"type":"sse","url":" https://evil.example.com"},{"type":"sse","url":"https:evil"},{"type":5,"url":"https://\u202eevil.example.com"}]}`,
-			quoted(name), quoted(version), quoted(evil), quoted(prose), i)
+			quoted(name), quoted(version), quoted(evil), quoted(prose[i*len(prose)/3:]), i)
 		rec := record(t, name, version, i)
 		rec.Document, rec.Digest = json.RawMessage(doc), canonicalDigest(t, doc)
 		rec.Evidence, rec.Build, rec.Publisher = json.RawMessage(claims), evil, evil
@@ -214,7 +214,7 @@ func publishEvil(t *testing.T, f *fixture, db *SQLite) (names []string) {
 		return json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"version":%[2]s,"description":%[4]s,"author":%[3]s,"skills":%[5]s,"agents":%[5]s,"commands":%[5]s,
 			"servers":{%[3]s:{"command":%[3]s}},"facets":%[6]s,"runtime":%[3]s,"entry":%[3]s,"capabilities":{"tools":%[6]s,"resources":%[6]s,"prompts":%[6]s},
 			"dependencies":%[6]s,"externalDependencies":[{"name":%[3]s}],"permissions":{%[3]s:%[3]s},"signatures":[{"alg":%[3]s,"keyId":%[3]s}]}`,
-			quoted(name), quoted(version), quoted(evil), quoted(prose), object, list(maxRows/4)))
+			quoted(name), quoted(version), quoted(evil), quoted(prose), object, list(20)))
 	}
 	for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact, ledger.Plugin} {
 		for i, version := range []string{"1.0.0", "2\"><script>evil()</script>\u202e"} {
@@ -225,7 +225,10 @@ func publishEvil(t *testing.T, f *fixture, db *SQLite) (names []string) {
 				rec.Status = Deprecated
 			}
 			rec.Assets = map[string]digest.Digest{evil: sum("a")}
-			for n := range 2 * maxRows {
+			for n := range 10 + maxRows*(1-i) {
+				if kind != ledger.Facet && n == 20 {
+					break
+				}
 				rec.Assets[fmt.Sprint(evil, n, i)] = sum(fmt.Sprint(n))
 			}
 			shelve(t, db, rec)
@@ -234,9 +237,10 @@ func publishEvil(t *testing.T, f *fixture, db *SQLite) (names []string) {
 			}
 		}
 	}
+	prose = strings.Repeat(evil, 3)
 	tool := func(text string) json.RawMessage {
 		return json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"title":%[1]s,"description":%[2]s,"inputSchema":{"type":"object","properties":{%[1]s:{"type":"string","description":%[1]s,"enum":[%[1]s]}}}}`,
-			quoted(text), quoted(prose[:20_000]+text)))
+			quoted(text), quoted(prose+text)))
 	}
 	other := json.RawMessage(fmt.Sprintf(`{"name":%[1]s,"uri":%[1]s,"uriTemplate":%[1]s,"description":%[1]s}`, quoted(evil)))
 	for i, text := range []string{evil, evil + " [-evil-]{+evil+} "} {
@@ -313,8 +317,8 @@ func TestPagesHostile(t *testing.T) {
 	}
 }
 
-// publishPlain fills a registry as its users do.
-func publishPlain(t *testing.T, f *fixture, db *SQLite) {
+// publishPlain fills a registry as its users do, with so many more servers.
+func publishPlain(t *testing.T, f *fixture, db *SQLite, more int) {
 	t.Helper()
 	ctx := context.Background()
 	doc := func(name, version, description string) []byte {
@@ -331,7 +335,7 @@ func publishPlain(t *testing.T, f *fixture, db *SQLite) {
 	if _, _, err := db.SetStatus(ctx, "io.github.acme/notes", "1.1.0", Change{Status: Deprecated, Message: "use 1.2.0", At: epoch.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 65 {
+	for i := range more {
 		if _, err := f.Publish(ctx, doc(fmt.Sprintf("com.example/tool-%02d", i), "1.0.0", "One of many"), ""); err != nil {
 			t.Fatal(err)
 		}
@@ -362,7 +366,7 @@ func publishPlain(t *testing.T, f *fixture, db *SQLite) {
 // Every page is found from the first one, and none leads anywhere else.
 func TestPages(t *testing.T) {
 	f, db := pagesServer(t)
-	publishPlain(t, f, db)
+	publishPlain(t, f, db, 65)
 	gone := "/servers/io.github.acme/notes/versions/1.0.0"
 	goneToo := "/plugins/redact/versions/1.1.0"
 	pages := crawl(t, f, gone, goneToo)
