@@ -94,7 +94,7 @@ func describe(api *huma.OpenAPI) (*description, error) {
 	return &description{
 		api:  api,
 		yaml: fixed("application/yaml", text, ""),
-		page: fixed("text/html; charset=utf-8", page, docsSecurity),
+		page: fixed("text/html; charset=utf-8", page, pageSecurity),
 	}, nil
 }
 

@@ -18,7 +18,8 @@
 //	GET   /ping /version /health
 //
 // and without a prefix /openapi.yaml, which describes them, /docs, the same for people,
-// /metrics, and the log as C2SP tlog-tiles: /checkpoint, /tile/... Records with the status deleted are answered with include_deleted=true
+// /metrics, the log as C2SP tlog-tiles: /checkpoint, /tile/..., and pages for people: /,
+// /servers/..., /log. Records with the status deleted are answered with include_deleted=true
 // only, or with updated_since, as who keeps a copy has to learn of them.
 //
 // Names and versions in paths are URL-encoded (io.github.o%2Fname). A record is
@@ -169,7 +170,6 @@ func New(c Config) (http.Handler, error) {
 	}
 	mux.Handle("GET /openapi.yaml", description.yaml)
 	mux.Handle("GET /docs", description.page)
-	mux.Handle("GET /{$}", http.RedirectHandler("/docs", http.StatusSeeOther)) // for who opens the registry in a browser
 	mux.Handle("GET /metrics", s.metrics.handler)
 	if s.Log != nil {
 		mux.HandleFunc("GET /checkpoint", s.checkpoint)
@@ -186,6 +186,9 @@ func New(c Config) (http.Handler, error) {
 		if err := s.mount(mux, a); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.mountPages(mux); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
 	}
 	mux.HandleFunc("/", unrouted(mux))
 	return s.frame(mux), nil

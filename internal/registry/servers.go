@@ -101,14 +101,7 @@ type versionsInput struct {
 }
 
 func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, error) {
-	records, next, err := s.Records.Versions(ctx, in.Name, in.Cursor)
-	for skipped := 0; !in.Deleted && err == nil; skipped++ {
-		records = slices.DeleteFunc(records, func(r Record) bool { return r.Status == Deleted })
-		if len(records) > 0 || next == "" || skipped == maxSkipped {
-			break
-		}
-		records, next, err = s.Records.Versions(ctx, in.Name, next) // a page of deleted ones alone
-	}
+	records, next, err := s.shownVersions(ctx, in)
 	if err == nil && len(records) == 0 && next == "" && in.Cursor == "" {
 		err = ErrNotFound
 	}
@@ -119,6 +112,19 @@ func (s *server) versions(ctx context.Context, in *versionsInput) (*pageOutput, 
 		return nil, err
 	}
 	return &pageOutput{page(records, next)}, nil
+}
+
+// shownVersions is a page of the versions that in selects.
+func (s *server) shownVersions(ctx context.Context, in *versionsInput) (records []Record, next string, err error) {
+	records, next, err = s.Records.Versions(ctx, in.Name, in.Cursor)
+	for skipped := 0; !in.Deleted && err == nil; skipped++ {
+		records = slices.DeleteFunc(records, func(r Record) bool { return r.Status == Deleted })
+		if len(records) > 0 || next == "" || skipped == maxSkipped {
+			break
+		}
+		records, next, err = s.Records.Versions(ctx, in.Name, next) // a page of deleted ones alone
+	}
+	return records, next, err
 }
 
 type versionInput struct {
