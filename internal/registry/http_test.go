@@ -324,7 +324,6 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/v0/servers/io.github.o%2Fnotes/versions/", "/v0/servers/io.github.o%2Fnotes/versions", "", 308},
 		{"GET", "//evil.example.com/", "/evil.example.com", "", 308},
 		{"GET", "//evil.example.com//", "/evil.example.com", "", 308},
-		{"GET", "/", "/docs", "", 303},
 		{"PUT", "/v0/servers/io.github.o%2Fnotes/versions/1.0.0", "", "", 405},
 		{"DELETE", "/v0/servers/io.github.o%2Fnotes/versions/1.0.0", "", "GET, HEAD, PUT", 405},
 		{"PUT", "/v0.1/publish", "", "POST", 405},
