@@ -229,9 +229,7 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.C
 	}
 	x.entry.Proof, x.record = logged.Proof, &rec
 	if logged.Proof != "" {
-		a.logOnce.Lock()
 		more, err = a.w.log.said(ctx, rec, logged.Proof)
-		a.logOnce.Unlock()
 		if x.report = append(x.report, more...); err != nil {
 			return nil, err
 		}
