@@ -150,10 +150,11 @@ func (p *Postgres) LogLater(ctx context.Context, of ledger.Kind, name, version s
 		return nil, nil
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
-		rows, err := p.pool.Query(ctx, `SELECT idx FROM (
-				SELECT idx, row_number() OVER (PARTITION BY kind ORDER BY idx DESC) AS age FROM log_entries
-				WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3
-			) AS later WHERE age <= $4 ORDER BY idx`, name, version, string(of), n)
+		rows, err := p.pool.Query(ctx, `(SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind = 'status' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+			UNION ALL (SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind = 'finding' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+			ORDER BY idx`, name, version, string(of), n)
 		if err != nil {
 			return err
 		}

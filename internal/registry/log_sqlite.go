@@ -112,10 +112,11 @@ func (s *SQLite) LogIndex(ctx context.Context, kind ledger.Kind, name, version s
 
 // LogLater implements [Entries].
 func (s *SQLite) LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) (later []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM (
-			SELECT idx, row_number() OVER (PARTITION BY kind ORDER BY idx DESC) AS age FROM log_entries
-			WHERE name = ? AND version = ? AND kind IN ('status', 'finding') AND leaf ->> 'of' = ?
-		) WHERE age <= ? ORDER BY idx`, name, version, string(of), n)
+	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM (SELECT idx FROM log_entries
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'status' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+		UNION ALL SELECT idx FROM (SELECT idx FROM log_entries
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'finding' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+		ORDER BY idx`, name, version, string(of), n)
 	if err != nil {
 		return nil, err
 	}
