@@ -16,10 +16,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// later is what the log holds about a record, or the archive of one, since it was published:
-// its status, and what was found when its claims were recomputed. The registry says which entries these
-// are and each is proven to be in the log; that it names all of them is what a monitor
-// finds out.
+// later is what the log holds about a record, of a server or of an archive, since it was
+// published: its status, and what was found when its claims were recomputed. The registry
+// says which entries these are and each is proven to be in the log; that it names all of
+// them is what a monitor finds out.
 func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta registry.Meta) (evidence.Report, error) {
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -200,7 +201,7 @@ func TestPluginFindings(t *testing.T) {
 	r.handler.Store(&honest)
 
 	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: testHost(t).Now(), By: "operator"}
-	if _, _, err := openTest(t, r.dir).SetArchiveStatus(t.Context(), "plugin", "notes", "1.0.0", change); err != nil {
+	if _, _, err := openTest(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0", change); err != nil {
 		t.Fatal(err)
 	}
 	eventuallySized(t, r, 3)
@@ -235,14 +236,20 @@ func TestFacetFindingsForged(t *testing.T) {
 	w := newFacetWorld(t)
 	w.must(w.install(FacetOptions{}))
 	w.publish("0.9.0", "Older.\n") // entry 1
+	w.registry.plugin("kit")       // entry 2
 	rec, err := (&registry.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := newDamage(w.registry, rec)
 	d.flip()
-	d.reverify(evidence.Integrity, 3)
+	d.reverify(evidence.Integrity, 4)
 	d.keep(d.whole)
+	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.host.Now(), By: "operator"}
+	if _, _, err := openTest(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0", change); err != nil {
+		t.Fatal(err)
+	}
+	eventuallySized(t, w.registry, 5)
 	refused := func(name string, says ...string) {
 		t.Helper()
 		for who, do := range map[string]func(*testing.T) error{
@@ -282,7 +289,9 @@ func TestFacetFindingsForged(t *testing.T) {
 	}
 	named(`{"index":0,"later":[1]}`)
 	refused("another's entry", "entry 1 of its log as one about it")
-	named(`{"index":1,"later":[2]}`)
+	named(`{"index":0,"later":[4]}`)
+	refused("another kind's entry", "entry 4 of its log as one about it", "plugin kit@1.0.0")
+	named(`{"index":1,"later":[3]}`)
 	refused("another's place", "the log holds the same name and version twice")
 
 	// The entry is forged: it says that the archive is whole.
@@ -290,7 +299,7 @@ func TestFacetFindingsForged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finding, err := l.entry(t.Context(), 2)
+	finding, err := l.entry(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
