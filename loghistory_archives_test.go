@@ -135,8 +135,10 @@ func TestFacetFindings(t *testing.T) {
 	if n := w.requests.Load() - before; n != 0 {
 		t.Errorf("warm: %d requests", n)
 	}
-	// The damaged archive is refused, and the finding told beside.
-	v, err = again(FacetOptions{})
+	// The damaged archive is refused.
+	_, err = again(FacetOptions{})
+	w.refused(evidence.Integrity, err, "sha256 mismatch")
+	v, err = add()
 	w.refused(evidence.Integrity, err, "sha256 mismatch")
 	if found := foundOf(v, subject); len(found) != 1 || !found[0].Warning {
 		t.Errorf("%+v", found)

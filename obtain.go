@@ -112,11 +112,11 @@ func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *proje
 			return answered(x.subject(), evidence.Operation, err)
 		}
 		rec = &r
-		if err := a.since(ctx, x, r); err != nil {
-			return err
-		}
 	}
-	return a.download(ctx, x, client, locked, rec)
+	if err := a.download(ctx, x, client, locked, rec); err != nil || locked == nil {
+		return err
+	}
+	return a.since(ctx, x, *rec)
 }
 
 func noRegistry(subject string) error {
@@ -247,7 +247,7 @@ func (a *assembly) vouched(ctx context.Context, x *heldFacet, rec registry.Archi
 	return logged.Proof, err
 }
 
-// since adds what became of a facet that is locked and has to be fetched again. It was
+// since adds what became of a facet that is locked and had to be fetched again. It was
 // confirmed when it was locked, so that where nobody said which key the registry's log has,
 // nobody is asked now. A server that is being started asks no log.
 func (a *assembly) since(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) error {
