@@ -135,11 +135,12 @@ func flipped(data []byte) []byte {
 	return data
 }
 
-// isArchive, isRecord and isVersions tell the registry's answers apart.
+// isArchive, isLog, isRecord and isVersions tell the registry's answers apart.
 func isArchive(path string) bool  { return strings.HasSuffix(path, "/archive") }
+func isLog(path string) bool      { return strings.HasSuffix(path, "/log") }
 func isVersions(path string) bool { return strings.HasSuffix(path, "/versions") }
 func isRecord(path string) bool {
-	return strings.Contains(path, "/facets/") && !isArchive(path) && !isVersions(path)
+	return strings.Contains(path, "/facets/") && !isArchive(path) && !isLog(path) && !isVersions(path)
 }
 
 // record changes members of a record.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -36,7 +37,9 @@ type registryLog struct {
 	trust  ledger.Trust // without a quorum, which is judged by itself
 	head   ledger.Signed
 	report evidence.Report // about the key and the head
-	reader *ledger.Reader  // of the head's tree; nil before the first entry is read
+
+	reading sync.Mutex     // guards reader
+	reader  *ledger.Reader // of the head's tree; nil before the first entry is read
 }
 
 // readLog reads the head of the registry's log, and checks it against the one that this

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,16 +16,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// later is what the log holds about a record since it was published: its status, and
-// what was found when its claims were recomputed. The registry says which entries these
-// are and each is proven to be in the log; that it names all of them is what a monitor
-// finds out.
+// later is what the log holds about a record, of a server or of an archive, since it was
+// published: its status, and what was found when its claims were recomputed. The registry
+// says which entries these are and each is proven to be in the log; that it names all of
+// them is what a monitor finds out.
 func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta registry.Meta) (evidence.Report, error) {
 	p, err := ledger.ParseProof([]byte(r.Proof))
 	if err != nil {
 		return nil, nil // its own evidence says so
 	}
-	entries, err := l.client.LogOf(ctx, r.Name, r.Version)
+	kind := cmp.Or(r.Kind, ledger.Server)
+	entries, err := l.client.LogOf(ctx, kind, r.Name, r.Version)
 	if notFound(err) {
 		// It proved the record's entry, so that it has the answer: to keep it back hides
 		// what was deleted or found since.
@@ -50,7 +52,7 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 		if err != nil {
 			return nil, err
 		}
-		if leaf.Of != ledger.Server || leaf.Name != r.Name || leaf.Version != r.Version || i <= p.Index {
+		if leaf.Of != kind || leaf.Name != r.Name || leaf.Version != r.Version || i <= p.Index {
 			return nil, evidence.Errorf(evidence.Integrity, r.Subject(), "",
 				fmt.Errorf("the registry names entry %d of its log as one about it, which is about %+q", i, leaf.Subject()))
 		}
@@ -68,7 +70,7 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 }
 
 // said is what the log says of the record of an archive that is proven to be in it beside its contents: the
-// surface that its publisher claims, and what became of its status since.
+// surface that its publisher claims, and what came later.
 func (l *registryLog) said(ctx context.Context, rec registry.ArchiveRecord, proof string) (evidence.Report, error) {
 	p, err := ledger.ParseProof([]byte(proof))
 	if err != nil {
@@ -90,20 +92,12 @@ func (l *registryLog) said(ctx context.Context, rec registry.ArchiveRecord, proo
 		}
 		report = append(report, evidence.Compare(c, o))
 	}
-	at, changed := rec.StatusEntry()
-	if !changed || at >= l.head.Size { // never changed, or after the head
-		return report, nil
-	}
-	leaf, err := l.entry(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	if leaf.Kind != ledger.Status || leaf.Of != ledger.Kind(rec.Kind) || leaf.Name != rec.Name || leaf.Version != rec.Version {
-		return nil, evidence.Errorf(evidence.Integrity, rec.Subject(), "",
-			fmt.Errorf("the registry names entry %d of its log as one about its status, which is about %+q", at, leaf.Subject()))
-	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}
-	return append(report, l.statusEvidence(r, &leaf, at, &registry.Official{Status: rec.Status, StatusMessage: rec.StatusMessage})), nil
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version, Proof: proof}
+	later, err := l.later(ctx, r, registry.Meta{
+		Official:  &registry.Official{Status: rec.Status, StatusMessage: rec.StatusMessage},
+		Integrity: &registry.Integrity{Findings: rec.Findings},
+	})
+	return append(report, later...), err
 }
 
 // otherEntry is evidence that a log has more than one entry for what is published once.
@@ -115,8 +109,10 @@ func otherEntry(r project.RecordLock, locked, shown int64, origin string) eviden
 	return e
 }
 
-// entry reads one entry of the tree of the head.
+// entry reads one entry of the tree of the head. It is safe for concurrent use.
 func (l *registryLog) entry(ctx context.Context, index int64) (ledger.Leaf, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
 	if l.reader == nil {
 		l.reader = &ledger.Reader{At: l.head.Checkpoint}
 	}

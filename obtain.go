@@ -113,7 +113,10 @@ func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *proje
 		}
 		rec = &r
 	}
-	return a.download(ctx, x, client, locked, rec)
+	if err := a.download(ctx, x, client, locked, rec); err != nil || locked == nil {
+		return err
+	}
+	return a.since(ctx, x, *rec)
 }
 
 func noRegistry(subject string) error {
@@ -214,30 +217,53 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.C
 	if err != nil {
 		return nil, unconfirmed(x.subject(), err)
 	}
+	x.entry.Proof, err = a.vouched(ctx, x, rec)
+	x.record = &rec
+	return &rec, err
+}
+
+// vouched adds what the record of x says of it, and what its registry's log does, and returns
+// the proof that it is in the log.
+func (a *assembly) vouched(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) (proof string, err error) {
 	x.report = append(x.report, recordStatus(rec))
 	document, err := rec.Document()
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, x.subject(), "", err)
+		return "", evidence.Errorf(evidence.Validation, x.subject(), "", err)
 	}
 	logged := project.RecordLock{
-		Kind: x.ledgerKind(), Registry: a.w.config.Registry.Name(), Name: f.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
+		Kind: x.ledgerKind(), Registry: a.w.config.Registry.Name(), Name: rec.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
 	}
 	more, err := a.prove(ctx, rec.Proof, &logged)
-	x.report = append(x.report, more...)
-	if err != nil {
-		return nil, err
+	if x.report = append(x.report, more...); err != nil {
+		return "", err
 	}
-	x.entry.Proof, x.record = logged.Proof, &rec
 	if logged.Proof != "" {
-		a.logOnce.Lock()
 		more, err = a.w.log.said(ctx, rec, logged.Proof)
-		a.logOnce.Unlock()
 		if x.report = append(x.report, more...); err != nil {
-			return nil, err
+			return "", err
 		}
 	}
 	_, err = a.judge(x, nil) // nothing is fetched that is not accepted
-	return &rec, err
+	return logged.Proof, err
+}
+
+// since adds what became of a facet that is locked and had to be fetched again. It was
+// confirmed when it was locked, so that where nobody said which key the registry's log has,
+// nobody is asked now. A server that is being started asks no log.
+func (a *assembly) since(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) error {
+	if x.kind == ledger.Artifact {
+		return nil
+	}
+	logs, err := a.w.knownLogs()
+	if err != nil {
+		return err
+	}
+	l := registryLog{rules: a.w.config.Registry, name: a.w.config.Registry.Name()}
+	if !l.chooseKey(logs, a.w.logOptions) {
+		return nil
+	}
+	_, err = a.vouched(ctx, x, rec)
+	return err
 }
 
 // newest is the newest active version that satisfies a requirement.

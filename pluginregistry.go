@@ -92,6 +92,10 @@ func proveArchive(ctx context.Context, h *Host, client *registry.Client, rec reg
 		return nil
 	}
 	more, err := log.proven(ctx, rec.Proof, &r)
+	if host.Outside = append(host.Outside, more...); err != nil || r.Proof == "" {
+		return err
+	}
+	more, err = log.said(ctx, rec, r.Proof)
 	host.Outside = append(host.Outside, more...)
 	return err
 }

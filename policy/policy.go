@@ -206,6 +206,8 @@
 //	plugin    proof        log        -       integrity  warn       policy  integrity
 //	plugin    document     log        -       integrity  policy     policy  integrity
 //	plugin    tree         log        -       integrity  policy     policy  integrity
+//	plugin    status       log        -       policy     -          warn    integrity
+//	plugin    finding      log        -       warn       -          policy  integrity
 //	plugin    cosignature  log        -       signature  signature  policy  operation
 //	plugin    checkpoint   log        -       policy     policy     policy  operation
 //

@@ -254,6 +254,8 @@ var table = map[Flow][]rule{
 		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity},
 		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity},
 		{evidence.Tree, evidence.Log, allow, integrity, refused, refused, integrity},
+		{evidence.Status, evidence.Log, allow, refused, allow, warn, integrity},
+		{evidence.Finding, evidence.Log, allow, warn, allow, refused, integrity},
 		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation},
 		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation},
 	},

@@ -325,7 +325,7 @@ func (s *server) archiveAgain(ctx context.Context, first, rec ArchiveRecord, kee
 // archiveProven is a record as it is answered, with the proof of its entry in the log, for
 // which it waits. The index is looked up if it is negative.
 func (s *server) archiveProven(ctx context.Context, rec ArchiveRecord, index int64) (*archiveAnswer, error) {
-	answer := &archiveAnswer{ArchiveRecord: rec, StatusEntry: rec.statusEntry}
+	answer := &archiveAnswer{ArchiveRecord: rec}
 	if s.Log == nil {
 		return answer, nil
 	}

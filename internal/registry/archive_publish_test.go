@@ -489,6 +489,23 @@ func TestFacetsDeleted(t *testing.T) {
 	if rec, err := f.ArchiveRecord(ctx, "facet", "notes", "1.1.0"); err != nil || rec.Status != Deleted || rec.StatusMessage != "leaked a key" {
 		t.Errorf("%+v, %v", rec, err)
 	}
+	if e, err := f.LogOf(ctx, ledger.Facet, "notes", "1.1.0"); err != nil || len(e.Later) != 1 || e.Later[0] != proof.Index || e.Index >= proof.Index {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for path, want := range map[string]int{
+		"/v0/facets/notes/versions/1.1.0/log": 200, "/v0.1/facets/notes/versions/1.0.0/log": 200, "/v0/facets/notes/versions/latest/log": 404,
+		"/v0/facets/notes/versions/9.9.9/log": 404, "/v0/artifacts/notes/versions/1.1.0/log": 404, "/v0/facets/notes/versions/1.1.0/log/x": 404,
+	} {
+		if answer, body := download(t, "GET", f.URL+path); answer.StatusCode != want {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
+	}
+	if answer, _ := download(t, "DELETE", f.URL+"/v0/facets/notes/versions/1.1.0/log"); answer.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	if answer, text := download(t, "GET", f.URL+"/openapi.yaml"); answer.StatusCode != http.StatusOK || !strings.Contains(text, "/v0/facets/{name}/versions/{version}/log") {
+		t.Errorf("%d", answer.StatusCode)
+	}
 	if all, err := f.ArchiveVersions(ctx, "facet", "notes"); err != nil || len(all) != 1 || all[0].Version != "1.0.0" {
 		t.Errorf("%v, %v", archiveSubjects(all), err)
 	}

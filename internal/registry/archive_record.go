@@ -68,15 +68,6 @@ func (r ArchiveRecord) Document() (digest.Digest, error) {
 	return digest.FromBytes(canonical), nil
 }
 
-// StatusEntry is the entry of the log with the newest change of the record's status, as its
-// registry names it.
-func (r ArchiveRecord) StatusEntry() (index int64, ok bool) {
-	if r.statusEntry == nil {
-		return 0, false
-	}
-	return *r.statusEntry, true
-}
-
 // size is about the number of bytes of r that a page counts.
 func (r ArchiveRecord) size() int {
 	n := len(r.Manifest) + 512
@@ -172,8 +163,7 @@ type ArchiveRecords interface {
 // archiveAnswer is a record as it is answered.
 type archiveAnswer struct {
 	ArchiveRecord
-	ProofText   string `json:"proof,omitempty"`
-	StatusEntry *int64 `json:"status_entry,omitempty"` // of the log, with the newest change of the status
+	ProofText string `json:"proof,omitempty"`
 }
 
 // ArchivePage is the answer to a list of archives, or of the versions of one.

@@ -329,6 +329,14 @@ func testArchiveRecords(t *testing.T, open func(*testing.T) shelves) {
 		if err != nil || leaf.Kind != ledger.Status || leaf.Of != ledger.Facet || leaf.Status != "deleted" || leaf.Publisher != "dns:acme" || leaf.Subject() == "" {
 			t.Errorf("the entry is %s, %v", texts[0], err)
 		}
+		if err := db.AddArchiveFinding(ctx, Finding{Kind: ledger.Artifact, Name: "notes", Version: "2.0.0", At: at}); err != nil {
+			t.Fatal(err)
+		}
+		for kind, want := range map[ledger.Kind][]int64{ledger.Facet: {3, 4}, ledger.Artifact: {6}, ledger.Plugin: nil} {
+			if got, err := db.LogLater(ctx, kind, "notes", "2.0.0", 2); err != nil || !slices.Equal(got, want) {
+				t.Errorf("later entries of the %s: %v, %v", kind, got, err)
+			}
+		}
 	})
 
 	t.Run("findings", func(t *testing.T) {

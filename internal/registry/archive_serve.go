@@ -67,6 +67,7 @@ func (s *server) gone(ctx context.Context, rec ArchiveRecord) error {
 //	GET   /KIND                                    a page; as for servers
 //	GET   /KIND/{name}/versions                    the versions of one name, newest first
 //	GET   /KIND/{name}/versions/{version}          one record, with its proof; "latest" works
+//	GET   /KIND/{name}/versions/{version}/log      the entries of the log about one version
 //	GET   /KIND/{name}/latest-version              the same as versions/latest
 //	PATCH /KIND/{name}/versions/{version}/status   the status of one version
 //	PATCH /KIND/{name}/status                      of all versions
@@ -85,6 +86,8 @@ func (s *server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledg
 		allow, answer = "GET, HEAD, POST", func() (any, error) { return s.archiveVersions(r, kind, name) }
 	case path == "versions/*":
 		answer = func() (any, error) { return s.oneArchive(r, kind, name, rest[1]) }
+	case path == "versions/*/log" && s.Log != nil:
+		answer = func() (any, error) { return s.entriesOf(r.Context(), kind, name, rest[1]) }
 	case path == "latest-version":
 		answer = func() (any, error) { return s.oneArchive(r, kind, name, Latest) }
 	case path == "versions/*/status":
@@ -223,7 +226,7 @@ func (s *server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledg
 		}
 	}
 	if version != "" {
-		return archiveAnswer{ArchiveRecord: records[0], StatusEntry: records[0].statusEntry}, nil
+		return archiveAnswer{ArchiveRecord: records[0]}, nil
 	}
 	return UpdatedArchives{n, records}, nil
 }
@@ -241,8 +244,9 @@ func lastStatusEntry(records []ArchiveRecord) int64 {
 }
 
 // describeArchives adds the paths of a kind to the description of the API. They are not
-// routed by the library, whose patterns do not know names of two parts.
-func describeArchives(api *huma.OpenAPI, k ArchiveKind) {
+// routed by the library, whose patterns do not know names of two parts. A registry with a
+// log has the path of its entries.
+func describeArchives(api *huma.OpenAPI, k ArchiveKind, logged bool) {
 	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
 	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
 		problems := &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{problemType: {Schema: schema(reflect.TypeFor[Problem]())}}}
@@ -270,6 +274,10 @@ func describeArchives(api *huma.OpenAPI, k ArchiveKind) {
 			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"), deleted)
 		get("list-versions", "/{name}/versions", "List the versions of one "+kind, page, name, cursor, deleted)
 		get("get-version", "/{name}/versions/{version}", "Get one version with its proof", one, name, version, deleted)
+		if logged {
+			exact := param("path", "version", "Exact version")
+			get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version", schema(reflect.TypeFor[RecordEntries]()), name, exact)
+		}
 		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
 		download := answer("application/octet-stream", bytes)
 		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})

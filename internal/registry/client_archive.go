@@ -124,7 +124,6 @@ func (c *Client) archiveRecord(path string, text []byte, kind, name, version str
 	if a.ProofText != "" {
 		a.Proof = []byte(a.ProofText)
 	}
-	a.statusEntry = a.StatusEntry
 	return a.ArchiveRecord, nil
 }
 

@@ -38,9 +38,9 @@ type Entries interface {
 	// LogIndex returns the index of the entry that published a version, or ErrNotFound.
 	LogIndex(ctx context.Context, kind ledger.Kind, name, version string) (int64, error)
 
-	// LogLater returns the indexes of the statuses and findings of a version, of those
-	// the newest n, in ascending order.
-	LogLater(ctx context.Context, name, version string, n int) ([]int64, error)
+	// LogLater returns the indexes of the statuses and findings of a version of what is
+	// published as kind, of each the newest n, in ascending order.
+	LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) ([]int64, error)
 
 	// LogSettled returns nil if the entries that were read before it are as safe as those
 	// of a commit that succeeded. Where a commit waits for a replica of the database, one

@@ -145,20 +145,22 @@ func (p *Postgres) LogIndex(ctx context.Context, kind ledger.Kind, name, version
 }
 
 // LogLater implements [Entries].
-func (p *Postgres) LogLater(ctx context.Context, name, version string, n int) (later []int64, err error) {
+func (p *Postgres) LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) (later []int64, err error) {
 	if !storable(name, version) {
 		return nil, nil
 	}
 	err = p.read(ctx, func(ctx context.Context) error {
-		rows, err := p.pool.Query(ctx, `SELECT idx FROM log_entries
-			WHERE name = $1 AND version = $2 AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT $3`, name, version, n)
+		rows, err := p.pool.Query(ctx, `(SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind = 'status' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+			UNION ALL (SELECT idx FROM log_entries
+				WHERE name = $1 AND version = $2 AND kind = 'finding' AND convert_from(leaf, 'UTF8')::json ->> 'of' = $3 ORDER BY idx DESC LIMIT $4)
+			ORDER BY idx`, name, version, string(of), n)
 		if err != nil {
 			return err
 		}
 		later, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
-	slices.Reverse(later)
 	return later, err
 }
 

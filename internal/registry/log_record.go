@@ -9,38 +9,46 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// MaxLater is how many of the later entries about a record are named.
-const MaxLater = 100
+// MaxLater is how many of the later entries about a record are named: the newest of its
+// statuses and the newest of its findings, so that neither pushes the other out.
+const (
+	MaxLater     = 2 * maxLaterEach
+	maxLaterEach = 50
+)
 
 // RecordEntries are the places in the log of what is about one record. Who relies on
 // them reads the entries themselves, with proofs; that none is left out is for monitors
 // to find.
 type RecordEntries struct {
 	Index int64   `json:"index" doc:"Of the entry that published it"`
-	Later []int64 `json:"later" doc:"Of its statuses and findings, in ascending order; the newest 100"`
+	Later []int64 `json:"later" doc:"Of its statuses and findings, in ascending order; the newest 50 of each"`
 }
 
 type recordEntriesOutput struct{ Body RecordEntries }
 
 func (s *server) recordEntries(ctx context.Context, in *provenInput) (*recordEntriesOutput, error) {
-	index, err := s.Log.entries.LogIndex(ctx, ledger.Server, in.Name, in.Version)
-	if errors.Is(err, ErrNotFound) {
-		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	later, err := s.Log.entries.LogLater(ctx, in.Name, in.Version, MaxLater)
-	if err != nil {
-		return nil, err
-	}
-	return &recordEntriesOutput{RecordEntries{index, append([]int64{}, later...)}}, nil
+	entries, err := s.entriesOf(ctx, ledger.Server, in.Name, in.Version)
+	return &recordEntriesOutput{entries}, err
 }
 
-// LogOf returns the places in the log of the entries about a server's record. That they
-// are about it is for the caller to check, by reading them.
-func (c *Client) LogOf(ctx context.Context, name, version string) (*RecordEntries, error) {
-	path, err := escaped("servers", name, "versions", version, "log")
+// entriesOf are the places in the log of what is about one version of what is published as
+// kind.
+func (s *server) entriesOf(ctx context.Context, kind ledger.Kind, name, version string) (RecordEntries, error) {
+	index, err := s.Log.entries.LogIndex(ctx, kind, name, version)
+	if errors.Is(err, ErrNotFound) {
+		return RecordEntries{}, problem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+	}
+	if err != nil {
+		return RecordEntries{}, err
+	}
+	later, err := s.Log.entries.LogLater(ctx, kind, name, version, maxLaterEach)
+	return RecordEntries{index, append([]int64{}, later...)}, err
+}
+
+// LogOf returns the places in the log of the entries about a record, of a server or of an
+// archive. That they are about it is for the caller to check, by reading them.
+func (c *Client) LogOf(ctx context.Context, kind ledger.Kind, name, version string) (*RecordEntries, error) {
+	path, err := escaped(plural(kind), name, "versions", version, "log")
 	if err != nil {
 		return nil, err
 	}

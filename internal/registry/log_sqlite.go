@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -112,9 +111,12 @@ func (s *SQLite) LogIndex(ctx context.Context, kind ledger.Kind, name, version s
 }
 
 // LogLater implements [Entries].
-func (s *SQLite) LogLater(ctx context.Context, name, version string, n int) (later []int64, err error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM log_entries
-		WHERE name = ? AND version = ? AND kind IN ('status', 'finding') ORDER BY idx DESC LIMIT ?`, name, version, n)
+func (s *SQLite) LogLater(ctx context.Context, of ledger.Kind, name, version string, n int) (later []int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT idx FROM (SELECT idx FROM log_entries
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'status' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+		UNION ALL SELECT idx FROM (SELECT idx FROM log_entries
+			WHERE name = ?1 AND version = ?2 AND kind IN ('status', 'finding') AND kind = 'finding' AND leaf ->> 'of' = ?3 ORDER BY idx DESC LIMIT ?4)
+		ORDER BY idx`, name, version, string(of), n)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +128,6 @@ func (s *SQLite) LogLater(ctx context.Context, name, version string, n int) (lat
 		}
 		later = append(later, index)
 	}
-	slices.Reverse(later)
 	return later, rows.Err()
 }
 

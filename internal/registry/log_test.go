@@ -164,10 +164,32 @@ func testEntries(t *testing.T, open func(*testing.T) logged) {
 				t.Errorf("%s: entry %d, %v", kind, i, err)
 			}
 		}
+		for _, of := range []struct {
+			kind          ledger.Kind
+			name, version string
+			later         []int64
+		}{
+			{ledger.Server, "io.github.acme/a", "1.0.0", []int64{5, 6}}, {ledger.Server, "io.github.acme/b", "1.0.0", []int64{2, 7}},
+			{ledger.Facet, "io.github.acme/a", "1.0.0", nil}, {ledger.Server, "io.github.acme/none", "1.0.0", nil},
+		} {
+			if later, err := db.LogLater(ctx, of.kind, of.name, of.version, 2); err != nil || !slices.Equal(later, of.later) {
+				t.Errorf("%s %s@%s: %v, %v", of.kind, of.name, of.version, later, err)
+			}
+		}
+		// Many changes of a status leave the finding where it is seen.
+		for i := range 4 {
+			c := Change{Status: []Status{Active, Deprecated}[i%2], At: epoch.Add(time.Duration(7+i) * time.Hour)}
+			if _, _, err := db.SetStatus(ctx, "io.github.acme/a", "1.0.0", c); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if later, err := db.LogLater(ctx, ledger.Server, "io.github.acme/a", "1.0.0", 2); err != nil || !slices.Equal(later, []int64{6, 10, 11}) {
+			t.Errorf("%v, %v", later, err)
+		}
 		if hashes, err := db.LogHashes(ctx, 0, 6, 1); err != nil || len(hashes) != 1 {
 			t.Errorf("%d hashes, %v", len(hashes), err)
 		}
-		if hashes, err := db.LogHashes(ctx, 0, 8, 1); err != nil || len(hashes) != 0 {
+		if hashes, err := db.LogHashes(ctx, 0, 12, 1); err != nil || len(hashes) != 0 {
 			t.Errorf("%d hashes after the end, %v", len(hashes), err)
 		}
 	})

@@ -258,7 +258,7 @@ func (s *server) routes(mux *http.ServeMux) (*description, error) {
 		Summary: "Refused: records do not change"}
 	route(s, api, edit, s.edit)
 	for _, k := range s.Archives {
-		describeArchives(root.OpenAPI(), k)
+		describeArchives(root.OpenAPI(), k, s.Log != nil)
 	}
 	return describe(root.OpenAPI())
 }

@@ -1,0 +1,321 @@
+package hallmark
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// damage is the file of an archive that a registry keeps, and what it was.
+type damage struct {
+	r     *loggedRegistry
+	path  string
+	whole []byte
+}
+
+func newDamage(r *loggedRegistry, rec registry.ArchiveRecord) *damage {
+	r.t.Helper()
+	d := &damage{r: r, path: filepath.Join(r.dir, "blobs", "sha256", rec.ContentHash.Hex()[:2], rec.ContentHash.Hex())}
+	var err error
+	if d.whole, err = os.ReadFile(d.path); err != nil {
+		r.t.Fatal(err)
+	}
+	return d
+}
+
+func (d *damage) keep(data []byte) {
+	d.r.t.Helper()
+	if err := os.Chmod(d.path, 0o600); err != nil {
+		d.r.t.Fatal(err)
+	}
+	if err := os.WriteFile(d.path, data, 0o600); err != nil {
+		d.r.t.Fatal(err)
+	}
+}
+
+// flip damages the archive.
+func (d *damage) flip() {
+	flipped := bytes.Clone(d.whole)
+	flipped[len(flipped)/2] ^= 1
+	d.keep(flipped)
+}
+
+// reverify has the registry recompute what it keeps, after which its log has size entries.
+func (d *damage) reverify(class evidence.Class, size int64) {
+	d.r.t.Helper()
+	d.r.close()
+	out, err := Reverify(d.r.t.Context(), ReverifyOptions{Place: Place{Data: d.r.dir}, Version: "v9"})
+	if evidence.ClassOf(err) != class || len(out.Found) != 1 {
+		d.r.t.Fatalf("%v %+v", err, out)
+	}
+	d.r.start()
+	eventuallySized(d.r.t, d.r, size)
+}
+
+// foundOf are the pieces of what the log says was found, of a subject.
+func foundOf(v policy.Verdict, subject string) (found []policy.Finding) {
+	for _, f := range v.Findings {
+		if f.Evidence.Scheme == evidence.Finding && f.Evidence.Authority == evidence.Log && f.Evidence.Subject == subject {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// warns demands that a verdict allows, with a warning about what was found of subject, or
+// with none.
+func warns(t *testing.T, what string, v policy.Verdict, err error, subject string, want bool) {
+	t.Helper()
+	if err != nil || v.Err() != nil {
+		t.Fatalf("%s: %v, %v", what, err, v.Err())
+	}
+	found := foundOf(v, subject)
+	if len(found) != 1 || found[0].Warning != want {
+		t.Fatalf("%s: %+v", what, found)
+	}
+	if e := found[0].Evidence; want && (e.Outcome != evidence.Mismatch || !strings.Contains(e.Observed.From, "entry ") || !strings.Contains(e.Reason, "file mismatch")) {
+		t.Errorf("%s: %+v", what, e)
+	}
+}
+
+// What a registry finds of an archive that it keeps is shown by who adds the facet, who
+// installs it anew and who checks what is locked, until it is found to be whole again. Who has it
+// in the store asks nobody.
+func TestFacetFindings(t *testing.T) {
+	w := newFacetWorld(t)
+	client := &registry.Client{Base: w.registry.URL}
+	rec, err := client.ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func() (policy.Verdict, error) { return Check(t.Context(), w.host, w.dir, CheckOptions{}) }
+	add := func() (policy.Verdict, error) {
+		p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
+		out, err := AddFacet(t.Context(), p.host, p.dir, project.Facet{Name: "kit"}, FacetOptions{})
+		return out.Verdict, err
+	}
+	again := func(o FacetOptions) (policy.Verdict, error) {
+		w.emptyStore()
+		out, err := w.install(o)
+		return out.Verdict, err
+	}
+	const subject = "kit@1.0.0"
+	out, err := w.install(FacetOptions{})
+	warns(t, "install", out.Verdict, err, subject, false)
+	v, err := check()
+	warns(t, "check", v, err, subject, false)
+
+	d := newDamage(w.registry, rec)
+	d.flip()
+	d.reverify(evidence.Integrity, 2)
+	w.wire(nil)
+	v, err = check()
+	warns(t, "check", v, err, subject, true)
+	before := w.requests.Load()
+	if v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v, subject)) != 0 {
+		t.Errorf("offline: %v %v", err, v.Err())
+	}
+	for _, o := range []FacetOptions{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
+		out, err := w.install(o)
+		if err != nil || len(foundOf(out.Verdict, subject)) != 0 {
+			t.Errorf("warm: %v", err)
+		}
+	}
+	if n := w.requests.Load() - before; n != 0 {
+		t.Errorf("warm: %d requests", n)
+	}
+	// The damaged archive is refused.
+	_, err = again(FacetOptions{})
+	w.refused(evidence.Integrity, err, "sha256 mismatch")
+	v, err = add()
+	w.refused(evidence.Integrity, err, "sha256 mismatch")
+	if found := foundOf(v, subject); len(found) != 1 || !found[0].Warning {
+		t.Errorf("%+v", found)
+	}
+
+	d.keep(d.whole) // nobody has looked yet
+	v, err = add()
+	warns(t, "add", v, err, subject, true)
+	for _, o := range []FacetOptions{{}, {Frozen: true}} {
+		v, err = again(o)
+		warns(t, "install", v, err, subject, true)
+	}
+	// Where nobody said which key the log has, what is locked is fetched all the same.
+	text := w.read(project.ConfigFile)
+	w.write(project.ConfigFile, strings.Replace(text, "log_key", "# log_key", 1))
+	if err := os.Remove(filepath.Join(w.host.Places.State, "logs.json")); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := again(FacetOptions{Frozen: true}); err != nil || len(foundOf(v, subject)) != 0 {
+		t.Errorf("without a key: %v", err)
+	}
+	w.write(project.ConfigFile, text)
+
+	d.reverify(evidence.OK, 3)
+	w.wire(nil)
+	v, err = add()
+	warns(t, "add", v, err, subject, false)
+	v, err = again(FacetOptions{Frozen: true})
+	warns(t, "install", v, err, subject, false)
+	v, err = check()
+	warns(t, "check", v, err, subject, false)
+}
+
+// The same of a plugin that is installed by its name.
+func TestPluginFindings(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	rec := r.plugin("notes")
+	d := newDamage(r, rec)
+	rules := project.Registry{URL: r.URL, LogKey: r.Key}
+	install := func() (policy.Verdict, error) {
+		t.Helper()
+		in, err := InstallPlugin(t.Context(), testHost(t), "notes", InstallOptions{Dir: t.TempDir(), Registry: rules})
+		if err != nil {
+			return policy.Verdict{}, err
+		}
+		return in.Result.Verdict, nil
+	}
+	v, err := install()
+	warns(t, "whole", v, err, "notes@1.0.0", false)
+	d.flip()
+	d.reverify(evidence.Integrity, 2)
+	_, err = install()
+	refusedWith(t, err, evidence.Integrity)
+	d.keep(d.whole)
+	v, err = install()
+	warns(t, "found", v, err, "notes@1.0.0", true)
+
+	honest := *r.handler.Load()
+	hide(r)
+	_, err = install()
+	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
+	r.handler.Store(&honest)
+
+	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: testHost(t).Now(), By: "operator"}
+	if _, _, err := openTest(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0", change); err != nil {
+		t.Fatal(err)
+	}
+	eventuallySized(t, r, 3)
+	_, err = install()
+	refusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
+	r.onWire(func(path string, body []byte) []byte { // the record says that nothing happened
+		if strings.Contains(path, "/plugins/") {
+			return bytes.Replace(body, []byte(`"status":"deleted"`), []byte(`"status":"active"`), 1)
+		}
+		return body
+	})
+	_, err = install()
+	refusedWith(t, err, evidence.Refused, "status mismatch", "the log ")
+}
+
+// hide lets a registry not know which entries of its log are about a record.
+func hide(r *loggedRegistry) {
+	honest := *r.handler.Load()
+	var hiding http.Handler = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if strings.HasSuffix(req.URL.Path, "/log") {
+			http.NotFound(w, req)
+			return
+		}
+		honest.ServeHTTP(w, req)
+	})
+	r.handler.Store(&hiding)
+}
+
+// A registry that hides what was found of an archive, or shows something else in its place, is
+// refused by who installs and by who checks.
+func TestFacetFindingsForged(t *testing.T) {
+	w := newFacetWorld(t)
+	w.must(w.install(FacetOptions{}))
+	w.publish("0.9.0", "Older.\n") // entry 1
+	w.registry.plugin("kit")       // entry 2
+	rec, err := (&registry.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDamage(w.registry, rec)
+	d.flip()
+	d.reverify(evidence.Integrity, 4)
+	d.keep(d.whole)
+	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.host.Now(), By: "operator"}
+	if _, _, err := openTest(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0", change); err != nil {
+		t.Fatal(err)
+	}
+	eventuallySized(t, w.registry, 5)
+	refused := func(name string, says ...string) {
+		t.Helper()
+		for who, do := range map[string]func(*testing.T) error{
+			"new": func(t *testing.T) error {
+				p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
+				_, err := p.install(FacetOptions{})
+				if p.read(project.LockFile) != "" {
+					t.Error("a lock was written")
+				}
+				return err
+			},
+			"cold": func(*testing.T) error {
+				w.emptyStore()
+				_, err := w.install(FacetOptions{Frozen: true})
+				return err
+			},
+			"check": func(t *testing.T) error {
+				v, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+				return cmp.Or(err, v.Err())
+			},
+		} {
+			t.Run(name+", "+who, func(t *testing.T) { refusedWith(t, do(t), evidence.Integrity, says...) })
+		}
+	}
+	honest := *w.registry.handler.Load()
+	hide(w.registry)
+	refused("hidden", "finding cannot be verified", "does not say which later entries are about it")
+	w.registry.handler.Store(&honest)
+
+	named := func(text string) {
+		w.wire(func(path string, body []byte) []byte {
+			if isLog(path) {
+				return []byte(text)
+			}
+			return body
+		})
+	}
+	named(`{"index":0,"later":[1]}`)
+	refused("another's entry", "entry 1 of its log as one about it")
+	named(`{"index":0,"later":[4]}`)
+	refused("another kind's entry", "entry 4 of its log as one about it", "plugin kit@1.0.0")
+	named(`{"index":1,"later":[3]}`)
+	refused("another's place", "the log holds the same name and version twice")
+
+	// The entry is forged: it says that the archive is whole.
+	l, err := readLog(t.Context(), testHost(t), &registry.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	finding, err := l.entry(t.Context(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := digest.FromBytes([]byte("[]"))
+	w.wire(func(path string, body []byte) []byte {
+		if strings.Contains(path, "/tile/entries/") {
+			return bytes.Replace(body, []byte(finding.Document.String()), []byte(none.String()), 1)
+		}
+		return body
+	})
+	refused("forged entry", "SECURITY ERROR")
+
+	w.wire(nil)
+	w.emptyStore()
+	out, err := w.install(FacetOptions{})
+	warns(t, "honest", out.Verdict, err, "kit@1.0.0", true)
+}
