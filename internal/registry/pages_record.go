@@ -194,12 +194,12 @@ func (p *pages) logged(ctx context.Context, data *recordData, document, integrit
 	return p.later(ctx, data)
 }
 
-// maxLaterShown is how many entries about a version its page shows.
+// maxLaterShown is how many statuses, and how many findings, of a version its page shows.
 const maxLaterShown = 10
 
 // later fills in the entries of statuses and findings.
 func (p *pages) later(ctx context.Context, data *recordData) error {
-	indexes, err := p.Log.entries.LogLater(ctx, data.Name, data.Version, maxLaterShown)
+	indexes, err := p.Log.entries.LogLater(ctx, data.Kind, data.Name, data.Version, maxLaterShown)
 	if err != nil {
 		return err
 	}
@@ -211,10 +211,7 @@ func (p *pages) later(ctx context.Context, data *recordData) error {
 		if len(leaves) != 1 {
 			continue
 		}
-		// Kinds share names.
-		if e := p.readEntry(index, leaves[0]); e.About() == data.Kind {
-			data.Later = append([]logEntry{e}, data.Later...)
-		}
+		data.Later = append([]logEntry{p.readEntry(index, leaves[0])}, data.Later...)
 	}
 	return nil
 }
