@@ -291,6 +291,9 @@ func (a *app) pluginGate() *cobra.Command {
 		Example: "plugins/notes plugins/tasks\nplugins/notes --sarif",
 		Args:    args(cobra.MinimumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if asJSON && asSARIF {
+				return usage(c, errors.New("--json and --sarif exclude each other"))
+			}
 			o, err := f.options(c)
 			if err != nil {
 				return err
