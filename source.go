@@ -213,7 +213,7 @@ func (w *workspace) sourceProgram(ctx context.Context, s project.Server, entry p
 		p.args = []string{entry.Entry}
 	} else {
 		if entry.Runtime != "python" {
-			if err := noModulesAbove(slot.Dir(), w.host.Getenv("HOME")); err != nil {
+			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.host.Getenv("HOME")); err != nil {
 				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}
