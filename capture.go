@@ -66,6 +66,7 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 			sights = append(sights, &sight{version: version, caps: caps})
 		}
 	}
+	defer w.host.doing("capturing what %s shows: %d starts", declared.Name, len(sights))()
 	said, err := newMessages(cmp.Or[io.Writer](w.host.Stderr, os.Stderr))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)

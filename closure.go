@@ -190,6 +190,7 @@ func fetchClosure(ctx context.Context, h *Host, c *project.Closure, rt *project.
 
 // installClosure lets the ecosystem's own installer unpack them, or build them, into st.
 func installClosure(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
+	defer h.doing("installing %s: %s", c.Root, evidence.Count(len(t.files), "file"))()
 	switch c.Engine {
 	case project.EngineNPM:
 		return installTarballs(ctx, h, c, t, st)

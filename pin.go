@@ -370,6 +370,7 @@ func (a asked) registry() string {
 
 // resolve asks the ecosystem's own resolver for the package and all that it depends on.
 func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*project.Closure, error) {
+	defer p.w.host.doing("asking %s what %s needs", of.registry(), p.declared.Name)()
 	switch of.from {
 	case launcher.PyPI:
 		return resolvePython(ctx, p.w.host, of.name, of.with, rt)
