@@ -38,7 +38,7 @@ func newBars(out *os.File) *bars {
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
 		b.out = out
 		b.columns = func() int {
-			if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
+			if columns, _, err := term.GetSize(int(out.Fd())); err == nil && columns > 0 { // 0: it does not say
 				return columns
 			}
 			return 80
