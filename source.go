@@ -82,7 +82,7 @@ func (x *heldFacet) readSource() error {
 	if err != nil {
 		return err
 	}
-	if !sameDigest(x.slot.Assets[facet.SourceFile], digest.FromBytes(data)) {
+	if !evidence.Same(x.slot.Assets[facet.SourceFile], digest.FromBytes(data)) {
 		return evidence.Errorf(evidence.Integrity, x.subject(), "", errors.New(facet.SourceFile+" changed after the audit"))
 	}
 	if x.source, err = facet.ParseSource(data); err != nil {

@@ -179,8 +179,7 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 
 // bound is consent to what has the digest that was approved, and to nothing else.
 func bound(approved, shown digest.Digest) hallmark.Consent {
-	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{approved}}, evidence.Observed{Digests: []digest.Digest{shown}})
-	if e.Outcome == evidence.Match {
+	if evidence.Same(approved, shown) {
 		return hallmark.Given
 	}
 	return hallmark.No
