@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -29,6 +31,10 @@ var captureCapabilities = [...]string{`{}`, `{"roots":{"listChanged":true},"samp
 // captureWidth is how many processes of one server are started at once.
 const captureWidth = 4
 
+// captureAlone is how long the first process has for itself: a server that dies at once, as
+// where a variable that it needs is not set, does so once.
+const captureAlone = 500 * time.Millisecond
+
 // captureWaits are the pauses before a process that is started alone is tried again: what
 // a killed one held, its descendants may hold a moment longer.
 var captureWaits = [...]time.Duration{200 * time.Millisecond, 600 * time.Millisecond}
@@ -50,7 +56,9 @@ func (s *sight) String() string {
 
 // capture starts prog, a process for each client, and joins what they were shown. within is
 // the time that one process may take, 0 a minute. Processes run side by side; if that does
-// not work, as where a server wants a port or a file for itself, one after the other.
+// not work, as where a server wants a port or a file for itself, one after the other. Once
+// one has died before any answer no other is begun beside those that run, and if all of them
+// die too, none of them alone would have done better.
 func (w *workspace) capture(ctx context.Context, declared project.Server, prog *program, adm policy.Admitted, within time.Duration) (*surface.Surface, error) {
 	var sights []*sight
 	for _, version := range captureVersions {
@@ -58,6 +66,7 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 			sights = append(sights, &sight{version: version, caps: caps})
 		}
 	}
+	defer w.host.doing("capturing what %s shows: %d starts", declared.Name, len(sights))()
 	said, err := newMessages(cmp.Or[io.Writer](w.host.Stderr, os.Stderr))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
@@ -85,12 +94,35 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 		}
 		return nil
 	}
+	var dead deaths
 	group, abreast := errgroup.WithContext(ctx)
 	group.SetLimit(captureWidth)
-	for _, s := range sights {
-		group.Go(func() error { return one(abreast, s) })
+	for i, s := range sights {
+		ended := make(chan struct{})
+		group.Go(func() error {
+			defer close(ended)
+			if dead.first() != nil {
+				return nil
+			}
+			return dead.note(one(abreast, s))
+		})
+		if i == 0 {
+			select {
+			case <-ended:
+			case <-time.After(captureAlone):
+			}
+		}
 	}
-	if err := group.Wait(); evidence.ClassOf(err) == evidence.Operation {
+	err = group.Wait()
+	if died := dead.first(); died != nil && err == nil {
+		if !slices.ContainsFunc(sights, func(s *sight) bool { return s.shown != nil }) {
+			said.close()
+			died.Detail = said.lastLines(declared.Name)
+			return nil, died
+		}
+		err = died
+	}
+	if evidence.ClassOf(err) == evidence.Operation {
 		for _, s := range sights {
 			if s.shown != nil {
 				continue
@@ -114,6 +146,32 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 		return nil, err
 	}
 	return join(declared.Name, sights)
+}
+
+// deaths keeps the first error of a process that died before any answer.
+type deaths struct {
+	mu  sync.Mutex
+	err *evidence.Error // nil: none died
+}
+
+func (d *deaths) first() *evidence.Error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.err
+}
+
+// note keeps err, if it is of a process that died; it returns every other.
+func (d *deaths) note(err error) error {
+	var problem *evidence.Error
+	if !errors.As(err, new(*guard.DiedError)) || !errors.As(err, &problem) {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.err == nil {
+		d.err = problem
+	}
+	return nil
 }
 
 // join is the union of what was shown. What two clients were shown under one name must be

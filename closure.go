@@ -54,9 +54,9 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 			return nil, err
 		}
 	}
-	err = npm(ctx, h, h.Environ, work, "npm:"+name+"@"+spec, "install", "--package-lock-only", "--ignore-scripts",
-		"--omit-lockfile-registry-resolved", "--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error")
-	if err != nil {
+	args := append([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, patience(h.Fetch.NPMSetting)...)
+	if err := npm(ctx, h, h.Environ, work, "npm:"+name+"@"+spec, args...); err != nil {
 		return nil, err
 	}
 	data, err := readFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
@@ -68,6 +68,18 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
 	}
 	return closure, nil
+}
+
+// patience are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
+// asks an unreachable registry again, and not its own 10 and 60: somebody waits for the answer.
+// There are none if the user's settings say anything of it, as they might not go together.
+func patience(setting func(key string) string) []string {
+	for _, key := range []string{"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout"} {
+		if setting(key) != "" {
+			return nil
+		}
+	}
+	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 }
 
 // npm runs the user's npm in dir.
@@ -190,6 +202,7 @@ func fetchClosure(ctx context.Context, h *Host, c *project.Closure, rt *project.
 
 // installClosure lets the ecosystem's own installer unpack them, or build them, into st.
 func installClosure(ctx context.Context, h *Host, c *project.Closure, t *packages, rt *project.Runtime, st *store.Staging) error {
+	defer h.doing("installing %s: %s", c.Root, evidence.Count(len(t.files), "file"))()
 	switch c.Engine {
 	case project.EngineNPM:
 		return installTarballs(ctx, h, c, t, st)

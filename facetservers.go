@@ -97,7 +97,7 @@ func (a *assembly) servers(ctx context.Context, o FacetServers, out *Installatio
 	changed := false
 	for _, s := range wanted {
 		entry, locked := a.w.lock.Server(s.Name)
-		same := locked && sameDigest(entry.Launch.Digest(), s.Launch().Digest())
+		same := locked && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
 		if same && (a.o.Frozen || !a.fresh(s.Facet)) {
 			names = append(names, s.Name)
 			continue

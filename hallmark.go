@@ -40,6 +40,7 @@ package hallmark
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -63,6 +64,19 @@ type Host struct {
 	Logger  *slog.Logger
 	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
 	Now     func() time.Time
+
+	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
+	// when that is over. May be nil.
+	Doing func(what string)
+}
+
+// doing tells a person what takes a while, until done is called.
+func (h *Host) doing(format string, args ...any) (done func()) {
+	if h.Doing == nil {
+		return func() {}
+	}
+	h.Doing(fmt.Sprintf(format, args...))
+	return func() { h.Doing("") }
 }
 
 // Places are the directories that Hallmark keeps files in.

@@ -352,7 +352,7 @@ func (out *Installation) changes(w *workspace, a *assembly) {
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"
-			case c.Before.Version != after.Version || !sameDigest(c.Before.Integrity, after.Integrity):
+			case c.Before.Version != after.Version || !evidence.Same(c.Before.Integrity, after.Integrity):
 				c.Outcome = "updated"
 			case x.repaired:
 				c.Outcome = "repaired"
@@ -376,7 +376,7 @@ func assetChanges(before, after *project.FacetLock) (out []AssetChange) {
 	paths := slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(new)))
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !sameDigest(o, n) {
+		if o, n := old[path], new[path]; o.IsZero() || n.IsZero() || !evidence.Same(o, n) {
 			out = append(out, AssetChange{path, o, n})
 		}
 	}

@@ -180,7 +180,7 @@ func TestWhenItIsApplied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !sameDigest(rec.ContentIntegrity, a.Integrity) || !sameDigest(rec.ContentHash, digest.FromBytes(w.archive)) {
+		if !evidence.Same(rec.ContentIntegrity, a.Integrity) || !evidence.Same(rec.ContentHash, digest.FromBytes(w.archive)) {
 			t.Errorf("%+v", rec)
 		}
 	})
@@ -218,7 +218,7 @@ func TestWhenItIsApplied(t *testing.T) {
 		w.must(w.install(FacetOptions{}))
 		entry := w.entry("kit")
 		a, err := facet.Read(bytes.NewReader(w.archive), archive.Limits{}, nil)
-		if err != nil || !sameDigest(entry.Integrity, a.Integrity) || !sameDigest(project.AssetsDigest(entry.Assets), project.AssetsDigest(a.Digests)) {
+		if err != nil || !evidence.Same(entry.Integrity, a.Integrity) || !evidence.Same(project.AssetsDigest(entry.Assets), project.AssetsDigest(a.Digests)) {
 			t.Errorf("%v: %+v", err, entry)
 		}
 		if !strings.HasPrefix(entry.Proof, "c2sp.org/tlog-proof@v1\n") {

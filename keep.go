@@ -54,7 +54,7 @@ func PruneStore(ctx context.Context, h *Host, age time.Duration) ([]digest.Diges
 		return nil, err
 	}
 	return st.Prune(ctx, h.Now().Add(-age), func(d digest.Digest) bool {
-		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return sameDigest(k, d) })
+		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return evidence.Same(k, d) })
 	})
 }
 

@@ -293,7 +293,7 @@ func (w *workspace) recordTree(ctx context.Context, name string, entry project.S
 		return
 	}
 	a, ok := approvals.Servers[name]
-	if !ok || !sameDigest(a.Entry, entry.Approvable()) {
+	if !ok || !evidence.Same(a.Entry, entry.Approvable()) {
 		return
 	}
 	a.Trees = maps.Clone(a.Trees)

@@ -183,7 +183,7 @@ func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, in
 	}
 	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))
 	if shown != nil && string(shown.Status) == leaf.Status && shown.StatusMessage != "" {
-		if d, err := ledger.StatusDocument(leaf.Status, shown.StatusMessage); err == nil && sameDigest(d, leaf.Document) {
+		if d, err := ledger.StatusDocument(leaf.Status, shown.StatusMessage); err == nil && evidence.Same(d, leaf.Document) {
 			e.Reason = shown.StatusMessage
 		}
 	}
@@ -194,7 +194,7 @@ func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, in
 // nothing.
 func (l *registryLog) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Integrity) evidence.Evidence {
 	c := findingClaim(r, l.head.Origin)
-	if leaf == nil || sameDigest(leaf.Document, digest.FromBytes([]byte("[]"))) {
+	if leaf == nil || evidence.Same(leaf.Document, digest.FromBytes([]byte("[]"))) {
 		return evidence.Fact(c, c.Text)
 	}
 	e := evidence.Fact(c, "a claim fails")
@@ -204,7 +204,7 @@ func (l *registryLog) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, i
 	}
 	for _, f := range shown.Findings {
 		canonical, err := serverjson.Canonical(f.Evidence)
-		if err == nil && sameDigest(leaf.Document, digest.FromBytes(canonical)) {
+		if err == nil && evidence.Same(leaf.Document, digest.FromBytes(canonical)) {
 			e.Reason = strings.Join(f.Failing(), "; ")
 		}
 	}

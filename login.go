@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
@@ -143,14 +143,10 @@ func (e *answerError) Error() string {
 // secure is an error unless a secret may be sent to raw.
 func secure(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.Loopback(u.Hostname())) {
 		return nil, fmt.Errorf("%+.100q is not https", raw)
 	}
 	return u, nil
-}
-
-func loopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // workflowToken asks GitHub Actions, in which the program runs, for a token that is for

@@ -71,9 +71,9 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		known = known && ours[path]
 		p.sums.Files[path] = o.sum
 		switch {
-		case exists && sameDigest(now, o.sum):
+		case exists && evidence.Same(now, o.sum):
 			continue
-		case !exists, known && sameDigest(now, before):
+		case !exists, known && evidence.Same(now, before):
 		case a.o.Force:
 			p.report = append(p.report, editedEvidence(path, before, now, true))
 		case ours[path]:
@@ -106,7 +106,7 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		}
 		now, exists := present[path]
 		before := sums.Files[path]
-		edited := !sameDigest(now, before) // also if nothing is known of it: no file has the zero digest
+		edited := !evidence.Same(now, before) // also if nothing is known of it: no file has the zero digest
 		switch {
 		case !exists:
 			continue
@@ -164,7 +164,7 @@ func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]outp
 					}
 					o.data, o.sum = data, digest.FromBytes(data)
 				}
-				if other, ok := outputs[o.path]; ok && !sameDigest(other.sum, o.sum) {
+				if other, ok := outputs[o.path]; ok && !evidence.Same(other.sum, o.sum) {
 					collisions = append(collisions, "  "+o.path+": "+other.of.of.subject()+" for "+other.name+", "+o.of.of.subject()+" for "+o.name+"\n")
 				}
 				outputs[o.path] = o
@@ -191,7 +191,7 @@ func (o output) bytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !sameDigest(x.entry.Assets[o.file], digest.FromBytes(data)) {
+	if !evidence.Same(x.entry.Assets[o.file], digest.FromBytes(data)) {
 		return nil, evidence.Errorf(evidence.Integrity, facet.MemberSubject(x.subject(), o.file), "", errors.New("changed in the store after the audit"))
 	}
 	return render(o.name, x.manifest, o.of.Deliverable, o.file, data)

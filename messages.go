@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -15,6 +16,7 @@ const (
 	maxMessage  = 4 << 10 // bytes of one line that are shown at once
 	maxMessages = 1 << 14 // lines that are remembered
 	lastMessage = 500 * time.Millisecond
+	maxLast     = 5 // lines that the error of a server that died repeats, of at most tailSize bytes
 )
 
 // messages is what the processes of one capture print for a person. Each line is passed on
@@ -24,6 +26,9 @@ type messages struct {
 	child *os.File // for the processes
 	read  *os.File
 	ended chan struct{}
+
+	mu   sync.Mutex // guards last
+	last tail
 }
 
 // newMessages passes lines on to w until close.
@@ -46,6 +51,9 @@ func (m *messages) pass(w io.Writer) {
 			if len(seen) < maxMessages {
 				seen[id] = true
 			}
+			m.mu.Lock()
+			m.last.Write(line)
+			m.mu.Unlock()
 			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
 			io.WriteString(w, surface.Escape(text)+"\n") // nobody could be told of an error
 		}
@@ -65,4 +73,13 @@ func (m *messages) close() {
 	case <-time.After(2 * lastMessage):
 	}
 	m.read.Close()
+}
+
+// lastLines are the last that program printed, for the detail of an error. They are all
+// there once m is closed.
+func (m *messages) lastLines(program string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lines := strings.SplitAfter(strings.TrimRight(string(m.last.kept), "\r\n"), "\n")
+	return spoken(program, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
 }

@@ -99,7 +99,7 @@ func (m *monitor) differences(ctx context.Context, head ledger.Signed, size int6
 			index := n*ledger.TileWidth + int64(i)
 			want := m.state.document(index)
 			leaf, err := ledger.ParseLeaf(text)
-			if err == nil && sameDigest(recorded(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) {
+			if err == nil && evidence.Same(recorded(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) {
 				continue
 			}
 			m.found(Anomaly{

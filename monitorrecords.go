@@ -206,7 +206,7 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 		differs(want, err.Error())
 		return nil
 	}
-	if !sameDigest(rec.ContentIntegrity, integrity) || !sameDigest(rec.ContentHash, hash) {
+	if !evidence.Same(rec.ContentIntegrity, integrity) || !evidence.Same(rec.ContentHash, hash) {
 		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", integrity, hash))
 	}
 	return nil
@@ -288,7 +288,7 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	if !ok {
 		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.said}
 	}
-	if want := m.state.document(index); !sameDigest(want, r.document) {
+	if want := m.state.document(index); !evidence.Same(want, r.document) {
 		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.said}
 		if r.kind != ledger.Server {
 			a.Expected = "what the entry says of the document, content_integrity and api_surface"

@@ -57,7 +57,7 @@ func (x *heldFacet) read() error {
 	if err != nil {
 		return err
 	}
-	if !sameDigest(x.entry.Assets[facet.ManifestFile], digest.FromBytes(data)) {
+	if !evidence.Same(x.entry.Assets[facet.ManifestFile], digest.FromBytes(data)) {
 		return evidence.Errorf(evidence.Integrity, x.subject(), "", errors.New(facet.ManifestFile+" changed after the audit"))
 	}
 	if x.manifest, err = facet.ParseManifest(data); err != nil {

@@ -75,7 +75,7 @@ func (w *workspace) interpreter(ctx context.Context, name, path string, approved
 
 // onSlot makes p run the entry script of a package from a slot of the store.
 func (p *program) onSlot(slot *store.Slot, entry, home string, args, variables []string) error {
-	if err := noModulesAbove(slot.Dir(), home); err != nil {
+	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
 		return evidence.Errorf(evidence.Refused, p.server, "move that directory, or the store by setting HALLMARK_HOME", err)
 	}
 	if !filepath.IsLocal(filepath.FromSlash(entry)) {
@@ -108,10 +108,10 @@ func (p *program) onPackage(slot *store.Slot, e project.ServerLock, home string)
 	return nil
 }
 
-// noModulesAbove refuses places from which node would load modules that the package
-// lacks: node_modules in any directory above the slot, and two old ones in the user's
-// home. What lies there was verified by nobody.
-func noModulesAbove(slot, home string) error {
+// noModulesAbove refuses places from which node, or the runtime that is named, would load
+// modules that the package lacks: node_modules in any directory above the slot, and two old
+// ones in the user's home. What lies there was verified by nobody.
+func noModulesAbove(runtime, slot, home string) error {
 	var places []string
 	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
 		places = append(places, filepath.Join(dir, "node_modules"))
@@ -124,7 +124,7 @@ func noModulesAbove(slot, home string) error {
 	}
 	for _, place := range places {
 		if _, err := os.Lstat(place); err == nil {
-			return fmt.Errorf("node would load modules from %s, which nobody verified", place)
+			return fmt.Errorf("%s would load modules from %s, which nobody verified", runtime, place)
 		}
 	}
 	return nil

@@ -192,7 +192,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if b := p.out.Before; b != nil {
 		claim.Want = []digest.Digest{b.Surface}
 		p.out.Changes = p.w.changes(name, shown)
-		p.out.Same = entry.Source != "http" && sameArtifacts(*b, *entry) && !sameDigest(b.Surface, entry.Surface)
+		p.out.Same = entry.Source != "http" && sameArtifacts(*b, *entry) && !evidence.Same(b.Surface, entry.Surface)
 	}
 	p.report = append(p.report, evidence.Compare(claim, observed))
 	p.out.Runtime = prog.runtime
@@ -257,11 +257,10 @@ func consentEvidence(name string, answer Consent, shown digest.Digest) evidence.
 
 // sameArtifacts reports whether two entries run the same bytes.
 func sameArtifacts(a, b project.ServerLock) bool {
-	same := func(x, y digest.Digest) bool { return sameDigest(x, y) }
-	if !maps.EqualFunc(a.Artifacts, b.Artifacts, same) || (a.Closure == nil) != (b.Closure == nil) {
+	if !maps.EqualFunc(a.Artifacts, b.Artifacts, evidence.Same) || (a.Closure == nil) != (b.Closure == nil) {
 		return false
 	}
-	return a.Closure == nil || sameDigest(a.Closure.Lock, b.Closure.Lock)
+	return a.Closure == nil || evidence.Same(a.Closure.Lock, b.Closure.Lock)
 }
 
 // prepare makes the server startable from verified bytes.
@@ -370,6 +369,7 @@ func (a asked) registry() string {
 
 // resolve asks the ecosystem's own resolver for the package and all that it depends on.
 func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*project.Closure, error) {
+	defer p.w.host.doing("asking %s what %s needs", of.registry(), p.declared.Name)()
 	switch of.from {
 	case launcher.PyPI:
 		return resolvePython(ctx, p.w.host, of.name, of.with, rt)
@@ -492,7 +492,7 @@ func (p *pinning) packages(c *project.Closure) {
 		if x.Scripts && !p.allowed(x.Ref) {
 			p.out.Scripts = append(p.out.Scripts, ref)
 		}
-		if len(before) > 0 && (len(x.Integrity) == 0 || !sameDigest(before[ref], x.Integrity[0])) {
+		if len(before) > 0 && (len(x.Integrity) == 0 || !evidence.Same(before[ref], x.Integrity[0])) {
 			p.out.Moved = append(p.out.Moved, ref)
 		}
 	}
@@ -569,7 +569,7 @@ func (p *pinning) encode(c *project.Closure) (e evidence.Evidence, err error) {
 // c: of the same packages, with the same install scripts.
 func (p *pinning) sameClosure(c *project.Closure, scripts []string, locked *project.ClosureLock) bool {
 	data, err := c.Encode()
-	return err == nil && sameDigest(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)
+	return err == nil && evidence.Same(locked.Lock, digest.FromBytes(data)) && slices.Equal(locked.Scripts, scripts)
 }
 
 // changes are the differences between the locked surface of name and s. A stored

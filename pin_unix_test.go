@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,6 +34,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			project, home := t.TempDir(), t.TempDir()
 			put(t, filepath.Join(project, "server"), "#!/bin/sh\necho $$ >pid\n"+script+"\n", 0o755)
 			put(t, filepath.Join(project, "hallmark.toml"), "manifest_version = 1\n[providers.mcp.x]\ncommand = \"./server\"\n", 0o644)
+			var doing []string
 			h := &hallmark.Host{
 				Places: hallmark.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")},
 				Getenv: func(name string) string {
@@ -43,6 +45,7 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 				},
 				Logger: slog.New(slog.DiscardHandler),
 				Now:    time.Now,
+				Doing:  func(what string) { doing = append(doing, what) },
 			}
 			began := time.Now()
 			pinned, err := hallmark.Pin(t.Context(), h, project, nil, hallmark.PinOptions{
@@ -60,6 +63,9 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			}
 			if len(pinned) != 1 || pinned[0].Written {
 				t.Errorf("%d servers, written", len(pinned))
+			}
+			if want := []string{"capturing what x shows: 10 starts", ""}; !slices.Equal(doing, want) {
+				t.Errorf("a person was told %q, want %q", doing, want)
 			}
 			for _, file := range []string{"hallmark.lock", "hallmark.surfaces"} {
 				if _, err := os.Lstat(filepath.Join(project, file)); !errors.Is(err, fs.ErrNotExist) {

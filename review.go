@@ -199,7 +199,7 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 	if a.Runtime == nil {
 		return p.runtime, false, nil
 	}
-	return p.runtime, sameDigest(a.Runtime.Digest, p.runtime.Digest) && a.Runtime.Path == p.runtime.Path, nil
+	return p.runtime, evidence.Same(a.Runtime.Digest, p.runtime.Digest) && a.Runtime.Path == p.runtime.Path, nil
 }
 
 func (w *workspace) approve(ctx context.Context, r *Reviewed, approval project.Approval) error {

@@ -82,7 +82,7 @@ func (x *heldFacet) readSource() error {
 	if err != nil {
 		return err
 	}
-	if !sameDigest(x.slot.Assets[facet.SourceFile], digest.FromBytes(data)) {
+	if !evidence.Same(x.slot.Assets[facet.SourceFile], digest.FromBytes(data)) {
 		return evidence.Errorf(evidence.Integrity, x.subject(), "", errors.New(facet.SourceFile+" changed after the audit"))
 	}
 	if x.source, err = facet.ParseSource(data); err != nil {
@@ -213,7 +213,7 @@ func (w *workspace) sourceProgram(ctx context.Context, s project.Server, entry p
 		p.args = []string{entry.Entry}
 	} else {
 		if entry.Runtime != "python" {
-			if err := noModulesAbove(slot.Dir(), w.host.Getenv("HOME")); err != nil {
+			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.host.Getenv("HOME")); err != nil {
 				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
 			}
 		}

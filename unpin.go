@@ -72,18 +72,28 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 	if err := w.replace(ctx, files); err != nil {
 		return nil, err
 	}
+	for _, u := range all {
+		if u.Unlocked {
+			w.sweep([]string{project.SurfacesDir + "/" + u.Name, project.ClosuresDir + "/" + u.Name})
+		}
+	}
 	return all, nil
 }
 
-// accepted are the lock and this machine's approvals, as they are now.
+// accepted are the lock and this machine's approvals, as they are now. A lock that accepts
+// nothing says no more than a missing one.
 func (w *workspace) accepted() ([]durable.File, error) {
 	lock, err := w.lock.Encode()
 	if err != nil {
 		return nil, err
 	}
 	approvals, err := w.approvals.Encode()
+	locked := durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644}
+	if len(w.lock.Servers()) == 0 && len(w.lock.Facets()) == 0 {
+		locked = durable.File{Path: locked.Path, Remove: true}
+	}
 	return []durable.File{
-		{Path: w.path(project.LockFile), Data: lock, Perm: 0o644},
+		locked,
 		{Path: w.approvalsPath(), Data: approvals, Perm: 0o600},
 	}, err
 }

@@ -207,6 +207,7 @@ const (
 // resolved is the version that the ecosystem's own resolver finds for what t names.
 func (w *workspace) resolved(ctx context.Context, s project.Server, t launcher.Target, f freedom) (string, error) {
 	of := t.Packages[0]
+	defer w.host.doing("asking %s for the newest version of %s", asked{from: of.Ecosystem}.registry(), s.Name)()
 	if of.Ecosystem == launcher.NPM {
 		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
 		closure, err := resolveNPM(ctx, w.host, w.dir, of.Name, spec)

@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -286,15 +285,8 @@ func (w *workspace) drift(name string, entry project.ServerLock) (*project.Drift
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, w.driftPath(name), "remove the file; the next run notes drift again", err)
 	}
-	if !sameDigest(n.Locked, entry.Surface) {
+	if !evidence.Same(n.Locked, entry.Surface) {
 		return nil, nil
 	}
 	return n, nil
-}
-
-// sameDigest compares two digests of our own making.
-func sameDigest(a, b digest.Digest) bool {
-	return evidence.Compare(
-		evidence.Claim{Want: []digest.Digest{a}},
-		evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
 }

@@ -191,6 +191,11 @@ func Compare(c Claim, o Observed) Evidence {
 	return e
 }
 
+// Same compares two digests where nothing is to be said of it; a zero one is the same as none.
+func Same(a, b digest.Digest) bool {
+	return Compare(Claim{Want: []digest.Digest{a}}, Observed{Digests: []digest.Digest{b}}).Outcome == Match
+}
+
 // Fact is evidence about text: it matches if something is claimed and the same was
 // found, and is absent if nothing was found. It serves schemes without a digest.
 func Fact(c Claim, found string) Evidence {

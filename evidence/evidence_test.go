@@ -317,3 +317,27 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestSame(t *testing.T) {
+	a, b := digest.FromBytes([]byte("a")), digest.FromBytes([]byte("b"))
+	short, err := digest.Parse("sha1:86f7e437faa5a7fce15d1ddcb9eaeaea377667b8") // of "a" too
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		a, b digest.Digest
+		want bool
+	}{
+		{a, a, true},
+		{short, short, true},
+		{a, b, false},
+		{a, short, false},
+		{a, digest.Digest{}, false},
+		{digest.Digest{}, a, false},
+		{digest.Digest{}, digest.Digest{}, false},
+	} {
+		if Same(test.a, test.b) != test.want {
+			t.Errorf("%s and %s: %v", test.a, test.b, !test.want)
+		}
+	}
+}

@@ -99,7 +99,7 @@ func kindOf(raw json.RawMessage) byte {
 func (o object) take(name string) (raw json.RawMessage, at string, ok bool) {
 	raw, ok = o.members[name]
 	delete(o.members, name)
-	return raw, o.at + "/" + pointer(name), ok
+	return raw, o.at + "/" + surface.PointerToken(name), ok
 }
 
 // text takes a string, which must not be empty if it is required.
@@ -148,7 +148,7 @@ func (o object) each(name string, f func(name string, raw json.RawMessage, at st
 		return
 	}
 	for _, key := range sortedKeys(in.members) {
-		f(key, in.members[key], at+"/"+pointer(key))
+		f(key, in.members[key], at+"/"+surface.PointerToken(key))
 	}
 }
 
@@ -191,7 +191,7 @@ func (o object) texts(name string, check func(s, at string)) []string {
 // closed reports what is left as unknown.
 func (o object) closed() {
 	for _, name := range sortedKeys(o.members) {
-		o.add(o.at+"/"+pointer(name), "unknown member")
+		o.add(o.at+"/"+surface.PointerToken(name), "unknown member")
 	}
 }
 
@@ -202,10 +202,6 @@ func (o object) unknown() []string {
 		out = append(out, fmt.Sprintf("unknown member %+q", name))
 	}
 	return out
-}
-
-func pointer(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

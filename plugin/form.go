@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // A form is what a JSON value must be. It adds to p what the value at the JSON pointer at
@@ -163,7 +165,7 @@ func object(members map[string]form) form {
 		}
 		for _, name := range slices.Sorted(maps.Keys(o)) {
 			if f, known := forms[name]; known {
-				f(p, at+"/"+pointer(name), o[name])
+				f(p, at+"/"+surface.PointerToken(name), o[name])
 			} else {
 				p.add(at, "unknown member %+q", clip(name))
 			}
@@ -179,14 +181,9 @@ func named(limit int, each form) form {
 			p.add(at, "has %d members; the limit is %d", len(o), limit)
 		}
 		for _, name := range slices.Sorted(maps.Keys(o)) {
-			each(p, at+"/"+pointer(name), o[name])
+			each(p, at+"/"+surface.PointerToken(name), o[name])
 		}
 	}
-}
-
-// pointer is a name as a part of a JSON pointer.
-func pointer(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }
 
 // problems gathers what is wrong with a document.

@@ -44,7 +44,7 @@ var published = sync.OnceValue(func() *jsonschema.Schema {
 func leaves(e *jsonschema.ValidationError, into map[string]bool) {
 	at := ""
 	for _, part := range e.InstanceLocation {
-		at += "/" + pointer(part)
+		at += "/" + surface.PointerToken(part)
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:

@@ -14,6 +14,8 @@ import (
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // drafts are the values of $schema of the drafts that are known.
@@ -84,7 +86,7 @@ var schemaForm = sync.OnceValue(func() form {
 		}
 		for _, name := range slices.Sorted(maps.Keys(o)) {
 			if f := keywords[name]; f != nil {
-				f(p, at+"/"+pointer(name), o[name])
+				f(p, at+"/"+surface.PointerToken(name), o[name])
 			}
 		}
 	}
@@ -134,7 +136,7 @@ var schemaForm = sync.OnceValue(func() form {
 		named(all, one)(p, at, v)
 		o, _ := v.(map[string]any)
 		for pattern := range o {
-			expression(p, at+"/"+pointer(pattern), pattern)
+			expression(p, at+"/"+surface.PointerToken(pattern), pattern)
 		}
 	}
 	plain, count := text(0, all), whole(0, math.MaxInt32)

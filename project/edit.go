@@ -316,8 +316,7 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 		return nil, err
 	}
 	if got := c.Servers[name].Verify; got == nil || !slices.EqualFunc(got.Claims, v.Claims, func(a, b FileClaim) bool {
-		return a.Path == b.Path && evidence.Compare(evidence.Claim{Want: []digest.Digest{a.Want}},
-			evidence.Observed{Digests: []digest.Digest{b.Want}}).Outcome == evidence.Match
+		return a.Path == b.Path && evidence.Same(a.Want, b.Want)
 	}) {
 		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in", surface.Escape(name)))
 	}

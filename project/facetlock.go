@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -145,7 +146,7 @@ func (l *Lock) AddFacet(adm policy.Admitted, name string, f FacetLock) error {
 		{AssetsSubject(subject), assets, AssetsDigest(f.Assets)},
 		{FacetProofSubject(subject), old.ProofDigest(), f.ProofDigest()},
 	} {
-		if part.is.IsZero() && part.before.IsZero() || !part.is.IsZero() && same(part.before, part.is) {
+		if part.is.IsZero() && part.before.IsZero() || !part.is.IsZero() && evidence.Same(part.before, part.is) {
 			continue
 		}
 		if part.is.IsZero() {

@@ -186,7 +186,7 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 	}
 	old := l.servers[name]
 	permit := func(subject string, before, d digest.Digest) error {
-		if same(before, d) {
+		if evidence.Same(before, d) {
 			return nil
 		}
 		return adm.Permits(subject, d, policy.Add)
@@ -225,7 +225,7 @@ func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surfac
 		if err := permit(ClosureSubject(name), before.Lock, s.Closure.Lock); err != nil {
 			return err
 		}
-		if !same(before.Lock, s.Closure.Lock) || !slices.Equal(before.Scripts, s.Closure.Scripts) {
+		if !evidence.Same(before.Lock, s.Closure.Lock) || !slices.Equal(before.Scripts, s.Closure.Scripts) {
 			before.Trees = nil // trees follow from the package lock, and from what scripts make
 		}
 		for platform, d := range s.Closure.Trees {
@@ -335,7 +335,7 @@ func (s ServerLock) check() error {
 		}
 	case "image":
 		ref, err := artifact.Parse(s.Ref)
-		if err != nil || ref.Kind() != artifact.OCI || !same(ref.Digest(), s.Digest) || !same(s.Artifacts[s.Ref], s.Digest) {
+		if err != nil || ref.Kind() != artifact.OCI || !evidence.Same(ref.Digest(), s.Digest) || !evidence.Same(s.Artifacts[s.Ref], s.Digest) {
 			return fmt.Errorf("ref %+q is not the image with its digest", s.Ref)
 		}
 		if s.Entry != "" || s.Closure != nil {
@@ -396,12 +396,6 @@ var entryRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
 })
 
-func same(a, b digest.Digest) bool {
-	return evidence.Compare(
-		evidence.Claim{Want: []digest.Digest{a}},
-		evidence.Observed{Digests: []digest.Digest{b}}).Outcome == evidence.Match
-}
-
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
 	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets}
@@ -433,7 +427,7 @@ func checkSelf(data []byte, self digest.Digest) error {
 	switch {
 	case err != nil:
 		return err
-	case !same(self, d):
+	case !evidence.Same(self, d):
 		return errors.New("was changed: its own digest does not hold")
 	}
 	return spelled(data, d)

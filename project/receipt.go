@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -181,7 +182,7 @@ func (a ReceiptAsset) same(b ReceiptAsset) bool {
 
 // Same reports whether m and o say the same.
 func (m *Materialized) Same(o *Materialized) bool {
-	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, same)
+	return m.Version == o.Version && m.Project == o.Project && maps.EqualFunc(m.Files, o.Files, evidence.Same)
 }
 
 // Files are all that r names.

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
@@ -96,7 +96,7 @@ func checkRemote(s string) error {
 		return errors.New("a user name or password does not belong into it; use headers")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return errors.New("has a fragment")
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !artifact.Loopback(u.Hostname()):
 		return errors.New("plain http is for this machine only")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("the scheme %+q is not https", u.Scheme)
@@ -104,11 +104,6 @@ func checkRemote(s string) error {
 		return errors.New("seems to hold a secret; use headers, with a variable")
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
 // references are the names in value's ${NAME}, in order.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -91,11 +92,11 @@ func TestWeakenedRemote(t *testing.T) {
 	} {
 		other := base
 		change(&other)
-		if same(base.Launch().Digest(), other.Launch().Digest()) {
+		if evidence.Same(base.Launch().Digest(), other.Launch().Digest()) {
 			t.Errorf("%s is not locked", name)
 		}
 	}
-	if allowed := (Server{Command: "x", OnDrift: "withhold", Requests: "allow"}); !same(allowed.Launch().Digest(), Server{Command: "x", OnDrift: "withhold"}.Launch().Digest()) {
+	if allowed := (Server{Command: "x", OnDrift: "withhold", Requests: "allow"}); !evidence.Same(allowed.Launch().Digest(), Server{Command: "x", OnDrift: "withhold"}.Launch().Digest()) {
 		t.Error("locks of before do not hold any more")
 	}
 }

@@ -183,7 +183,7 @@ func (w *walker) hashes(d *Document, tree map[string]any) {
 	}
 }
 
-var metaPointer = "/_meta/" + pointerEscape(publisherMeta)
+var metaPointer = "/_meta/" + surface.PointerToken(publisherMeta)
 
 func (d *Document) addHashes(entries map[string]any, at string) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
@@ -192,7 +192,7 @@ func (d *Document) addHashes(entries map[string]any, at string) {
 			continue
 		}
 		ref, _ := artifact.Parse(key) // Validate reports keys that are none
-		d.FileHashes = append(d.FileHashes, FileHash{Key: key, Ref: ref, Value: value, Pointer: at + "/" + pointerEscape(key)})
+		d.FileHashes = append(d.FileHashes, FileHash{Key: key, Ref: ref, Value: value, Pointer: at + "/" + surface.PointerToken(key)})
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // shape is what a JSON value must look like. The shapes below are the official schema of
@@ -174,7 +176,7 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 		return
 	}
 	for _, written := range slices.Sorted(maps.Keys(v)) {
-		at := path + "/" + pointerEscape(written)
+		at := path + "/" + surface.PointerToken(written)
 		x := v[written]
 		if s.each != nil {
 			if !w.walk(x, s.each, at) {
@@ -235,8 +237,4 @@ func underscore(s string) string {
 		b.WriteRune(c)
 	}
 	return b.String()
-}
-
-func pointerEscape(s string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }

@@ -195,7 +195,7 @@ func (v *validation) meta(d *Document) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if key != publisherMeta {
-			v.warn("/_meta/"+pointerEscape(key), "unknown-meta", "the official registry refuses _meta other than %s", publisherMeta)
+			v.warn("/_meta/"+surface.PointerToken(key), "unknown-meta", "the official registry refuses _meta other than %s", publisherMeta)
 		} else if n := len(compact(meta[key])); n > MaxPublisherMeta {
 			v.wrong(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n, MaxPublisherMeta)
 		}

@@ -208,7 +208,7 @@ func (d *differ) items(old, new Item) {
 
 // tool compares one member of a tool; x or y is nil if a side does not have it.
 func (d *differ) tool(name string, x, y *value) {
-	path := "/" + pointer(name)
+	path := "/" + PointerToken(name)
 	switch name {
 	case "description":
 		d.leaf(DescriptionChanged, path, x, y)
@@ -234,7 +234,7 @@ func (d *differ) leaves(class Class, path string, x, y *value) {
 	case x == nil || y == nil:
 		d.leaf(class, path, x, y)
 	case x.kind == isObject && y.kind == isObject:
-		eachMember(x, y, func(name string, a, b *value) { d.leaves(class, path+"/"+pointer(name), a, b) })
+		eachMember(x, y, func(name string, a, b *value) { d.leaves(class, path+"/"+PointerToken(name), a, b) })
 	case x.kind == isArray && y.kind == isArray && len(x.list) == len(y.list):
 		for i := range x.list {
 			d.leaves(class, path+"/"+strconv.Itoa(i), &x.list[i], &y.list[i])
@@ -307,9 +307,4 @@ func eachMember(x, y *value, f func(name string, x, y *value)) {
 			i, j = i+1, j+1
 		}
 	}
-}
-
-// pointer writes a member name as a token of a JSON pointer.
-func pointer(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
 }

@@ -113,7 +113,7 @@ func (s schemaDiff) keyword(at, name string, a, b, x, y *value) {
 	if same(a, b) {
 		return
 	}
-	path := at + "/" + pointer(name)
+	path := at + "/" + PointerToken(name)
 	switch name {
 	case "description":
 		s.d.leaf(DescriptionChanged, path, a, b)
@@ -197,7 +197,7 @@ func (s schemaDiff) required(at string, a, b, x, y *value) {
 		}
 		where := path
 		if px != nil {
-			where = at + "/properties/" + pointer(name)
+			where = at + "/properties/" + PointerToken(name)
 		}
 		class, old, new, what := ParameterRequired, "", quoted(name), "became required"
 		if was {
@@ -260,7 +260,7 @@ func (s schemaDiff) properties(path string, a, b, x, y *value) {
 		return "optional"
 	}
 	eachMember(a, b, func(name string, p, q *value) {
-		where := path + "/" + pointer(name)
+		where := path + "/" + PointerToken(name)
 		switch {
 		case p == nil:
 			s.d.add(ParameterAdded, where, "", text(q), "%s parameter %s added", need(after, name), Escape(clip(quoted(name), 120)))
@@ -398,5 +398,5 @@ func (s schemaDiff) each(path string, a, b *value) {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
-	eachMember(a, b, func(name string, p, q *value) { s.both(path+"/"+pointer(name), p, q) })
+	eachMember(a, b, func(name string, p, q *value) { s.both(path+"/"+PointerToken(name), p, q) })
 }

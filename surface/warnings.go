@@ -117,9 +117,9 @@ func below(path, name string) string {
 	case len(path) > maxPath:
 		return path
 	case len(path)+len(name) > maxPath:
-		return path + "/" + pointer(clip(name, maxPath)) + "/…"
+		return path + "/" + PointerToken(clip(name, maxPath)) + "/…"
 	}
-	return path + "/" + pointer(name)
+	return path + "/" + PointerToken(name)
 }
 
 func (w *warner) look(path, s string) {

@@ -179,8 +179,7 @@ func alike(a, b digest.Digest) bool {
 	if a.IsZero() || b.IsZero() {
 		return a.IsZero() && b.IsZero()
 	}
-	e := evidence.Compare(evidence.Claim{Want: []digest.Digest{a}}, evidence.Observed{Digests: []digest.Digest{b}})
-	return e.Outcome == evidence.Match
+	return evidence.Same(a, b)
 }
 
 // stage writes the new contents beside the files. After an error there are none.

@@ -185,6 +185,9 @@ type Client struct {
 // Limits are those that c works by, with defaults for what was not set.
 func (c *Client) Limits() Limits { return c.limits }
 
+// NPMSetting is the value of a key of the user's npm configuration, "" if unset.
+func (c *Client) NPMSetting(key string) string { return c.config.NPM.Setting(key) }
+
 // New returns a client. The configuration must not change afterwards.
 func New(config Config) *Client {
 	c := &Client{config: config, limits: config.Limits.orDefault(), log: config.Logger, operator: new(atomic.Pointer[[]HostCredential])}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -62,17 +61,11 @@ func (c *Client) ociRepository(ctx context.Context, ref artifact.Ref) (*ociRepos
 	if err != nil {
 		return nil, err
 	}
-	r.plain = c.config.OCI.PlainHTTP && loopback(r.base.Hostname()) // may be; the login finds out
+	r.plain = c.config.OCI.PlainHTTP && artifact.Loopback(r.base.Hostname()) // may be; the login finds out
 	if err := c.ociLogin(ctx, ref, r); err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// loopback reports whether a host's name is this machine's for certain.
-func loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // get asks for one of "manifests" or "blobs" by its tag or digest.

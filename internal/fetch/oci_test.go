@@ -444,12 +444,6 @@ func TestOCIPlainHTTP(t *testing.T) {
 	// What is not for image registries is not for others.
 	_, err = get(t, newClient(t, config), "https://"+host+"/f")
 	wantError(t, err, evidence.Unreachable, "does not speak TLS")
-	for host, want := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
-		"10.0.0.1": false, "localhost.example.com": false, "oci.example.com": false, "0.0.0.0": false, "": false} {
-		if loopback(host) != want {
-			t.Errorf("%s: %v", host, !want)
-		}
-	}
 }
 
 func TestDockerKeychain(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -21,6 +22,29 @@ type ServerInfo struct {
 
 // firstStateless is the first protocol version without initialize.
 const firstStateless = "2026-07-28"
+
+// DiedError is wrapped by the error of [Capture] if the server's process ended by itself
+// before it had answered anything: as it does where something that it needs is missing.
+type DiedError struct {
+	Method string // that was asked
+	How    string // "exit status 3", "signal: killed"
+}
+
+func (e *DiedError) Error() string {
+	return e.Method + ": the server ended without an answer: " + e.How
+}
+
+// graceDeath is how long the process of a server that closed its output may take to end
+// before it counts as one that runs on.
+const graceDeath = 2 * time.Second
+
+// died is the error err of the first question, or a DiedError if the process is gone.
+func (c *captor) died(ctx context.Context, method string, err error) error {
+	if c.answered || c.p.remote != nil || !c.p.waitFor(ctx.Done(), graceDeath) {
+		return err
+	}
+	return &DiedError{method, c.p.state}
+}
 
 // Capture speaks to p as a client with the capabilities object caps (nil is {}) under
 // the protocol version, lists everything, and ends p. From version 2026-07-28 on it
@@ -114,7 +138,9 @@ type captor struct {
 	caps    []byte
 	version string
 	asked   int
-	meta    []byte // of stateless requests
+
+	answered bool   // something, by a result or an error
+	meta     []byte // of stateless requests
 }
 
 const clientInfo = `{"name":"hallmark","version":"1"}`
@@ -191,7 +217,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 	c.asked++
 	id := fmt.Sprintf("hallmark-%d", c.asked)
 	if err := c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)); err != nil {
-		return answer{}, err
+		return answer{}, c.died(ctx, method, err)
 	}
 	for {
 		line, err := c.lines.next()
@@ -201,7 +227,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		case errors.Is(err, errLong):
 			return answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
-			return answer{}, fmt.Errorf("%s: the server ended without an answer", method)
+			return answer{}, c.died(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
 		}
 		i := space(line, 0)
 		if i == len(line) {
@@ -233,6 +259,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 				return answer{}, fmt.Errorf("%s: %w", method, err)
 			}
 			if ok {
+				c.answered = true
 				return a, nil
 			}
 		}

@@ -16,7 +16,8 @@ type Process struct {
 	stdin   *sink
 	stdout  *source
 	exited  chan struct{} // closed when the process was waited for
-	code    int           // valid after exited
+	code    int           // valid after exited, like state
+	state   string        // how the process ended: "exit status 3", "signal: killed"
 
 	endOnce sync.Once
 
@@ -59,7 +60,7 @@ func (p *Process) wait() {
 	state, err := p.process.Wait()
 	p.code = 1
 	if err == nil {
-		p.code = exitCode(state)
+		p.code, p.state = exitCode(state), state.String()
 	}
 	p.stdout.stop() // before exited, after which it may be closed
 	close(p.exited)

@@ -83,6 +83,8 @@ func TestCaptureHostile(t *testing.T) {
 		"neither":               {base().set("initialize", refuse), "neither initialize"},
 		"endless":               {base().set("tools/list", []string{result(`{"tools":[],"nextCursor":"x"}`)}), "earlier one"},
 		"dies":                  {base().set("tools/list", []string{"!exit 1"}), "ended without an answer"},
+		"dies at once":          {base().set("initialize", []string{"!exit 7"}), "initialize: the server ended without an answer: exit status 7"},
+		"is killed at once":     {base().set("initialize", []string{"!kill -9 $$"}), "initialize: the server ended without an answer: signal: killed"},
 		"hangs":                 {base().set("tools/list", []string{"!sleep 30"}), "no answer"},
 		"folded":                {base().set("tools/list", []string{`{"jsonrpc":"2.0","id":$ID,"result":{"tools":[]},"Result":{}}`}), "letter case"},
 		"bad instructions":      {base().set("initialize", []string{result(`{"capabilities":{},"instructions":7}`)}), "instructions"},

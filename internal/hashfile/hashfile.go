@@ -122,8 +122,17 @@ func orDefault[T int | int64](v, otherwise T) T {
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	widen(out)
-	err := s.server.Run(ctx, &mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest})
-	if errors.Is(err, io.EOF) {
+	session, err := s.server.Connect(ctx, &mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
+	if err != nil {
+		return err
+	}
+	// The SDK's own Run does the same, and logs what is returned here.
+	defer context.AfterFunc(ctx, func() { session.Close() })()
+	err = session.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, io.EOF):
 		return nil
 	}
 	return err

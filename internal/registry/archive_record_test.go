@@ -398,7 +398,7 @@ func testArchiveRecords(t *testing.T, open func(*testing.T) shelves) {
 		}
 		logged := entries(t, db)
 		if last := logged[len(logged)-1]; len(logged) != 2+MaxFindings+2 || last.Kind != ledger.Finding || last.Of != ledger.Facet || last.Name != "notes" ||
-			!same(last.Document, canonicalDigest(t, "[]")) {
+			!evidence.Same(last.Document, canonicalDigest(t, "[]")) {
 			t.Errorf("%d entries, the last is %+v", len(logged), last)
 		}
 	})

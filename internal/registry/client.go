@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
@@ -260,7 +260,7 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 		return nil, errors.New("registry URL: must not hold a password") // so it is not printed
 	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
 		return nil, fmt.Errorf("registry URL %+q: must be https://host[:port][/path]", c.Base)
-	case u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())):
+	case u.Scheme != "https" && !(u.Scheme == "http" && artifact.Loopback(u.Hostname())):
 		return nil, fmt.Errorf("registry URL %+q: must be https, except on this machine", c.Base)
 	}
 	u, err = url.Parse(u.String() + path)
@@ -269,10 +269,6 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 	}
 	u.RawQuery = query.Encode()
 	return u, nil
-}
-
-func loopback(host string) bool {
-	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // do sends one request and decodes a successful answer into out.

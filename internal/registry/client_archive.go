@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -197,7 +198,7 @@ func (c *Client) fetchArchive(ctx context.Context, u *url.URL) (*http.Response, 
 		if len(via) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
-		if req.URL.User != nil || req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && loopback(req.URL.Hostname())) {
+		if req.URL.User != nil || req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && artifact.Loopback(req.URL.Hostname())) {
 			return fmt.Errorf("redirected to %+.200q, which is not https", req.URL.Redacted())
 		}
 		return nil

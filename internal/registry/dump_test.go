@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -238,7 +239,7 @@ func TestMigrationKeepsRecords(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	if leaf, err := ledger.ParseLeaf(entries[0]); err != nil || leaf.Name != want.Name || leaf.Publisher != beforeTheLog || !same(leaf.Document, want.Digest) {
+	if leaf, err := ledger.ParseLeaf(entries[0]); err != nil || leaf.Name != want.Name || leaf.Publisher != beforeTheLog || !evidence.Same(leaf.Document, want.Digest) {
 		t.Errorf("entry %s, %v", entries[0], err)
 	}
 	var version int

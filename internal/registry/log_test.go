@@ -145,12 +145,12 @@ func testEntries(t *testing.T, open func(*testing.T) logged) {
 		if g := lines(got); !slices.Equal(g, want) {
 			t.Fatalf("got\n%s\nwant\n%s", strings.Join(g, "\n"), strings.Join(want, "\n"))
 		}
-		if !same(a.Digest, got[0].Document) || !same(b.Digest, got[1].Document) {
+		if !evidence.Same(a.Digest, got[0].Document) || !evidence.Same(b.Digest, got[1].Document) {
 			t.Error("a record's entry has another document")
 		}
 		for i, message := range map[int]string{2: `{"message":"old","status":"deprecated"}`, 4: `{"message":"bad","status":"deleted"}`,
 			6: `[{"a":2,"b":1}]`, 7: `{"message":"","status":"active"}`} {
-			if !same(digest.FromBytes([]byte(message)), got[i].Document) {
+			if !evidence.Same(digest.FromBytes([]byte(message)), got[i].Document) {
 				t.Errorf("entry %d is not of %s", i, message)
 			}
 		}
@@ -485,7 +485,7 @@ func (l *aLog) proven(t testing.TB, proof []byte, rec Record) ledger.Proven {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Leaf.Name != rec.Name || got.Leaf.Version != rec.Version || !same(got.Leaf.Document, rec.Digest) {
+	if got.Leaf.Name != rec.Name || got.Leaf.Version != rec.Version || !evidence.Same(got.Leaf.Document, rec.Digest) {
 		t.Fatalf("the proof is of %s", got.Leaf.Subject())
 	}
 	return got

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -47,7 +48,7 @@ func ParseWitness(s string) (Witness, error) {
 			return Witness{}, err
 		}
 		u, err := url.Parse(s[i+1:])
-		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme == "http" && !loopback(u.Hostname()) {
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme == "http" && !artifact.Loopback(u.Hostname()) {
 			return Witness{}, fmt.Errorf("witness %+q: its URL is not https://host[:port][/path]", key.Name())
 		}
 		return Witness{key, strings.TrimRight(u.String(), "/")}, nil

@@ -135,7 +135,7 @@ func answered(rec Record, proof []byte) (*huma.StreamResponse, error) {
 
 // again answers a publish of a version that exists.
 func (s *server) again(ctx context.Context, first, rec Record) (*huma.StreamResponse, error) {
-	if same(first.Digest, rec.Digest) {
+	if evidence.Same(first.Digest, rec.Digest) {
 		s.Counters.Repeated.Add(1)
 		if s.Log == nil {
 			return answered(first, nil)

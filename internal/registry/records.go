@@ -168,18 +168,10 @@ func admit(a policy.Admitted, rec Record) error {
 	if err != nil {
 		return fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
-	if !same(rec.Digest, digest.FromBytes(canonical)) {
+	if !evidence.Same(rec.Digest, digest.FromBytes(canonical)) {
 		return fmt.Errorf("record %+q: the digest is not that of its document", rec.Subject())
 	}
 	return nil
-}
-
-// same reports whether two documents' digests match.
-func same(want, got digest.Digest) bool {
-	e := evidence.Compare(
-		evidence.Claim{Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{want}},
-		evidence.Observed{Digests: []digest.Digest{got}})
-	return e.Outcome == evidence.Match
 }
 
 // normal rounds the times to what is kept, and fills what Insert decides.

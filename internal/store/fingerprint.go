@@ -36,8 +36,7 @@ func (a *audit) program(open tree.Open) string {
 	}
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, facet.MaxManifest+1))
-	if err != nil || evidence.Compare(evidence.Claim{Want: []digest.Digest{a.found.files[facet.SourceFile]}},
-		evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}}).Outcome != evidence.Match {
+	if err != nil || !evidence.Same(a.found.files[facet.SourceFile], digest.FromBytes(data)) {
 		return ""
 	}
 	if s, err := facet.ParseSource(data); err == nil && s.Runtime == facet.RuntimeBinary {

@@ -99,7 +99,7 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
 	return &hallmark.Host{
 		Places: where, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
-		Logger: logger, Stderr: aside{a}, Now: time.Now,
+		Logger: logger, Doing: a.bars.doing, Stderr: aside{a}, Now: time.Now,
 	}, nil
 }
 

@@ -7,12 +7,15 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// bars shows the bytes of all running downloads in one progress bar, on a terminal
-// only. The bar is a line of ASCII that overwrites itself.
+// bars shows the bytes of all running downloads in one progress bar, or what else takes a
+// while, on a terminal only. It is a line that overwrites itself.
 type bars struct {
 	mu      sync.Mutex
 	out     io.Writer  // nil: not a terminal
@@ -35,7 +38,7 @@ func newBars(out *os.File) *bars {
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
 		b.out = out
 		b.columns = func() int {
-			if columns, _, err := term.GetSize(int(out.Fd())); err == nil {
+			if columns, _, err := term.GetSize(int(out.Fd())); err == nil && columns > 0 { // 0: it does not say
 				return columns
 			}
 			return 80
@@ -65,14 +68,30 @@ func (b *bars) fetching(what string, done, total int64) {
 		sum.done += p.done
 		sum.total += p.total
 	}
-	line := sum.line(now.Sub(b.began))
-	b.draw(line[:min(len(line), max(b.columns()-1, 0))]) // in the last column some terminals go on to the next line
+	b.draw(sum.line(now.Sub(b.began)))
+}
+
+// doing is told what takes a while now, and "" when it is over.
+func (b *bars) doing(what string) {
+	if b.out == nil {
+		return
+	}
+	if what == "" {
+		b.stop()
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	clear(b.files)
+	b.draw(surface.Escape(what))
 }
 
 // draw puts a line in place of the one that stands there. b.mu is held.
 func (b *bars) draw(line string) {
+	runes := []rune(line)
+	line = string(runes[:min(len(runes), max(b.columns()-1, 0))]) // in the last column some terminals go on to the next line
 	fmt.Fprintf(b.out, "\r%-*s", b.width, line)
-	if b.width = len(line); b.width == 0 {
+	if b.width = utf8.RuneCountInString(line); b.width == 0 {
 		fmt.Fprint(b.out, "\r")
 	}
 }

@@ -46,8 +46,32 @@ func TestBar(t *testing.T) {
 	if got := screen(out.String()); got != "fetching 1 B / 2 B" {
 		t.Errorf("%q in 20 columns", got)
 	}
+	b.stop()
+	columns = 80
+	b.fetching("c", 1, 2)
+	b.doing("capturing what \x1b[31mnötes shows: 10 starts")
+	if got := screen(out.String()); got != `capturing what \x1b[31mnötes shows: 10 starts` {
+		t.Errorf("%q", got)
+	}
+	b.drawn = time.Time{}
+	b.fetching("d", 3, 4) // what was fetched before does not count any more
+	if got := screen(out.String()); !strings.HasPrefix(got, "fetching 3 B / 4 B [") {
+		t.Errorf("%q", got)
+	}
+	b.doing("short")
+	columns = 4
+	b.doing("waiting")
+	if got := screen(out.String()); got != "wai" {
+		t.Errorf("%q in 4 columns", got)
+	}
+	b.doing("")
+	if got := screen(out.String()); got != "" {
+		t.Errorf("%q is left", got)
+	}
 	none := &bars{files: map[string]progress{}}
 	none.fetching("a", 1, 2)
+	none.doing("nothing")
+	none.doing("")
 	none.stop()
 }
 

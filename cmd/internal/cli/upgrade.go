@@ -107,7 +107,10 @@ func (a *app) showUpgrade(w io.Writer, p *hallmark.Pinned) {
 // showUpgraded prints one line for each server.
 func showUpgraded(w io.Writer, out *hallmark.Upgraded) error {
 	for _, s := range out.Status {
-		what := "unchanged"
+		what, versions := "unchanged", shownVersion(s.Current)
+		if s.Outdated() {
+			versions += " -> " + shownVersion(s.Wanted)
+		}
 		switch {
 		case s.Rollback():
 			what = "rollback"
@@ -116,7 +119,7 @@ func showUpgraded(w io.Writer, out *hallmark.Upgraded) error {
 		case s.Outdated():
 			what = "outdated"
 		}
-		if _, err := fmt.Fprintf(w, "%-9s  %s  %s -> %s\n", what, s.Name, surface.Escape(shownVersion(s.Current)), surface.Escape(shownVersion(s.Wanted))); err != nil {
+		if _, err := fmt.Fprintf(w, "%-9s  %s  %s\n", what, s.Name, surface.Escape(versions)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -26,7 +27,7 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: warning: %s", w.Name, surface.Escape(r.Message))
 	r.Attrs(func(attr slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%s", attr.Key, surface.Escape(attr.Value.String()))
+		fmt.Fprintf(&b, " %s=%s", attr.Key, valueOf(attr.Value.String()))
 		return true
 	})
 	if w.Clear != nil {
@@ -34,6 +35,17 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	}
 	_, err := fmt.Fprintln(w.Stderr, b.String())
 	return err
+}
+
+// valueOf is the value of an attribute in a line of text: quoted unless it is one plain word.
+func valueOf(text string) string {
+	switch {
+	case surface.Escape(text) == text && text != "" && !strings.ContainsAny(text, " \"="):
+		return text
+	case len(surface.Hidden(text)) > 0:
+		return strconv.QuoteToASCII(text)
+	}
+	return strconv.Quote(text)
 }
 
 // WithAttrs is not used by the flows.

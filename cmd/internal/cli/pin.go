@@ -1,0 +1,264 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// projectFlag adds --project.
+func projectFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "project", ".", "`directory` that holds "+project.ConfigFile)
+}
+
+func (a *app) pin() *cobra.Command {
+	var (
+		dir           string
+		asJSON, write bool
+		scripts       []string
+		consent       consentFlags
+		from          hallmark.ClientFiles
+		log           hallmark.LogOptions
+	)
+	c := &cobra.Command{
+		Use:     "pin [NAME...]",
+		Short:   "Lock the servers of hallmark.toml to exact bytes and surfaces",
+		Example: "\nnotes\n--client claude-code --write-config",
+		Long: `Resolve each server to exact artifacts, fetch and hash them, compare them with the
+registry's record, start the server to see its surface, show all of it, and after
+consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
+resolved dependencies in hallmark.closures/NAME.json.
+
+With --client or --config the servers are those of an MCP client's configuration; they
+are declared in hallmark.toml, and with --write-config the client starts them by
+'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
+its file, for 'hallmark unpin'.`,
+		ValidArgsFunction: completeServers,
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
+			if write && from.Client == "" && from.Config == "" {
+				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
+			}
+			if from.Client != "" && from.Config != "" {
+				return usage(c, errors.New("--client and --config exclude each other"))
+			}
+			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			if err := consent.options(c, &o); err != nil {
+				return err
+			}
+			o.Confirm = consent.asking(c.Context(), a, a.showPin)
+			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
+			a.bars.stop()
+			if asJSON {
+				return a.json(pinResult(pinned, err), err)
+			}
+			if err != nil {
+				return err
+			}
+			for _, p := range pinned {
+				fmt.Fprintf(a.stderr, "%s: %s is pinned\n", a.name, p.Name)
+				for _, file := range p.Clients {
+					if write {
+						fmt.Fprintf(a.stderr, "%s: %s starts it by 'hallmark run %s'\n", a.name, surface.Escape(file), p.Name)
+					}
+				}
+			}
+			return nil
+		}),
+	}
+	projectFlag(c, &dir)
+	consent.register(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
+	logKeyFlag(c, &log)
+	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil, "run the install scripts of this npm `package`, and lock that; may be repeated")
+	clientFlags(c, &from)
+	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
+	return c
+}
+
+// pinnedJSON is a server that was pinned, or would have been.
+type pinnedJSON struct {
+	Name     string              `json:"name"`
+	Written  bool                `json:"written"`
+	Consent  digest.Digest       `json:"consent"` // zero before there was anything to show
+	Before   *project.ServerLock `json:"before,omitempty"`
+	Entry    project.ServerLock  `json:"entry"`
+	Runtime  *project.Runtime    `json:"runtime,omitempty"`
+	Changes  []surface.Change    `json:"changes"`
+	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
+	Findings []policy.Finding    `json:"findings"`
+}
+
+func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
+	servers := []pinnedJSON{}
+	for _, p := range pinned {
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Clients, p.Verdict.Findings}
+		if p.Surface != nil {
+			s.Consent = p.Consent()
+		}
+		servers = append(servers, s)
+	}
+	return servers
+}
+
+func pinResult(pinned []*hallmark.Pinned, err error) any {
+	return struct {
+		outcome
+		Servers []pinnedJSON `json:"servers"`
+	}{outcomeOf(policy.Verdict{}, err), pinnedServers(pinned)}
+}
+
+// showPin prints all that consent is asked for.
+func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
+	fmt.Fprintf(w, "\n%s\n", p.Name)
+	showEntry(w, p.Entry, p.Runtime)
+	if len(p.Wanted) > 0 {
+		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
+	}
+	switch n := len(p.Packages); {
+	case n > p.Verified:
+		fmt.Fprintf(w, "  packages    %d, of which this platform needs %d, each verified\n", n, p.Verified)
+	case n > 0:
+		fmt.Fprintf(w, "  packages    %d, each verified\n", n)
+	}
+	const most = 20
+	for i, ref := range p.Moved {
+		if i == most {
+			fmt.Fprintf(w, "  new         and %d more\n", len(p.Moved)-most)
+			break
+		}
+		fmt.Fprintf(w, "  new         %s\n", surface.Escape(ref))
+	}
+	counts := map[evidence.Outcome]int{}
+	for _, f := range p.Verdict.Findings {
+		counts[f.Evidence.Outcome]++
+	}
+	fmt.Fprintf(w, "  evidence    %d match, %d absent, %d waived\n", counts[evidence.Match], counts[evidence.Absent], counts[evidence.Waived])
+	for _, f := range p.Verdict.Warnings() {
+		fmt.Fprintf(w, "  warning     %s\n", f.Evidence.Title())
+		if f.Evidence.Reason != "" {
+			fmt.Fprintf(w, "              %s\n", surface.Escape(f.Evidence.Reason))
+		}
+	}
+	if len(p.Scripts) > 0 {
+		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
+	}
+	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != hallmark.Given {
+		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
+	}
+	if p.Same {
+		fmt.Fprintln(w, "  ALARM       the bytes are those that were approved, but they show another surface")
+	}
+	if p.Before == nil || len(p.Changes) == 0 {
+		showSurface(w, p.Surface)
+	}
+	showChanges(w, p.Changes)
+	fmt.Fprintf(w, "  consent     %s\n", p.Consent())
+}
+
+// showEntry prints what an entry of the lock starts, with what, and on whose word.
+func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
+	if e.Launch.URL == "" {
+		declared := append([]string{e.Launch.Command + e.Launch.Server + e.Launch.Source}, e.Launch.Arguments...)
+		fmt.Fprintf(w, "  declared    %s\n", surface.Escape(strings.Join(declared, " ")))
+	}
+	if e.Launch.URL != "" {
+		fmt.Fprintf(w, "  reached at  %s; what runs there is not verified\n", surface.Escape(e.Launch.URL))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Launch.Headers)) {
+		fmt.Fprintf(w, "  sends it    %s: %s\n", surface.Escape(name), surface.Escape(e.Launch.Headers[name]))
+	}
+	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
+		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+	}
+	if e.Image != "" {
+		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
+	}
+	for _, platform := range slices.Sorted(maps.Keys(e.Platforms)) {
+		fmt.Fprintf(w, "  for         %s  %s\n", surface.Escape(platform), e.Platforms[platform])
+	}
+	if e.Launch.Facet != "" {
+		fmt.Fprintf(w, "  facet       %s\n", surface.Escape(e.Launch.Facet))
+	}
+	if e.Entry != "" {
+		fmt.Fprintf(w, "  script      %s\n", surface.Escape(e.Entry))
+	}
+	if runtime != nil {
+		by := "started by"
+		if e.Source == "go" {
+			by = "built by  "
+		}
+		fmt.Fprintf(w, "  %s  %s  %s\n", by, surface.Escape(runtime.Path), runtime.Digest)
+	}
+	if len(e.Arguments) > 0 {
+		fmt.Fprintf(w, "  arguments   %s\n", surface.Escape(strings.Join(e.Arguments, " ")))
+	}
+	if len(e.Variables) > 0 {
+		fmt.Fprintf(w, "  variables   %s\n", surface.Escape(strings.Join(e.Variables, " ")))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Launch.Environment)) {
+		fmt.Fprintf(w, "  environment %s=%s\n", surface.Escape(name), surface.Escape(e.Launch.Environment[name]))
+	}
+	if e.Launch.OnDrift != "withhold" {
+		fmt.Fprintf(w, "  on drift    %s\n", e.Launch.OnDrift)
+	}
+	if e.Launch.Requests != "" {
+		fmt.Fprintf(w, "  may ask     %s (requests of the server to its client)\n", e.Launch.Requests)
+	}
+	if e.Launch.Kinds != nil {
+		fmt.Fprintf(w, "  watches     %s only\n", strings.Join(e.Launch.Kinds, " "))
+	}
+	if r := e.Record; r != nil {
+		fmt.Fprintf(w, "  record      %s at %s\n", surface.Escape(r.Subject()), surface.Escape(r.Registry))
+	}
+	if e.Closure != nil {
+		fmt.Fprintf(w, "  closure     %s\n", e.Closure.Lock)
+		if len(e.Closure.Scripts) > 0 {
+			fmt.Fprintf(w, "  run         install scripts of %s\n", surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
+		}
+	}
+}
+
+// showSurface prints what a model is shown, one line an item.
+func showSurface(w io.Writer, s *surface.Surface) {
+	if s == nil {
+		return
+	}
+	fmt.Fprintf(w, "  surface     %s\n", s.Digest())
+	for _, line := range strings.Split(strings.TrimSuffix(s.Outline(), "\n"), "\n") {
+		fmt.Fprintf(w, "    %s\n", line)
+	}
+	for _, warning := range surface.Warnings(s) {
+		fmt.Fprintf(w, "  look at     %s\n", warning)
+	}
+}
+
+func showChanges(w io.Writer, changes []surface.Change) {
+	if len(changes) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "  changes")
+	for _, line := range strings.Split(strings.TrimSuffix(surface.Text(changes), "\n"), "\n") {
+		fmt.Fprintf(w, "    %s\n", line)
+	}
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) pluginVerify() *cobra.Command {
+	var asJSON bool
+	var f *pluginFlags
+	c := &cobra.Command{
+		Use:     "verify DIR|ZIP",
+		Short:   "Check whether a plugin may be loaded",
+		Example: "notes\nnotes.zip --strict --json",
+		Long: `Check, in this order: manifest, dist.hash, checksums, imports, external packages and
+allowlist, signatures, capabilities. Every byte is read once. With --copy-to a plugin
+that is allowed is written to a new directory from the bytes that were checked: load it
+from there, and no change of the original matters.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			o, err := f.options(c)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			r, err := hallmark.VerifyPlugin(c.Context(), h, names[0], o)
+			return a.checked(names[0], r, o, asJSON, err)
+		}),
+	}
+	f = newPluginFlags(c)
+	c.Flags().StringVar(&f.o.CopyTo, "copy-to", "", "new `directory` for a copy of what was checked")
+	c.Flags().StringVar(&f.o.Registered, "registered", "", "`file` with the tools, resources and prompts that the plugin registered")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
+	return c
+}
+
+func (a *app) pluginValidate() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "validate DIR|ZIP",
+		Short: "Check a plugin's manifest and dist.hash",
+		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
+			computed := ""
+			if !hash.IsZero() {
+				computed = hash.String()
+			}
+			if asJSON {
+				return a.json(struct {
+					pluginOutcome
+					Computed string `json:"computed,omitempty"`
+				}{outcomeOfPlugin(names[0], r, hallmark.PluginOptions{}, err), computed}, err)
+			}
+			if computed != "" {
+				fmt.Fprintln(a.stdout, computed)
+			}
+			if err != nil {
+				return &typed{err}
+			}
+			fmt.Fprintf(a.stderr, "%s: %s is valid (profile %s)\n", a.name, surface.Escape(r.Manifest.Subject()), r.Profile)
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+func (a *app) pluginGate() *cobra.Command {
+	var asJSON, asSARIF bool
+	var f *pluginFlags
+	c := &cobra.Command{
+		Use:     "gate DIR|ZIP...",
+		Short:   "Check many plugins as verify does, before a release",
+		Example: "plugins/notes plugins/tasks\nplugins/notes --sarif",
+		Args:    args(cobra.MinimumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if asJSON && asSARIF {
+				return usage(c, errors.New("--json and --sarif exclude each other"))
+			}
+			o, err := f.options(c)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			all, err := hallmark.GatePlugins(c.Context(), h, names, o)
+			if err != nil {
+				return err
+			}
+			outcomes := []pluginOutcome{}
+			var failed []error
+			for _, g := range all {
+				err := g.Err
+				if err == nil {
+					err = g.Result.Verdict.Err()
+				}
+				if err != nil {
+					failed = append(failed, err)
+				}
+				outcomes = append(outcomes, outcomeOfPlugin(g.Path, g.Result, o, err))
+			}
+			err = errors.Join(failed...)
+			switch {
+			case asSARIF:
+				return a.json(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
+			case asJSON:
+				return a.json(struct {
+					outcome
+					Plugins []pluginOutcome `json:"plugins"`
+				}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
+			}
+			for i, p := range outcomes {
+				word := "ok"
+				if !p.OK {
+					word = p.ErrorType
+				}
+				fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(names[i]))
+			}
+			return err
+		}),
+	}
+	f = newPluginFlags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print all results as one JSON document")
+	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what was refused or warned about as SARIF 2.1.0")
+	return c
+}
+
+func (a *app) pluginOrder() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "order DIR|ZIP...",
+		Short: "Print the order in which plugins are to be loaded",
+		Args:  args(cobra.MinimumNArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			order, err := hallmark.OrderPlugins(c.Context(), names)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Order []string `json:"order"`
+				}{outcomeOf(policy.Verdict{}, nil), order}, nil)
+			}
+			for _, name := range order {
+				fmt.Fprintln(a.stdout, name)
+			}
+			return nil
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the order as one JSON document")
+	return c
+}

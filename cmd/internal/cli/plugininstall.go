@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) pluginInstall() *cobra.Command {
+	var asJSON bool
+	var f *pluginFlags
+	var base, sum string
+	var o hallmark.InstallOptions
+	c := &cobra.Command{
+		Use:     "install URL|ZIP|DIR|NAME[@VERSION]",
+		Short:   "Check a plugin and place it below plugins/",
+		Example: "notes.zip --require-signatures\nnotes@1.4.0 --registry https://registry.example.com",
+		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
+below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
+the registry, of which the record and its proof in the registry's log are checked too.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
+			if o.PluginOptions, err = f.options(c); err != nil {
+				return err
+			}
+			if sum != "" {
+				if o.SHA256, err = digest.Parse(sum); err != nil {
+					return usage(c, err)
+				}
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if o.Registry, err = pluginRegistry(h, c, base); err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			o.Progress = a.bars.fetching
+			in, err := hallmark.InstallPlugin(c.Context(), h, names[0], o)
+			return a.installed(names[0], in, o.PluginOptions, asJSON, err)
+		}),
+	}
+	f = newPluginFlags(c)
+	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
+	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last login)")
+	logKeyFlag(c, &o.Log)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// pluginRegistry is the registry that plugins are installed from by name. That there is
+// none matters only if one is.
+func pluginRegistry(h *hallmark.Host, c *cobra.Command, base string) (project.Registry, error) {
+	rules, err := hallmark.LogRules(".", "")
+	switch {
+	case base == "" && err == nil, err == nil && rules.URL == base:
+		return rules, nil
+	case base != "":
+		return project.Registry{URL: base}, nil
+	}
+	if _, bad := os.Stat(project.ConfigFile); bad == nil {
+		return project.Registry{}, nil // it names none
+	}
+	if client, _, err := target(h, c, ""); err == nil {
+		return project.Registry{URL: client.Base}, nil
+	}
+	return project.Registry{}, nil
+}
+
+func (a *app) pluginLock() *cobra.Command {
+	var asJSON bool
+	var f *pluginFlags
+	c := &cobra.Command{
+		Use:   "lock DIR",
+		Short: "Write or refresh " + plugin.LockFile + " without installing",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			o, err := f.options(c)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			in, err := hallmark.LockPlugin(c.Context(), h, names[0], o)
+			return a.installed(names[0], in, o, asJSON, err)
+		}),
+	}
+	f = newPluginFlags(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+// installed prints an installed or refused plugin.
+func (a *app) installed(from string, in *hallmark.Installed, o hallmark.PluginOptions, asJSON bool, err error) error {
+	if in == nil {
+		in = &hallmark.Installed{}
+	}
+	if err != nil || in.Path == "" || !asJSON {
+		if failed := a.checked(from, in.Result, o, asJSON, err); failed != nil || err != nil {
+			return failed
+		}
+	}
+	if asJSON {
+		return a.json(struct {
+			pluginOutcome
+			Installed string               `json:"installed"`
+			Lock      *project.InstallLock `json:"lock"`
+		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
+	}
+	if in.Already {
+		fmt.Fprintf(a.stderr, "%s: it was installed already\n", a.name)
+	}
+	_, err = fmt.Fprintln(a.stdout, filepath.ToSlash(in.Path))
+	return err
+}
+
+func (a *app) pluginRevalidate() *cobra.Command {
+	var asJSON bool
+	var f *pluginFlags
+	var dir string
+	c := &cobra.Command{
+		Use:   "revalidate",
+		Short: "Check installed plugins against what was locked, offline",
+		Args:  args(cobra.NoArgs),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			o, err := f.options(c)
+			if err != nil {
+				return err
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			all, err := hallmark.RevalidatePlugins(c.Context(), h, dir, o)
+			if err != nil {
+				return err
+			}
+			outcomes := []pluginOutcome{}
+			var failed []error
+			for _, v := range all {
+				err := v.Err
+				if err == nil {
+					err = v.Result.Verdict.Err()
+				}
+				if err != nil {
+					failed = append(failed, &typed{err})
+				}
+				outcomes = append(outcomes, outcomeOfPlugin(v.Path, v.Result, o, err))
+			}
+			err = errors.Join(failed...)
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Plugins []pluginOutcome `json:"plugins"`
+				}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
+			}
+			for _, p := range outcomes {
+				word := "ok"
+				if !p.OK {
+					word = p.ErrorType
+				}
+				fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
+			}
+			if len(outcomes) == 0 {
+				fmt.Fprintf(a.stderr, "%s: no plugin is installed in %s\n", a.name, surface.Escape(filepath.ToSlash(dir)))
+			}
+			return err
+		}),
+	}
+	f = newPluginFlags(c)
+	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that holds the plugins")
+	c.Flags().BoolVar(&asJSON, "json", false, "print all results as one JSON document")
+	return c
+}

@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/surface"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+func (a *app) pluginHash() *cobra.Command {
+	var asJSON, write bool
+	var profile string
+	c := &cobra.Command{
+		Use:     "hash DIR|ZIP",
+		Short:   "Compute a plugin's dist.hash, and write it into the manifest",
+		Example: "notes --write",
+		Args:    args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			r, err := hallmark.HashPlugin(c.Context(), names[0], tree.Profile(profile), write)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					Hash    string       `json:"hash"`
+					Tree    string       `json:"hallmark-tree-v1"`
+					Profile tree.Profile `json:"profile"`
+					Files   int          `json:"fileCount"`
+					Bytes   int64        `json:"totalBytes"`
+					Written bool         `json:"written"`
+				}{outcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written}, nil)
+			}
+			fmt.Fprintln(a.stdout, r.Hash)
+			if write {
+				state := "was up to date"
+				if r.Written {
+					state = "written"
+				}
+				fmt.Fprintf(a.stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.name, plugin.ManifestFile, state,
+					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
+			}
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&profile, "profile", "", "hash `profile`: guide, od, od-builder or legacy-nul (default: the manifest's, else guide)")
+	c.Flags().BoolVar(&write, "write", false, "write hash, framed hash, counts and checksums into "+plugin.ManifestFile)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}
+
+func (a *app) pluginSign() *cobra.Command {
+	var asJSON bool
+	var keyFile, id string
+	c := &cobra.Command{
+		Use:     "sign DIR --key FILE",
+		Short:   "Sign a plugin's dist.hash and its whole manifest",
+		Example: "notes --key acme.pem",
+		Long: `Sign dist.hash, as hosts know it, and a statement of the whole manifest, which covers
+name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, P-256,
+P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
+The hash is checked first: what does not match is not signed.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if keyFile == "" {
+				return usage(c, errors.New("name the private key with --key FILE"))
+			}
+			text, err := readKey(keyFile)
+			if err != nil {
+				return err
+			}
+			key, err := sign.ParsePrivateKey(text, os.Getenv("HALLMARK_KEY_PASSWORD"))
+			if err != nil {
+				return evidence.Errorf(evidence.Validation, keyFile, "", err)
+			}
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if id, err = hallmark.SignPlugin(c.Context(), h, names[0], key, id); err != nil {
+				return err
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					SignedBy  string         `json:"signed_by"`
+					Algorithm sign.Algorithm `json:"algorithm"`
+				}{outcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
+			}
+			_, err = fmt.Fprintf(a.stderr, "%s: signed by %s (%s)\n", a.name, surface.Escape(id), key.Public().Algorithm())
+			return err
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	c.Flags().StringVar(&keyFile, "key", "", "private key `file`")
+	c.Flags().StringVar(&id, "id", "", "`id` of the key, as those who trust it know it (default: from the key)")
+	return c
+}
+
+// readKey reads the file of a key.
+func readKey(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, name, "", errors.Unwrap(err))
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, sign.MaxKey+1))
+}
+
+func (a *app) pluginPack() *cobra.Command {
+	var asJSON bool
+	var out string
+	c := &cobra.Command{
+		Use:   "pack DIR",
+		Short: "Pack a plugin as a zip; the same files give the same bytes",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			if out == "" {
+				abs, err := filepath.Abs(names[0])
+				if err != nil {
+					return err
+				}
+				out = filepath.Base(abs) + ".zip"
+			}
+			d, left, err := hallmark.PackPlugin(c.Context(), names[0], out)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.json(struct {
+					outcome
+					File        string        `json:"file"`
+					ContentHash digest.Digest `json:"content_hash"`
+					Left        []string      `json:"left_out"`
+				}{outcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
+			}
+			for _, path := range left {
+				fmt.Fprintf(a.stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.name, surface.Escape(path))
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
+			return err
+		}),
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	c.Flags().StringVarP(&out, "output", "o", "", "`file` to write (default DIR.zip in this directory)")
+	return c
+}
+
+func (a *app) pluginPublish() *cobra.Command {
+	var asJSON bool
+	var o hallmark.PublishOptions
+	var base string
+	c := &cobra.Command{
+		Use:   "publish DIR|ZIP",
+		Short: "Publish a plugin to a registry",
+		Long: `Recompute what the manifest claims of the plugin's files, and send the plugin: a zip as
+it is, a directory as 'hallmark plugin pack' packs it. The registry recomputes it too;
+what it recorded, and the proof that its log has it, are compared.
+
+Names of plugins have no scope: publishing needs an API token that names the plugin, or
+one for every name, in HALLMARK_TOKEN.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &o.Log); err != nil {
+				return err
+			}
+			p, err := hallmark.PublishPlugin(c.Context(), h, names[0], o)
+			return a.sentArchive(p, asJSON, err)
+		}),
+	}
+	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
+	logKeyFlag(c, &o.Log)
+	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
+	return c
+}

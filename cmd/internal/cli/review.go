@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func (a *app) review() *cobra.Command {
+	var dir, approve string
+	var asJSON bool
+	var o hallmark.ReviewOptions
+	c := &cobra.Command{
+		Use:     "review NAME",
+		Short:   "Show what changed since a server was approved, and approve it",
+		Example: "notes\nnotes --item tool:add_note\nnotes --dismiss",
+		Long: `Show the differences between the approved surface of a server and the one that a guard
+saw last, and ask for each item whether it is approved; or, on a machine that has not
+approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
+
+In scripts --approve takes the digest that was shown as "consent", of all items or of
+those that --item names.`,
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: completeServers,
+		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if approve != "" {
+				if o.Approve, err = digest.Parse(approve); err != nil {
+					return usage(c, err)
+				}
+			}
+			chosen := false
+			o.Choose = func(r *hallmark.Reviewed) (items []string, err error) {
+				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.stdin.Fd())) {
+					return nil, nil // one question is enough
+				}
+				chosen = true
+				a.showReview(a.stderr, r)
+				return a.chooseItems(c.Context(), r.Items)
+			}
+			o.Confirm = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
+				switch {
+				case chosen && len(r.Refused) == len(r.Items):
+					return hallmark.No, nil
+				case chosen: // each was asked for
+					fmt.Fprintf(a.stderr, "\n  consent     %s\n", r.Consent())
+					return hallmark.Given, nil
+				case !asJSON:
+					a.showReview(a.stderr, r)
+				}
+				return a.ask(c.Context(), "Approve this?")
+			}
+			r, err := hallmark.Review(c.Context(), h, dir, names[0], o)
+			if r == nil {
+				r = &hallmark.Reviewed{}
+			}
+			if asJSON {
+				result := struct {
+					outcome
+					Consent digest.Digest      `json:"consent"`
+					Entry   project.ServerLock `json:"entry"`
+					Runtime *project.Runtime   `json:"runtime,omitempty"`
+					Changes []surface.Change   `json:"changes"`
+					Refused []string           `json:"refused,omitempty"` // items that drifted and are not among them
+				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, r.Runtime, r.Changes, r.Refused}
+				if r.Surface != nil {
+					result.Consent = r.Consent()
+				}
+				return a.json(result, err)
+			}
+			switch {
+			case err != nil:
+				return err
+			case r.Clean:
+				fmt.Fprintf(a.stderr, "%s: %s: nothing to approve\n", a.name, r.Name)
+			case o.Dismiss:
+				fmt.Fprintf(a.stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.name, r.Name)
+			case len(r.Refused) > 0:
+				fmt.Fprintf(a.stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.name, r.Name, len(r.Items)-len(r.Refused), len(r.Items),
+					surface.Escape(strings.Join(r.Refused, ", ")))
+			default:
+				fmt.Fprintf(a.stderr, "%s: %s is approved\n", a.name, r.Name)
+			}
+			return nil
+		}),
+	}
+	projectFlag(c, &dir)
+	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
+	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
+	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
+	return c
+}
+
+// chooseItems asks for each item of a drift whether it is approved.
+func (a *app) chooseItems(ctx context.Context, items []string) ([]string, error) {
+	fmt.Fprint(a.stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
+	approved := []string{}
+	for i, item := range items {
+		answer, err := a.answer(ctx, fmt.Sprintf("  %s [y/N/a/q] ", surface.Escape(item)))
+		if err != nil {
+			return nil, err
+		}
+		switch answer {
+		case "y", "yes":
+			approved = append(approved, item)
+		case "a", "all":
+			return append(approved, items[i:]...), nil
+		case "q", "quit":
+			return approved, nil
+		}
+	}
+	return approved, nil
+}
+
+func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
+	fmt.Fprintf(w, "\n%s\n", r.Name)
+	showEntry(w, r.Entry, r.Runtime)
+	if r.Approved != nil {
+		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
+	}
+	if r.Note == nil {
+		showSurface(w, r.Surface)
+	} else {
+		fmt.Fprintf(w, "  seen        %s\n", r.Note.At.Format("2006-01-02 15:04:05Z"))
+		showChanges(w, r.Changes)
+		for _, warning := range surface.Warnings(r.Surface) {
+			fmt.Fprintf(w, "  look at     %s\n", warning)
+		}
+	}
+	fmt.Fprintf(w, "  consent     %s\n", r.Consent())
+}

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// What a start leaves is not worth collecting before the server has answered: that would be a
+// sixth of the work of starting a small one.
+const (
+	startPercent = 400             // of GOGC: the heap is collected at 16 MiB, not at 4
+	startTime    = 2 * time.Second // after that it is as usual
+)
+
+// spareCollector sets the garbage collector for the start of a server, unless the user did.
+func spareCollector() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	usual := debug.SetGCPercent(startPercent)
+	time.AfterFunc(startTime, func() { debug.SetGCPercent(usual) })
+}
+
+func (a *app) run() *cobra.Command {
+	var (
+		dir, logFile string
+		o            hallmark.RunOptions
+		log          hallmark.LogOptions
+	)
+	c := &cobra.Command{
+		Use:     "run NAME [-- arguments]",
+		Short:   "Start a locked server from verified bytes, and guard it",
+		Example: "notes\nnotes --log calls.jsonl -- --verbose",
+		Long: `Verify everything that the lock claims of a server, start it from the bytes that were
+verified, and relay between it and the MCP client on standard input and output. What
+the server shows is compared with the approved surface before any call is let through;
+what differs is withheld. A server of type "http" is reached at its URL, of which nothing but
+what it shows can be verified.`,
+		Args: args(func(c *cobra.Command, names []string) error {
+			dash := c.ArgsLenAtDash()
+			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
+				return errors.New("takes one NAME; arguments for the server follow '--'")
+			}
+			return nil
+		}),
+		ValidArgsFunction: completeServers,
+		RunE: func(c *cobra.Command, names []string) error {
+			spareCollector()
+			h, err := a.host(dir)
+			if err != nil {
+				return err
+			}
+			if err := a.logOptions(c, &log); err != nil {
+				return err
+			}
+			o.LogKey = log.Key // nobody is asked: standard input is the client's
+			o.Arguments = names[1:]
+			o.Stdin, o.Stdout, o.Stderr = a.stdin, a.stdout, a.stderr
+			o.Judged = func(v policy.Verdict) {
+				a.bars.stop()
+				for _, f := range v.Warnings() {
+					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
+				}
+				if v.Err() == nil {
+					program.ForClients(a.name, names[0])
+				}
+			}
+			if logFile != "" {
+				f, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				o.Log = f
+			}
+			code, err := hallmark.Run(c.Context(), h, dir, names[0], o)
+			if err != nil {
+				return err
+			}
+			if code != 0 {
+				return program.ServerExit(code)
+			}
+			return nil
+		},
+	}
+	projectFlag(c, &dir)
+	logKeyFlag(c, &log)
+	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked")
+	c.Flags().StringVar(&logFile, "log", "", "append one JSON line for each call to `file`")
+	return c
+}
