@@ -11,6 +11,7 @@ import (
 	udiff "github.com/aymanbagabas/go-udiff"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -143,7 +144,7 @@ func compareSides(kind ledger.Kind, old, new side) diffData {
 			continue
 		}
 		pair := digestPair{Label: o.label, Old: sumText(o.sum), New: sumText(n.sum)}
-		pair.Same = !o.sum.IsZero() && !n.sum.IsZero() && same(o.sum, n.sum)
+		pair.Same = !o.sum.IsZero() && !n.sum.IsZero() && evidence.Same(o.sum, n.sum)
 		d.Digests = append(d.Digests, pair)
 	}
 	switch {
@@ -160,7 +161,7 @@ func compareSides(kind ledger.Kind, old, new side) diffData {
 	for _, path := range sortedKeys(old.files) {
 		if _, ok := new.files[path]; !ok {
 			d.file(path, "removed")
-		} else if !same(old.files[path], new.files[path]) {
+		} else if !evidence.Same(old.files[path], new.files[path]) {
 			d.file(path, "changed")
 		}
 	}
