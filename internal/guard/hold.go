@@ -53,15 +53,21 @@ func (s *session) hold(line []byte, messages []message) error {
 	return nil
 }
 
-// release passes the queue on, in order, and ends the holding.
-func (s *session) release() {
+// release passes the queue on, in order, and ends the holding, which it reports. It does not
+// go on where a change was announced meanwhile, perhaps by what it passed on, and may be
+// listed: what waits is to be judged by that. With last it does.
+func (s *session) release(last bool) bool {
 	for {
 		s.mu.Lock()
+		if !last && len(s.stale) > 0 && s.budget > 0 {
+			s.mu.Unlock()
+			return false
+		}
 		if len(s.queue) == 0 {
 			close(s.holding)
 			s.holding = nil
 			s.mu.Unlock()
-			return
+			return true
 		}
 		h := s.queue[0]
 		s.queue[0] = nil

@@ -113,12 +113,12 @@ func (r *relay) watch() {
 		}
 		r.startHolding()
 		r.mu.Unlock()
-		for range listRounds {
-			if !r.round() {
+		for rounds := 1; ; rounds++ {
+			again := r.round()
+			if last := rounds >= listRounds; (last || !again) && s.release(last) {
 				break
 			}
 		}
-		s.release()
 	}
 }
 
