@@ -473,8 +473,8 @@ func (s *PluginSource) pack(ctx context.Context, name string) ([]byte, error) {
 	return zip.Bytes(), nil
 }
 
-// Gated is the result of the quality gate for one plugin.
-type Gated struct {
+// Checked is one of several plugins that were checked.
+type Checked struct {
 	Path   string
 	Result *plugin.Result // nil with Err
 	Err    error
@@ -482,12 +482,12 @@ type Gated struct {
 
 // GatePlugins checks plugins, several at once, and returns results in the order of
 // paths.
-func GatePlugins(ctx context.Context, h *Host, paths []string, o PluginOptions) ([]Gated, error) {
+func GatePlugins(ctx context.Context, h *Host, paths []string, o PluginOptions) ([]Checked, error) {
 	host, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Gated, len(paths))
+	all := make([]Checked, len(paths))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, path := range paths {

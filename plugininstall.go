@@ -221,16 +221,9 @@ func readInstallLock(dir string) (*project.InstallLock, error) {
 	return l, nil
 }
 
-// Revalidated is an installed plugin that was checked again.
-type Revalidated struct {
-	Path   string
-	Result *plugin.Result // nil with Err
-	Err    error
-}
-
 // RevalidatePlugins checks every plugin below dir against its install.lock.json and for
 // the host, under the flags that the lock records, without the network.
-func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions) ([]Revalidated, error) {
+func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions) ([]Checked, error) {
 	host, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
@@ -239,12 +232,12 @@ func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
 	}
-	var all []Revalidated
+	var all []Checked
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		v := Revalidated{Path: filepath.Join(dir, e.Name())}
+		v := Checked{Path: filepath.Join(dir, e.Name())}
 		l, err := readInstallLock(v.Path)
 		if err == nil && l.Name+"@"+l.Version != e.Name() {
 			err = evidence.Errorf(evidence.Integrity, v.Path, "", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Name+"@"+l.Version))

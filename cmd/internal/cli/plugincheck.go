@@ -102,36 +102,11 @@ func (a *app) pluginGate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			outcomes := []pluginOutcome{}
-			var failed []error
-			for _, g := range all {
-				err := g.Err
-				if err == nil {
-					err = g.Result.Verdict.Err()
-				}
-				if err != nil {
-					failed = append(failed, err)
-				}
-				outcomes = append(outcomes, outcomeOfPlugin(g.Path, g.Result, o, err))
-			}
-			err = errors.Join(failed...)
-			switch {
-			case asSARIF:
+			outcomes, err := outcomesOfPlugins(all, o)
+			if asSARIF {
 				return a.json(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
-			case asJSON:
-				return a.json(struct {
-					outcome
-					Plugins []pluginOutcome `json:"plugins"`
-				}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
 			}
-			for i, p := range outcomes {
-				word := "ok"
-				if !p.OK {
-					word = p.ErrorType
-				}
-				fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(names[i]))
-			}
-			return err
+			return a.printPlugins(outcomes, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -165,4 +140,40 @@ func (a *app) pluginOrder() *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the order as one JSON document")
 	return c
+}
+
+// outcomesOfPlugins is the outcome of each plugin that was checked, and the errors of those
+// that were refused.
+func outcomesOfPlugins(all []hallmark.Checked, o hallmark.PluginOptions) ([]pluginOutcome, error) {
+	outcomes := []pluginOutcome{}
+	var failed []error
+	for _, c := range all {
+		err := c.Err
+		if err == nil {
+			err = c.Result.Verdict.Err()
+		}
+		if err != nil {
+			failed = append(failed, &typed{err})
+		}
+		outcomes = append(outcomes, outcomeOfPlugin(c.Path, c.Result, o, err))
+	}
+	return outcomes, errors.Join(failed...)
+}
+
+// printPlugins prints a line for each plugin, or one document. It returns err.
+func (a *app) printPlugins(outcomes []pluginOutcome, asJSON bool, err error) error {
+	if asJSON {
+		return a.json(struct {
+			outcome
+			Plugins []pluginOutcome `json:"plugins"`
+		}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
+	}
+	for _, p := range outcomes {
+		word := "ok"
+		if !p.OK {
+			word = p.ErrorType
+		}
+		fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
+	}
+	return err
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/plugin"
-	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -151,36 +149,11 @@ func (a *app) pluginRevalidate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			outcomes := []pluginOutcome{}
-			var failed []error
-			for _, v := range all {
-				err := v.Err
-				if err == nil {
-					err = v.Result.Verdict.Err()
-				}
-				if err != nil {
-					failed = append(failed, &typed{err})
-				}
-				outcomes = append(outcomes, outcomeOfPlugin(v.Path, v.Result, o, err))
-			}
-			err = errors.Join(failed...)
-			if asJSON {
-				return a.json(struct {
-					outcome
-					Plugins []pluginOutcome `json:"plugins"`
-				}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
-			}
-			for _, p := range outcomes {
-				word := "ok"
-				if !p.OK {
-					word = p.ErrorType
-				}
-				fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
-			}
-			if len(outcomes) == 0 {
+			outcomes, err := outcomesOfPlugins(all, o)
+			if len(outcomes) == 0 && !asJSON {
 				fmt.Fprintf(a.stderr, "%s: no plugin is installed in %s\n", a.name, surface.Escape(filepath.ToSlash(dir)))
 			}
-			return err
+			return a.printPlugins(outcomes, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
