@@ -2,11 +2,13 @@ package guard
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"testing"
+	"time"
 )
 
 // instant is a server that answers each line before the guard's write of it returns.
@@ -34,9 +36,21 @@ func (s *instant) Write(p []byte) (int, error) {
 // A call that is passed on may be what changes the surface: those that waited behind it,
 // and those that come before the guard has listed again, are judged by what it lists then.
 func TestChangeDuringRelease(t *testing.T) {
+	if listings, called, client := changeDuringRelease(t, listBurst); called != "" || listings != 2 || !strings.Contains(client, "changed since it was approved") {
+		t.Errorf("after %d listings the server got %s\nand the client %s", listings, called, client)
+	}
+	// A guard that rests does not list for it: a server that announces without end holds up nothing.
+	if listings, called, client := changeDuringRelease(t, 1); !strings.Contains(called, `"add"`) || listings != 1 {
+		t.Errorf("resting, after %d listings the server got %q\nand the client %s", listings, called, client)
+	}
+}
+
+// changeDuringRelease makes a call that changes another tool, and one of that, while the
+// guard lists for the first time, and returns what came of it with so many listings allowed.
+func changeDuringRelease(t *testing.T, budget int) (listings int, called, toClient string) {
 	const tool = `{"name":%q,"description":%q,"inputSchema":{"type":"object"}}`
 	approved := approve(t, "tool", fmt.Sprintf(tool, "add", "Adds."), "tool", fmt.Sprintf(tool, "announce", "Tells."))
-	words, listings, called := "Adds.", 0, ""
+	words := "Adds."
 	begin := make(chan struct{})
 	server := &instant{}
 	server.answer = func(method, id, line string) []string {
@@ -56,8 +70,11 @@ func TestChangeDuringRelease(t *testing.T) {
 		return nil
 	}
 	var client bytes.Buffer
-	r := newRelay(t.Context(), newSink(&client, false), &Process{stdin: newSink(server, false), exited: make(chan struct{})},
-		Options{Server: "srv", Approved: approved, OnDrift: Withhold, Stderr: io.Discard})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r := newRelay(ctx, newSink(&client, false), &Process{stdin: newSink(server, false), exited: make(chan struct{})},
+		Options{Server: "srv", Approved: approved, OnDrift: Withhold, Stderr: io.Discard, rest: time.Hour})
+	r.budget = budget
 	server.to = &session{relay: r}
 	c := session{relay: r, flush: func() bool { return true }}
 	for id, name := range []string{"announce", "add"} {
@@ -66,12 +83,15 @@ func TestChangeDuringRelease(t *testing.T) {
 			t.Fatalf("%s was passed on before anything was listed", name)
 		}
 	}
+	r.mu.Lock()
+	released := r.holding
+	r.mu.Unlock()
 	close(begin)
+	<-released
+	cancel()
 	r.running.Wait()
-	if called != "" || listings != 2 || !strings.Contains(client.String(), "changed since it was approved") {
-		t.Errorf("after %d listings the server got %s\nand the client %s", listings, called, client.String())
+	if r.holding != nil {
+		t.Error("calls are held")
 	}
-	if r.holding != nil || len(r.stale) > 0 {
-		t.Errorf("holding %v, stale %v", r.holding, r.stale)
-	}
+	return listings, called, client.String()
 }
