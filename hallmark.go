@@ -10,7 +10,7 @@
 //	status.go    deprecate, delete, restore
 //	serve.go     the registry's side; outside.go is what it asks others
 //	tokens.go    API tokens of a registry
-//	pin.go       lock a server of hallmark.toml
+//	pin.go       lock a server of hallmark.toml; pinpackage.go those of npm and PyPI
 //	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
 //	capture.go   start a server to see its surface; messages.go is what it prints then
 //	closure.go   resolve and install a package with its dependencies
@@ -29,7 +29,7 @@
 //	outdated.go  list facets, and what their sources have now
 //	upgrade.go   take the newest versions of facets and servers
 //	keep.go      verify and prune the store
-//	plugin.go    check, hash and sign plugins; plugininstall.go and publishplugin.go
+//	plugin.go    check plugins; pluginauthor.go, plugininstall.go and publishplugin.go
 //	             install and publish them, trust.go keeps the keys that they rely on
 //	registrydata.go  back up and export a registry; import.go and reverify.go fill and check it
 //	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -19,11 +18,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
-	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/jsscan"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -309,110 +306,6 @@ func ValidatePlugin(ctx context.Context, path string) (*plugin.Result, digest.Di
 	return r, computed.Hash, failed
 }
 
-// HashedPlugin is what was computed of a plugin's dist/.
-type HashedPlugin struct {
-	Hash    digest.Digest
-	Tree    digest.Digest
-	Profile tree.Profile
-	Files   int
-	Bytes   int64
-	Written bool // the manifest was rewritten
-}
-
-// HashPlugin computes dist.hash of the plugin in dir under a profile ("" is what the
-// manifest names, else guide). With write the manifest gets it, the framed hash, counts
-// and checksums; signatures that no longer fit are taken out.
-func HashPlugin(ctx context.Context, dir string, p tree.Profile, write bool) (*HashedPlugin, error) {
-	s, err := ReadPlugin(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	m, invalid := s.Parse(dir)
-	r, err := s.hash(ctx, dir, p, m)
-	if err != nil {
-		return nil, err
-	}
-	if r.Tree, err = s.Bundle.Tree(ctx); err != nil || !write {
-		return r, err
-	}
-	if invalid != nil {
-		return r, invalid
-	}
-	if !s.Zip.IsZero() {
-		return r, evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
-	}
-	data, err := s.Bundle.WriteHash(ctx, m, r.Profile)
-	if err != nil {
-		return r, at(dir, err)
-	}
-	if !bytes.Equal(data, s.Bundle.Manifest) {
-		r.Written = true
-		return r, writeManifest(dir, data)
-	}
-	return r, nil
-}
-
-// hash computes dist.hash under a profile: "" is what the manifest m names, if there is
-// one, else guide.
-func (s *PluginSource) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*HashedPlugin, error) {
-	if p == "" {
-		if p = tree.Guide; m != nil && m.Profile != "" {
-			p = m.Profile
-		}
-	}
-	r := &HashedPlugin{Profile: p}
-	if !p.Known() {
-		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
-	}
-	files := p.Hashed(s.Bundle.Files)
-	r.Files, r.Bytes = len(files), sumSizes(files)
-	var err error
-	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
-		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
-	}
-	return r, nil
-}
-
-func writeManifest(dir string, data []byte) error {
-	path := filepath.Join(dir, plugin.ManifestFile)
-	if err := durable.WriteFile(path, data, 0o644); err != nil {
-		return evidence.Errorf(evidence.Operation, path, "", err)
-	}
-	return nil
-}
-
-// SignPlugin signs dist.hash and the whole manifest of the plugin in dir, whose hash
-// must hold, and writes the signatures into it. It returns the id of the key.
-func SignPlugin(ctx context.Context, h *Host, dir string, key sign.PrivateKey, id string) (string, error) {
-	if id == "" {
-		id = key.Public().ID()
-	}
-	s, err := ReadPlugin(ctx, dir)
-	if err != nil {
-		return "", err
-	}
-	if !s.Zip.IsZero() {
-		return "", evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
-	}
-	// A signature says that these files were meant: what does not match is not signed.
-	m, err := s.Parse(dir)
-	if err != nil {
-		return "", err
-	}
-	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
-	if err == nil {
-		err = r.Verdict.Err()
-	}
-	if err != nil {
-		return "", at(dir, err)
-	}
-	data, err := r.Manifest.Sign(key, id, h.Now())
-	if err != nil {
-		return "", at(dir, err)
-	}
-	return id, writeManifest(dir, data)
-}
-
 // OrderPlugins reads the manifests of plugins and returns the order to load them in.
 func OrderPlugins(ctx context.Context, dirs []string) ([]string, error) {
 	var all []*plugin.Manifest
@@ -428,49 +321,6 @@ func OrderPlugins(ctx context.Context, dirs []string) ([]string, error) {
 		all = append(all, m)
 	}
 	return plugin.Order(all)
-}
-
-// PackPlugin writes the plugin in dir as a zip, which its files determine, to out. What
-// does not belong to it is left out, and named. What its manifest claims must hold.
-func PackPlugin(ctx context.Context, dir, out string) (sum digest.Digest, left []string, err error) {
-	s, err := ReadPlugin(ctx, dir)
-	if err != nil {
-		return digest.Digest{}, nil, err
-	}
-	zip, err := s.pack(ctx, dir)
-	if err != nil {
-		return digest.Digest{}, nil, err
-	}
-	if err := durable.WriteFile(out, zip, 0o644); err != nil {
-		return digest.Digest{}, nil, evidence.Errorf(evidence.Operation, out, "", err)
-	}
-	return digest.FromBytes(zip), s.Bundle.Beside, nil
-}
-
-// pack is the zip of a plugin whose hash holds: another one is refused wherever it comes.
-func (s *PluginSource) pack(ctx context.Context, name string) ([]byte, error) {
-	m, err := s.Parse(name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
-	if err == nil {
-		err = r.Verdict.Err()
-	}
-	if err != nil {
-		return nil, at(name, err)
-	}
-	contents := s.files()
-	var files []tree.File
-	for path, data := range contents {
-		files = append(files, tree.File{Path: path, Size: int64(len(data))})
-	}
-	open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
-	var zip bytes.Buffer
-	if err := archive.WriteZip(&zip, files, open); err != nil {
-		return nil, at(name, err)
-	}
-	return zip.Bytes(), nil
 }
 
 // Checked is one of several plugins that were checked.

@@ -1,0 +1,289 @@
+package jsscan
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// meaning is what a value is, as far as it matters to imports.
+type meaning int
+
+const (
+	nothing        meaning = iota
+	requires               // require, or a function that acts as it
+	creates                // createRequire
+	resolves               // require.resolve, import.meta.resolve
+	loads                  // Module._load
+	builtins               // process.getBuiltinModule, process.binding
+	opens                  // process.dlopen
+	imports                // import, as in import()
+	evaluates              // eval, Function
+	moduleItself           // module, require.main
+	moduleSpace            // the module "module"
+	machines               // the module "vm"
+	processItself          // process
+	global                 // globalThis
+	meta                   // import.meta
+	moduleCache            // require.cache, module.children: modules
+	loaders                // require.extensions: functions that load a file
+	loadsFile              // one of them
+	compiles               // module._compile
+	executes               // process.execve
+	perhapsProcess         // what globalThis has under a name that is not known
+)
+
+// globals are what free names mean.
+var globals = map[string]meaning{
+	"require": requires, "module": moduleItself, "process": processItself, "globalThis": global, "global": global,
+	"eval": evaluates, "Function": evaluates,
+}
+
+// members are what properties of known values mean.
+var members = map[meaning]map[string]meaning{
+	moduleItself: {"require": requires, "constructor": moduleSpace, "parent": moduleItself, "children": moduleCache, "__proto__": moduleItself,
+		"load": loads, "_compile": compiles},
+	requires:       {"resolve": resolves, "main": moduleItself, "bind": nothing, "cache": moduleCache, "extensions": loaders},
+	processItself:  ofProcess,
+	perhapsProcess: ofProcess,
+	moduleSpace: {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "runMain": loads, "register": imports, "Module": moduleSpace,
+		"default": moduleSpace, "prototype": moduleItself, "_cache": moduleCache, "_extensions": loaders},
+	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
+	meta:   {"resolve": resolves},
+	machines: {"runInThisContext": evaluates, "runInContext": evaluates, "runInNewContext": evaluates, "compileFunction": evaluates, "Script": evaluates,
+		"SourceTextModule": evaluates, "default": machines},
+}
+
+// ofProcess are the properties of process.
+var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens, "execve": executes}
+
+// named are properties that mean the same whatever they belong to.
+var named = map[string]meaning{
+	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself, "constructor": evaluates,
+}
+
+// bindings are what process.binding gives, whatever it was called on, to reach what a
+// permission is for.
+var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap", "tls_wrap", "natives", "contextify", "inspector"}
+
+// spaces are the modules that give a known value.
+var spaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
+
+// shim is what esbuild puts before bundles that require, printed without white space:
+// a function that is require where there is one.
+var shim = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`).Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
+})
+
+// variable is the declaration that a use belongs to.
+func variable(v *js.Var) *js.Var {
+	for v.Link != nil {
+		v = v.Link
+	}
+	return v
+}
+
+// meaningOf is what an expression means.
+func (s *scanner) meaningOf(e js.INode) meaning {
+	switch e := e.(type) {
+	case *js.GroupExpr:
+		return s.meaningOf(e.X)
+	case *js.CommaExpr:
+		if len(e.List) > 0 {
+			return s.meaningOf(e.List[len(e.List)-1])
+		}
+	case *js.CondExpr:
+		if m := s.meaningOf(e.X); m != nothing {
+			return m
+		}
+		return s.meaningOf(e.Y)
+	case *js.BinaryExpr:
+		switch e.Op {
+		case js.OrToken, js.AndToken, js.NullishToken:
+			if m := s.meaningOf(e.X); m != nothing && e.Op != js.AndToken {
+				return m
+			}
+			return s.meaningOf(e.Y)
+		case js.EqToken:
+			return s.meaningOf(e.Y)
+		}
+	case *js.UnaryExpr:
+		if e.Op == js.AwaitToken {
+			return s.meaningOf(e.X)
+		}
+	case *js.Var:
+		v := variable(e)
+		if m, ok := s.names[v]; ok {
+			return m
+		}
+		if v.Decl == js.NoDecl {
+			return globals[identifier(v.Data)]
+		}
+	case *js.ImportMetaExpr:
+		return meta
+	case *js.LiteralExpr:
+		if e.TokenType == js.ImportToken {
+			return imports
+		}
+	case *js.DotExpr:
+		return s.member(e.X, propertyName(e.Y))
+	case *js.IndexExpr:
+		if name, ok := fold(e.Y); ok {
+			return s.member(e.X, name)
+		}
+		switch s.meaningOf(e.X) {
+		case moduleCache:
+			return moduleItself
+		case loaders:
+			return loadsFile
+		case global:
+			return perhapsProcess
+		}
+	case *js.NewExpr:
+		if s.meaningOf(e.X) == moduleSpace {
+			return moduleItself
+		}
+		return s.result(asCall(e)) // new gives what a function returns, if that is an object
+	case *js.CallExpr:
+		return s.result(e)
+	}
+	return nothing
+}
+
+// asCall is the call of the function that makes an object.
+func asCall(n *js.NewExpr) *js.CallExpr {
+	call := &js.CallExpr{X: n.X}
+	if n.Args != nil {
+		call.Args = *n.Args
+	}
+	return call
+}
+
+func propertyName(e js.IExpr) string {
+	switch e := e.(type) {
+	case js.LiteralExpr:
+		return identifier(e.Data)
+	case *js.LiteralExpr:
+		return identifier(e.Data)
+	case *js.Var:
+		return identifier(e.Data)
+	}
+	return ""
+}
+
+func (s *scanner) member(of js.INode, name string) meaning { return memberOf(s.meaningOf(of), name) }
+
+// memberOf is what the property name of a value means.
+func memberOf(of meaning, name string) meaning {
+	switch m, ok := members[of][name]; {
+	case ok:
+		return m
+	case of == moduleCache:
+		return moduleItself
+	case of == loaders:
+		return loadsFile
+	}
+	return named[name]
+}
+
+// result is what a call gives.
+func (s *scanner) result(call *js.CallExpr) meaning {
+	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
+		return s.meaningOf(dot.X)
+	}
+	if s.givesThis(call) {
+		return global
+	}
+	switch s.meaningOf(call.X) {
+	case creates:
+		return requires
+	case requires, imports, builtins, loads:
+		if len(call.Args.List) > 0 {
+			if target, ok := fold(call.Args.List[0].Value); ok {
+				return spaces[strings.TrimPrefix(target, "node:")]
+			}
+		}
+		return nothing
+	}
+	if s.isShim(call) {
+		return requires
+	}
+	// __toESM(require("module")) and the like hand a namespace through.
+	if len(call.Args.List) > 0 {
+		switch m := s.meaningOf(call.Args.List[0].Value); m {
+		case moduleSpace, processItself, machines:
+			return m
+		}
+	}
+	return nothing
+}
+
+// givesThis reports whether a call gives what this is outside of any function, in one of
+// the forms that libraries have for it.
+func (s *scanner) givesThis(call *js.CallExpr) bool {
+	var maker js.INode
+	var args []js.Arg
+	switch x := strip(call.X).(type) {
+	case *js.FuncDecl: // function() { return this }()
+		return len(x.Body.List) == 1 && strings.Join(strings.Fields(printed(&x.Body)), "") == "{returnthis;}"
+	case *js.CallExpr: // Function("return this")()
+		maker, args = x.X, x.Args.List
+	case *js.NewExpr:
+		if maker = x.X; x.Args != nil {
+			args = x.Args.List
+		}
+	default: // eval("this")
+		maker, args = x, call.Args.List
+	}
+	if len(args) != 1 || s.meaningOf(maker) != evaluates {
+		return false
+	}
+	text, ok := fold(args[0].Value)
+	return ok && slices.Contains([]string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}, strings.Trim(text, "; \t\n"))
+}
+
+func (s *scanner) isShim(call *js.CallExpr) bool {
+	if len(call.Args.List) != 1 {
+		return false
+	}
+	if _, ok := strip(call.X).(*js.ArrowFunc); !ok {
+		return false
+	}
+	if _, ok := strip(call.Args.List[0].Value).(*js.FuncDecl); !ok {
+		return false
+	}
+	text := printed(call)
+	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
+}
+
+// printed is the code of an expression.
+func printed(e interface{ JS(io.Writer) }) string {
+	var b bytes.Buffer
+	e.JS(&b)
+	return b.String()
+}
+
+func strip(e js.INode) js.INode {
+	for {
+		g, ok := e.(*js.GroupExpr)
+		if !ok {
+			return e
+		}
+		e = g.X
+	}
+}
+
+// promised is the module that a promise is for, as import() gives it.
+func (s *scanner) promised(of js.INode) meaning {
+	switch m := s.meaningOf(of); m {
+	case moduleSpace, processItself, machines:
+		return m
+	}
+	return nothing
+}

@@ -1,0 +1,194 @@
+package jsscan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/parse/v2/js"
+)
+
+// naming is the visitor that learns what names mean.
+type naming struct{ *scanner }
+
+func (s naming) Enter(n js.INode) js.IVisitor {
+	switch n := n.(type) {
+	case *js.ImportStmt:
+		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+		space := spaces[strings.TrimPrefix(module, "node:")]
+		learn := func(binding []byte, m meaning) {
+			if m == nothing {
+				return
+			}
+			s.imported[identifier(binding)] = m
+			if v := s.top[identifier(binding)]; v != nil {
+				s.names[v] = m
+			}
+		}
+		learn(n.Default, space)
+		for _, a := range n.List {
+			name := a.Name
+			if name == nil {
+				name = a.Binding
+			}
+			switch plain := strings.Trim(identifier(name), `"'`); {
+			case plain == "*", plain == "default":
+				learn(a.Binding, space)
+			case members[space][plain] != nothing:
+				learn(a.Binding, members[space][plain])
+			}
+		}
+	case *js.BindingElement:
+		s.bind(n.Binding, n.Default)
+	case *js.BinaryExpr:
+		if n.Op == js.EqToken || n.Op == js.OrEqToken || n.Op == js.NullishEqToken || n.Op == js.AndEqToken {
+			s.assign(n.X, n.Y)
+		}
+	case *js.CallExpr:
+		s.parameters(n)
+	case *js.ClassElementName:
+		js.Walk(s, &n.PropertyName) // which Walk leaves out
+	}
+	return s
+}
+
+func (s naming) Exit(js.INode) {}
+
+func (s naming) learn(v *js.Var, m meaning) {
+	if m != nothing {
+		s.names[variable(v)] = m
+	}
+}
+
+// bind learns the names of a declaration. Without a value only properties that mean the
+// same everywhere are known.
+func (s naming) bind(to js.IBinding, value js.INode) {
+	m := nothing
+	if !isNil(value) {
+		m = s.meaningOf(value)
+	}
+	s.bindTo(to, m)
+}
+
+func (s naming) bindTo(to js.IBinding, m meaning) {
+	switch to := to.(type) {
+	case *js.Var:
+		s.learn(to, m)
+	case *js.BindingObject:
+		for _, item := range to.List {
+			name := ""
+			if v, ok := item.Value.Binding.(*js.Var); ok {
+				name = identifier(v.Data)
+			}
+			if item.Key != nil {
+				name = s.key(item.Key, m)
+			}
+			s.bindTo(item.Value.Binding, memberOf(m, name))
+		}
+		if to.Rest != nil {
+			s.learn(to.Rest, m)
+		}
+	}
+}
+
+// key is the name of a property in a pattern for a value of meaning of.
+func (s naming) key(k *js.PropertyName, of meaning) string {
+	if k.IsComputed() {
+		name, ok := fold(k.Computed)
+		switch of {
+		case moduleItself, moduleSpace, processItself, requires:
+			if !ok && !slices.Contains(s.opaque, k) {
+				s.opaque = append(s.opaque, k)
+			}
+		}
+		return name
+	}
+	return strings.Trim(identifier(k.Literal.Data), `"'`)
+}
+
+// assign learns the names of an assignment, destructuring included.
+func (s naming) assign(to, value js.INode) { s.assignTo(to, s.meaningOf(value)) }
+
+func (s naming) assignTo(to js.INode, m meaning) {
+	switch to := strip(to).(type) {
+	case *js.Var:
+		s.learn(to, m)
+	case *js.BinaryExpr: // a default
+		if to.Op == js.EqToken {
+			s.assignTo(to.X, m)
+		}
+	case *js.ObjectExpr:
+		for _, p := range to.List {
+			name := ""
+			if v, ok := p.Value.(*js.Var); ok {
+				name = identifier(v.Data)
+			}
+			switch {
+			case p.Spread:
+				s.assignTo(p.Value, m)
+				continue
+			case p.Name != nil:
+				name = s.key(p.Name, m)
+			}
+			s.assignTo(p.Value, memberOf(m, name))
+		}
+	}
+}
+
+// parameters learns what a function that is called where it stands is given.
+func (s naming) parameters(call *js.CallExpr) {
+	if of, name := memberCalled(call.X); name == "then" && len(call.Args.List) > 0 {
+		// What import() promises, the callback is given.
+		if params, _, ok := function(call.Args.List[0].Value); ok && len(params.List) > 0 {
+			s.bindTo(params.List[0].Binding, s.promised(of))
+		}
+	}
+	params, first, ok := called(call)
+	if !ok {
+		return
+	}
+	for i, arg := range call.Args.List[min(first, len(call.Args.List)):] {
+		if i < len(params.List) && !arg.Rest {
+			s.bindTo(params.List[i].Binding, s.meaningOf(arg.Value))
+		}
+	}
+}
+
+// called are the parameters of a function that is called where it stands, and which
+// argument is for the first of them: f.call(this, a) has one before.
+func called(call *js.CallExpr) (params *js.Params, first int, ok bool) {
+	x := strip(call.X)
+	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
+		x, first = strip(dot.X), 1
+	}
+	params, _, ok = function(x)
+	return params, first, ok
+}
+
+// function is what a function is given and does.
+func function(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
+	switch f := strip(n).(type) {
+	case *js.FuncDecl:
+		return &f.Params, &f.Body, true
+	case *js.ArrowFunc:
+		return &f.Params, &f.Body, true
+	}
+	return nil, nil, false
+}
+
+// namedArgument reports whether a function that is called where it stands knows an argument
+// by a parameter that was learned, and in no other way.
+func namedArgument(call *js.CallExpr, arg *js.Arg) bool {
+	params, first, ok := called(call)
+	i := slices.IndexFunc(call.Args.List, func(a js.Arg) bool { return a.Value == arg.Value }) - first
+	if !ok || i < 0 || i >= len(params.List) || arg.Rest || !isPattern(params.List[i].Binding) {
+		return false
+	}
+	x := strip(call.X)
+	if dot, ok := x.(*js.DotExpr); ok {
+		x = strip(dot.X)
+	}
+	_, body, _ := function(x)
+	a := &argumentsUse{arrow: !bindsArguments(x)}
+	js.Walk(a, body)
+	return !a.found
+}
