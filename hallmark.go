@@ -29,8 +29,8 @@
 //	outdated.go  list facets, and what their sources have now
 //	upgrade.go   take the newest versions of facets and servers
 //	keep.go      verify and prune the store
-//	plugin.go    check plugins; pluginauthor.go, plugininstall.go and publishplugin.go
-//	             install and publish them, trust.go keeps the keys that they rely on
+//	plugin.go    check plugins; pluginauthor.go hashes, signs and packs them, plugininstall.go
+//	             and publishplugin.go install and publish them, trust.go keeps the keys
 //	registrydata.go  back up and export a registry; import.go and reverify.go fill and check it
 //	log.go       rely on a registry's log; logstate.go is what this machine saw of logs,
 //	             loghistory.go what a log says of a record later, logproof.go the proofs
