@@ -5,6 +5,7 @@
 // # Formats
 //
 //	Tar, TarGzip  what tar programs write: ustar, PAX and GNU headers, directories
+//	Package       a TarGzip that another ecosystem's installer unpacks: see [CheckInstalled]
 //	Canonical     the one tar that paths and contents determine (package tree)
 //	Facet         a canonical-style tar of exactly build-manifest.json and
 //	              archive.tar.gz, which is one gzip member holding a Canonical tar
@@ -40,6 +41,7 @@ type Format string
 const (
 	Tar       Format = "tar"
 	TarGzip   Format = "tar.gz"
+	Package   Format = "package"
 	Canonical Format = "canonical tar"
 	Facet     Format = "facet"
 )
@@ -52,10 +54,11 @@ const (
 
 // Limits bounds what is read. A zero field takes the default.
 type Limits struct {
-	Packed   int64 // bytes of the archive; default MaxPacked
-	Unpacked int64 // bytes of the uncompressed tar, or of a zip's contents; default 512 MiB
-	Ratio    int64 // unpacked bytes for each packed one; default 200
-	Entries  int   // entries, and also directories above them; default 20,000
+	Packed    int64 // bytes of the archive; default MaxPacked
+	Unpacked  int64 // bytes of the uncompressed tar, or of a zip's contents; default 512 MiB
+	Ratio     int64 // unpacked bytes for each packed one; default 200
+	Entries   int   // entries, and also directories above them; default 20,000
+	Directory int64 // bytes of a zip's list of files; default 256 KiB, and 256 for each of Entries
 }
 
 // MaxPacked is the default of Limits.Packed, in bytes.
@@ -77,6 +80,9 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Entries == 0 {
 		l.Entries = 20_000
+	}
+	if l.Directory == 0 {
+		l.Directory = 1<<18 + int64(l.Entries)*directoryShare
 	}
 	return l
 }
@@ -113,12 +119,13 @@ func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) e
 		limits.Unpacked = min(limits.Unpacked, limits.Packed)
 		unpacked = newMeter(packed, &Error{Problem: ProblemTooLarge, Layer: layerTar, Detail: fmt.Sprintf("more than %d bytes", limits.Unpacked)}, limits.Unpacked)
 		if format == Tar {
-			err = walkTar(unpacked, limits, fn)
+			err = walkTar(unpacked, limits, &Names{}, fn)
 		} else {
 			err = walkCanonical(unpacked, layerTar, limits, fn)
 		}
-	case TarGzip:
-		unpacked, err = gunzip(packed, layerTar, limits, func(r io.Reader) error { return walkTar(r, limits, fn) })
+	case TarGzip, Package:
+		names := &Names{installed: format == Package}
+		unpacked, err = gunzip(packed, layerTar, limits, func(r io.Reader) error { return walkTar(r, limits, names, fn) })
 	case Facet:
 		err = walkOuter(packed, limits, fn, func(r io.Reader) error {
 			unpacked, err = gunzip(r, layerInner, limits, func(r io.Reader) error { return walkCanonical(r, layerInner, limits, fn) })

@@ -45,6 +45,13 @@ const (
 	ProblemNotFacet       Problem = "facet-members"      // other members than those of a .facet
 	ProblemMethod         Problem = "compression-method" // of a zip's file; or encrypted
 	ProblemOverlap        Problem = "overlap"            // two files of a zip share bytes
+	ProblemContradiction  Problem = "contradiction"      // two places of an archive say different things
+	ProblemGap            Problem = "gap"                // bytes of a zip that belong to no file
+	ProblemExtraField     Problem = "extra-field"        // of a zip's entry: broken, twice, or not known
+	ProblemMultiDisk      Problem = "multi-disk"         // a part of a zip
+	ProblemSetID          Problem = "set-id"             // set user, set group or sticky
+	ProblemRepository     Problem = "repository"         // what git or another program takes for a repository
+	ProblemInvisible      Problem = "invisible"          // characters that are not seen, or change how others are
 	ProblemTooLarge       Problem = "too-large"          // packed or unpacked
 	ProblemTooCompressed  Problem = "compression-ratio"  //
 	ProblemTooManyEntries Problem = "too-many-entries"   //

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/cases"
-	"golang.org/x/text/unicode/norm"
 )
 
 // Limits of a path in an archive.
@@ -17,9 +14,16 @@ const (
 )
 
 // CheckPath reports why path cannot be extracted below a directory on every platform,
-// or nil: it is relative and clean, valid UTF-8 without control characters, backslashes
-// and what Windows reserves. The error is an [*Error].
-func CheckPath(path string) error {
+// or nil: it is relative and clean, valid UTF-8 without characters that are not seen,
+// backslashes and what Windows reserves, and no program takes a part of it for a
+// repository. The error is an [*Error]. The rules stand in spec/paths.md.
+func CheckPath(path string) error { return checkPath(path, newFolder(), false) }
+
+// CheckInstalled is [CheckPath] for what the installer of another ecosystem writes on one
+// platform: it does not refuse what only another platform cannot hold.
+func CheckInstalled(path string) error { return checkPath(path, newFolder(), true) }
+
+func checkPath(path string, f *folder, installed bool) error {
 	bad := func(p Problem, format string, args ...any) error {
 		return &Error{Problem: p, Path: path, Detail: "path " + fmt.Sprintf(format, args...)}
 	}
@@ -28,14 +32,23 @@ func CheckPath(path string) error {
 		return bad(ProblemNotUTF8, "is not UTF-8")
 	case strings.ContainsFunc(path, unicode.IsControl):
 		return bad(ProblemControl, "holds a control character")
-	case strings.Contains(path, `\`):
-		return bad(ProblemBackslash, "holds a backslash")
 	case strings.HasPrefix(path, "/"):
 		return bad(ProblemAbsolute, "is absolute")
 	case len(path) >= 2 && path[1] == ':' && 'a' <= path[0]|0x20 && path[0]|0x20 <= 'z':
 		return bad(ProblemDrive, "begins with a drive")
-	case strings.ContainsAny(path, `<>:"|?*`):
+	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if f.repositoryName(segment) {
+			return bad(ProblemRepository, "has a segment that a program takes for a repository")
+		}
+	}
+	switch {
+	case strings.Contains(path, `\`):
+		return bad(ProblemBackslash, "holds a backslash")
+	case !installed && strings.ContainsAny(path, `<>:"|?*`):
 		return bad(ProblemReserved, "holds a character that Windows reserves")
+	case strings.ContainsFunc(path, invisible):
+		return bad(ProblemInvisible, "holds a character that is not seen")
 	case len(path) > MaxPath:
 		return bad(ProblemLongPath, "has more than %d bytes", MaxPath)
 	case strings.Count(path, "/") > MaxDepth:
@@ -47,6 +60,7 @@ func CheckPath(path string) error {
 			return bad(ProblemParent, "leaves the archive")
 		case segment == "" || segment == ".":
 			return bad(ProblemUnclean, "has an empty segment or one that is a dot")
+		case installed:
 		case strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " "):
 			return bad(ProblemTrailingDot, "has a segment that ends with a dot or a space")
 		case device(segment):
@@ -74,14 +88,20 @@ func device(segment string) bool {
 
 // Names is the set of paths of one archive. It refuses what some file system would
 // put into one place: the same path twice, spellings that differ by case or Unicode
-// normalisation only, in directories too, and a file that is also a directory. The zero
-// value is an empty set.
+// normalisation only, in directories too, and a file that is also a directory; and a
+// directory that git takes for a bare repository. The zero value is an empty set.
 type Names struct {
-	fold    cases.Caser
-	seen    map[string]name // by folded path
-	entries int             // files and directories that were added
-	implied int             // directories above them
+	installed bool // paths are held to CheckInstalled, and case tells them apart
+	fold      *folder
+	seen      map[string]name // by folded path
+	bare      bareSigns
+	entries   int // files and directories that were added
+	implied   int // directories above them
 }
+
+// InstalledNames is an empty set for what the installer of another ecosystem writes on one
+// platform: paths are held to [CheckInstalled], and case tells them apart.
+func InstalledNames() *Names { return &Names{installed: true} }
 
 type name struct {
 	path string
@@ -91,28 +111,33 @@ type name struct {
 // Add adds the path of a file, or returns an [*Error].
 func (n *Names) Add(path string) error { return n.add(path, false) }
 
-// addDir adds the path of a directory, which may be there already.
-func (n *Names) addDir(path string) error { return n.add(path, true) }
+// AddDir adds the path of a directory, which may be there already.
+func (n *Names) AddDir(path string) error { return n.add(path, true) }
 
 func (n *Names) add(path string, dir bool) error {
-	if err := CheckPath(path); err != nil {
+	if n.seen == nil {
+		n.seen, n.bare, n.fold = map[string]name{}, bareSigns{}, newFolder()
+	}
+	if err := checkPath(path, n.fold, n.installed); err != nil {
 		return err
 	}
-	if n.seen == nil {
-		n.seen, n.fold = map[string]name{}, cases.Fold()
-	}
 	n.entries++
-	folded := n.folded(path)
+	folded := n.fold.fold(path)
+	key := folded
+	if n.installed {
+		key = path
+	}
 	depth := strings.Count(path, "/")
 	if strings.Count(folded, "/") != depth {
 		return &Error{Problem: ProblemAlias, Path: path, Detail: "path has another number of segments when folded"}
 	}
 	// From the top, so that the error names the highest directory concerned.
-	at, foldedAt := 0, 0
+	at, keyAt, foldedAt := 0, 0, 0
 	for range depth {
 		at += strings.IndexByte(path[at:], '/')
+		keyAt += strings.IndexByte(key[keyAt:], '/')
 		foldedAt += strings.IndexByte(folded[foldedAt:], '/')
-		added, err := n.put(folded[:foldedAt], name{path[:at], true}, path)
+		added, err := n.put(key[:keyAt], folded[:foldedAt], name{path[:at], true}, path)
 		if err != nil {
 			return err
 		}
@@ -120,18 +145,21 @@ func (n *Names) add(path string, dir bool) error {
 			n.implied++
 		}
 		at++
+		keyAt++
 		foldedAt++
 	}
-	_, err := n.put(folded, name{path, dir}, path)
+	_, err := n.put(key, folded, name{path, dir}, path)
 	return err
 }
 
 // put takes one file or directory on the way to path into the set.
-func (n *Names) put(folded string, new name, path string) (added bool, err error) {
-	old, ok := n.seen[folded]
+func (n *Names) put(key, folded string, new name, path string) (added bool, err error) {
+	old, ok := n.seen[key]
 	switch {
+	case !ok && n.bare.add(folded, new.dir):
+		return false, &Error{Problem: ProblemRepository, Path: path, Detail: "path completes what git takes for a bare repository"}
 	case !ok:
-		n.seen[folded] = new
+		n.seen[key] = new
 		return true, nil
 	case old.path != new.path:
 		return false, &Error{Problem: ProblemAlias, Path: path, Detail: "path differs only in spelling from " + quote(old.path)}
@@ -141,17 +169,4 @@ func (n *Names) put(folded string, new name, path string) (added bool, err error
 		return false, &Error{Problem: ProblemDuplicate, Path: path, Detail: "path is there twice"}
 	}
 	return false, nil
-}
-
-// folded is the same for all spellings of path that are one under canonical caseless
-// matching.
-func (n *Names) folded(path string) string {
-	ascii := true
-	for i := range len(path) {
-		ascii = ascii && path[i] < utf8.RuneSelf
-	}
-	if ascii {
-		return strings.ToLower(path)
-	}
-	return norm.NFC.String(n.fold.String(norm.NFD.String(path)))
 }

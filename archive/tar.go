@@ -1,53 +1,36 @@
 package archive
 
 import (
-	"archive/tar"
 	"bufio"
-	"errors"
+	"fmt"
 	"io"
 	"strings"
 )
 
 // walkTar reads a tar of any program to its end. Directories are checked as files are,
 // but not handed on; global PAX headers, which change no path, are passed over.
-func walkTar(r io.Reader, limits Limits, fn func(Entry, io.Reader) error) error {
-	var names Names
-	in := bufio.NewReaderSize(r, bufferSize)
-	t := tar.NewReader(in)
+//
+// Programs differ in which of the dialects of tar they read, and in what they make of a
+// header that belongs to several. It is refused unless GNU tar, libarchive, Python and
+// node-tar read the same: see spec/archive-reading.md.
+func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader) error) error {
+	t := &generalTar{r: bufio.NewReaderSize(r, bufferSize)}
 	for {
-		h, err := t.Next()
+		m, err := t.next()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
-			return tarError("", err)
+			return err
 		}
-		refuse := func(p Problem, detail string) error {
-			return &Error{Problem: p, Layer: layerTar, Path: h.Name, Detail: detail}
-		}
-		path := strings.TrimPrefix(h.Name, "./")
-		switch h.Typeflag {
-		case tar.TypeReg:
-			for key := range h.PAXRecords {
-				if strings.HasPrefix(key, "GNU.sparse.") {
-					return refuse(ProblemExtended, "a sparse file")
-				}
-			}
-			err = names.Add(path)
-		case tar.TypeDir:
-			if path = strings.TrimSuffix(path, "/"); path != "" && path != "." {
-				err = names.addDir(path)
-			} else {
-				names.entries++
-			}
-		case tar.TypeXGlobalHeader:
+		switch path := strings.TrimPrefix(m.path, "./"); {
+		case m.kind == tarGlobal, m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./"):
 			names.entries++
-		case tar.TypeLink, tar.TypeSymlink:
-			return refuse(ProblemLink, "a link; only regular files may be there")
-		case tar.TypeGNUSparse:
-			return refuse(ProblemExtended, "a sparse file")
+		case m.kind == tarDirectory:
+			err = names.AddDir(strings.TrimSuffix(path, "/"))
 		default:
-			return refuse(ProblemSpecial, "neither a regular file nor a directory")
+			m.path = path
+			err = names.Add(path)
 		}
 		if err != nil {
 			return at(layerTar, err)
@@ -55,45 +38,170 @@ func walkTar(r io.Reader, limits Limits, fn func(Entry, io.Reader) error) error 
 		if err := names.within(limits, layerTar); err != nil {
 			return err
 		}
-		if h.Typeflag != tar.TypeReg {
+		if m.kind != tarFile {
 			continue
 		}
-		body := &exactly{r: t, left: h.Size, short: refuse(ProblemTruncated, "ends inside this file")}
-		if err := fn(Entry{Path: path, Size: h.Size, Exec: h.Mode&0o111 != 0}, body); err != nil {
-			return tarError(path, err)
+		body := &exactly{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
+		if err := fn(Entry{Path: m.path, Size: m.size, Exec: m.exec}, body); err != nil {
+			return err
 		}
 		if err := body.drain(); err != nil {
-			return tarError(path, err)
+			return err
 		}
-	}
-	// Programs pad with zeros as they like.
-	buf := make([]byte, bufferSize)
-	for {
-		n, err := in.Read(buf)
-		if !zeros(buf[:n]) {
-			return &Error{Problem: ProblemTrailingData, Layer: layerTar, Detail: "data after the end"}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
+		if err := t.skipPadding(m.path, m.size); err != nil {
 			return err
 		}
 	}
 }
 
-// tarError is an error of reading a tar; those of other layers pass through.
-func tarError(path string, err error) error {
-	if _, ok := errors.AsType[*Error](err); ok {
+// generalTar reads a tar that some program wrote.
+type generalTar struct {
+	r     *bufio.Reader
+	block [tarBlock]byte
+}
+
+const tarBlock = 512
+
+// maxTarExtension bounds what a header beside that of a file may hold, in bytes.
+const maxTarExtension = 1 << 20
+
+// tarKind is what a member is.
+type tarKind int
+
+const (
+	tarFile tarKind = iota
+	tarDirectory
+	tarGlobal // a header for all that follow
+)
+
+// tarMember is a member, with what extended headers said of it.
+type tarMember struct {
+	kind tarKind
+	path string
+	size int64
+	exec bool
+}
+
+func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {
+	return &Error{Problem: p, Layer: layerTar, Path: path, Detail: fmt.Sprintf(format, args...)}
+}
+
+// next reads the headers of the next member. At the end, which it checks, it returns
+// io.EOF.
+func (t *generalTar) next() (tarMember, error) {
+	h, err := t.header()
+	if err != nil {
+		return tarMember{}, err
+	}
+	switch h.kind {
+	case 'g':
+		data, err := t.extension(h)
+		if err == nil {
+			err = t.checkGlobal(data)
+		}
+		return tarMember{kind: tarGlobal}, err
+	case 'x', 'L':
+		return t.extended(h)
+	}
+	return t.member(h, nil)
+}
+
+// extended reads a header that says more of the member after it than its own has room
+// for. One may be there, of either dialect: programs differ in which of two counts.
+func (t *generalTar) extended(ext tarHeader) (tarMember, error) {
+	data, err := t.extension(ext)
+	if err != nil {
+		return tarMember{}, err
+	}
+	var more *tarExtended
+	if ext.kind == 'L' {
+		more, err = t.parseLongName(data)
+	} else {
+		more, err = t.parsePAX(data)
+	}
+	if err != nil {
+		return tarMember{}, err
+	}
+	h, err := t.header()
+	switch {
+	case err == io.EOF:
+		return tarMember{}, t.refuse(ProblemTruncated, more.path, "ends after an extended header, before what it is of")
+	case err != nil:
+		return tarMember{}, err
+	case h.kind == 'x' || h.kind == 'g' || h.kind == 'L':
+		return tarMember{}, t.refuse(ProblemExtended, more.path, "has two extended headers for one file")
+	}
+	return t.member(h, more)
+}
+
+// member is what a header and an extended one before it say.
+func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
+	m := tarMember{path: h.path, size: h.size, exec: h.mode&0o111 != 0}
+	if h.prefix != "" {
+		m.path = h.prefix + "/" + h.path
+	}
+	if more != nil && more.path != "" {
+		if h.prefix != "" {
+			return m, t.refuse(ProblemPrefix, more.path, "has a path in an extended header beside a prefix, which programs join or not")
+		}
+		m.path = more.path
+	}
+	slash := strings.HasSuffix(m.path, "/")
+	switch {
+	case more != nil && more.size >= 0 && more.size != h.size:
+		return m, t.refuse(ProblemContradiction, m.path, "has another size in its extended header")
+	case h.mode&unixSetID != 0:
+		return m, t.refuse(ProblemSetID, m.path, "has the set-user, set-group or sticky bit")
+	case h.kind == '5' && h.size != 0:
+		return m, t.refuse(ProblemDirectory, m.path, "a directory with content, which some programs skip and others read on in")
+	case h.kind == '5':
+		m.kind = tarDirectory
+	case slash || strings.HasSuffix(h.path, "/"):
+		return m, t.refuse(ProblemHeader, m.path, "a file whose name ends as that of a directory")
+	}
+	return m, nil
+}
+
+// extension reads the content of an extended header.
+func (t *generalTar) extension(h tarHeader) ([]byte, error) {
+	if h.size > maxTarExtension {
+		return nil, t.refuse(ProblemHeader, h.path, "an extended header of more than %d bytes", maxTarExtension)
+	}
+	data := make([]byte, h.size)
+	if _, err := io.ReadFull(t.r, data); err == io.EOF && h.size > 0 || err == io.ErrUnexpectedEOF {
+		return nil, t.refuse(ProblemTruncated, h.path, "ends inside an extended header")
+	} else if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return data, t.skipPadding(h.path, h.size)
+}
+
+// skipPadding reads what completes size bytes to whole blocks. What it holds no program
+// reads.
+func (t *generalTar) skipPadding(path string, size int64) error {
+	n := int(-size & (tarBlock - 1))
+	if got, err := t.r.Discard(n); err == io.EOF && got < n {
+		return t.refuse(ProblemTruncated, path, "ends inside the padding of this file")
+	} else if err != nil {
 		return err
 	}
-	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &Error{Problem: ProblemTruncated, Layer: layerTar, Path: path, Detail: "ends early"}
-	case errors.Is(err, tar.ErrHeader):
-		return &Error{Problem: ProblemHeader, Layer: layerTar, Path: path, Detail: "not a tar, or a header that is broken"}
-	case errors.Is(err, tar.ErrFieldTooLong):
-		return &Error{Problem: ProblemHeader, Layer: layerTar, Path: path, Detail: "a header that is too long"}
+	return nil
+}
+
+// end reads what follows a block of zeros: zeros, in whole blocks.
+func (t *generalTar) end() error {
+	size := 0
+	buf := make([]byte, bufferSize)
+	for {
+		n, err := t.r.Read(buf)
+		size += n
+		switch {
+		case !zeros(buf[:n]):
+			return t.refuse(ProblemTrailingData, "", "data after the end")
+		case err == io.EOF && size%tarBlock != 0:
+			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")
+		case err != nil:
+			return err
+		}
 	}
-	return err
 }

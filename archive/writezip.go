@@ -22,7 +22,11 @@ func WriteZip(w io.Writer, files []tree.File, open tree.Open) error {
 		if err := names.Add(f.Path); err != nil {
 			return err
 		}
-		body, err := z.CreateHeader(&zip.FileHeader{Name: f.Path, Method: zip.Deflate})
+		head := &zip.FileHeader{Name: f.Path, Method: zip.Deflate}
+		if !ascii(f.Path) {
+			head.SetMode(0o644) // of Unix: some programs take other names for those of DOS
+		}
+		body, err := z.CreateHeader(head)
 		if err != nil {
 			return err
 		}

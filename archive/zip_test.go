@@ -209,3 +209,16 @@ func FuzzZip(f *testing.F) {
 		}
 	})
 }
+
+// What WriteZip writes, OpenZip reads, whatever the alphabet of a name is.
+func TestWriteZipNames(t *testing.T) {
+	files := []tree.File{{Path: "dist/a.js", Size: 1}, {Path: "dist/é.js", Size: 1}, {Path: "dist/日本.js", Size: 1}}
+	var b bytes.Buffer
+	if err := WriteZip(&b, files, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("x")), nil }); err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := openZip(b.Bytes(), Limits{})
+	if err != nil || !slices.Equal(got, files) {
+		t.Errorf("%v, %v", got, err)
+	}
+}

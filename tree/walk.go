@@ -63,20 +63,28 @@ func Walk(fsys fs.FS, limits Limits) ([]File, error) {
 // at once, so fsys must be safe for that.
 func Scan(fsys fs.FS, limits Limits) (files []File, refused []*EntryError, err error) {
 	w := &walker{fsys: fsys, limits: limits.orDefault()}
+	err = w.run()
+	return w.files, w.refused, err
+}
+
+// run walks all of fsys and sorts what was found.
+func (w *walker) run() error {
 	w.spare = make(chan struct{}, runtime.GOMAXPROCS(0)-1)
 	w.dir(".", 0)
 	w.others.Wait()
 	if w.err != nil {
-		return nil, nil, w.err
+		w.files, w.refused = nil, nil
+		return w.err
 	}
 	slices.SortFunc(w.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortFunc(w.refused, func(a, b *EntryError) int { return strings.Compare(a.Path, b.Path) })
-	return w.files, w.refused, nil
+	return nil
 }
 
 type walker struct {
 	fsys   fs.FS
 	limits Limits
+	whole  bool          // note directories and special modes too, see [Inspect]
 	spare  chan struct{} // one element for each goroutine beside the first
 	others sync.WaitGroup
 
@@ -84,6 +92,8 @@ type walker struct {
 	err     error      // the first one; ends the walk
 	files   []File
 	refused []*EntryError
+	dirs    []string // if whole
+	odd     []Oddity // if whole
 	entries int
 	bytes   int64
 }
@@ -170,6 +180,9 @@ func (w *walker) take(dir string, entries []fs.DirEntry) (below []string, ended 
 		}
 		if kind.IsDir() {
 			below = append(below, path)
+			if err := w.noteDir(path, entry); err != nil {
+				return nil, false, err
+			}
 			continue
 		}
 		var size int64
@@ -186,6 +199,9 @@ func (w *walker) take(dir string, entries []fs.DirEntry) (below []string, ended 
 		}
 		if w.bytes += size; w.bytes > w.limits.Bytes {
 			return nil, false, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
+		}
+		if w.whole && kind&special != 0 {
+			w.odd = append(w.odd, newOddity(path, kind))
 		}
 		w.files = append(w.files, File{Path: path, Size: size, Exec: kind&0o111 != 0})
 	}

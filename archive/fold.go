@@ -1,0 +1,67 @@
+package archive
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// folder gives paths that some file system takes for one the same spelling.
+type folder struct{ full cases.Caser }
+
+func newFolder() *folder { return &folder{cases.Fold()} }
+
+// fold is the same for all spellings of path that are one under full case folding, under
+// the upper or lower case of single characters, which file systems compare, and under
+// canonical composition. The dotless i and the dotted I are i.
+func (f *folder) fold(path string) string {
+	if ascii(path) {
+		return strings.ToLower(path)
+	}
+	path = strings.Map(foldRune, norm.NFC.String(path))
+	path = f.full.String(norm.NFD.String(path))
+	path = strings.ReplaceAll(path, "i\u0307", "i")
+	// What full folding gave is folded once more: it leaves some in upper case.
+	return norm.NFC.String(strings.Map(foldRune, path))
+}
+
+// foldRune is the first character, in the order of code points, of all that differ from
+// r by case only.
+func foldRune(r rune) rune {
+	r = unicode.ToLower(unicode.ToUpper(r))
+	first := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		first = min(first, next)
+	}
+	return unicode.ToLower(first)
+}
+
+// skeleton is path as a careless reader or file system sees it: folded, under
+// compatibility, without what is not seen and without marks.
+func (f *folder) skeleton(path string) string {
+	if ascii(path) {
+		return strings.ToLower(path)
+	}
+	drop := func(r rune) rune {
+		if invisible(r) || unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}
+	return f.fold(strings.Map(drop, norm.NFKD.String(f.fold(strings.Map(drop, path)))))
+}
+
+// invisible reports whether r is not seen, or is seen as a space without being one, or
+// changes the direction or the look of what stands beside it.
+func invisible(r rune) bool {
+	switch {
+	case r <= unicode.MaxLatin1:
+		return r == 0xa0 || r == 0xad
+	case r == 0x2800: // a pattern of Braille without a dot
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp, unicode.Noncharacter_Code_Point,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Bidi_Control)
+}

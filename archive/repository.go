@@ -1,0 +1,67 @@
+package archive
+
+import (
+	"strings"
+)
+
+// Directories that a version control program acts upon where it finds them: their
+// configuration names programs that it starts.
+var repositories = []string{".git", ".hg", ".jj", ".bzr"}
+
+// repositoryName reports whether segment is such a directory in any spelling that a file
+// system takes for it: in another case, with characters that are ignored, with dots or
+// spaces at its end, with a stream of NTFS after a colon, or by its short name.
+func (f *folder) repositoryName(segment string) bool {
+	if strings.IndexByte(segment, '~') < 0 && ascii(segment) && !strings.HasPrefix(segment, ".") {
+		return false // nearly always
+	}
+	s, _, _ := strings.Cut(f.skeleton(segment), ":")
+	s, _, _ = strings.Cut(s, `\`)
+	s = strings.TrimRight(s, ". ")
+	for _, name := range repositories {
+		if s == name {
+			return true
+		}
+		// The short name of ".git" is "git~1", or has another number if that is taken.
+		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Signs of a directory that git takes for a bare repository.
+const (
+	signHead    = 1 << iota // a file HEAD
+	signObjects             // a directory
+	signRefs                // a directory
+	signCommon              // a file that says where the other two are
+)
+
+// bareSigns remembers what directories hold of a bare repository, by folded path.
+type bareSigns map[string]uint8
+
+// add takes a file or directory, by its folded path, and reports whether the directory
+// above it has become a bare repository.
+func (b bareSigns) add(folded string, dir bool) bool {
+	parent, name := "", folded
+	if i := strings.LastIndexByte(folded, '/'); i >= 0 {
+		parent, name = folded[:i], folded[i+1:]
+	}
+	var sign uint8
+	switch {
+	case name == "head" && !dir:
+		sign = signHead
+	case name == "commondir" && !dir:
+		sign = signCommon
+	case name == "objects" && dir:
+		sign = signObjects
+	case name == "refs" && dir:
+		sign = signRefs
+	default:
+		return false
+	}
+	b[parent] |= sign
+	signs := b[parent]
+	return signs&signHead != 0 && (signs&signCommon != 0 || signs&(signObjects|signRefs) == signObjects|signRefs)
+}

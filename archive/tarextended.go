@@ -1,0 +1,105 @@
+package archive
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// tarExtended is what an extended header says of the file after it.
+type tarExtended struct {
+	path string // "" if it says nothing of that
+	size int64  // -1 if it says nothing of that
+}
+
+// parseLongName reads the content of a GNU header with a long name: the name and one NUL.
+func (t *generalTar) parseLongName(data []byte) (*tarExtended, error) {
+	name, ok := bytes.CutSuffix(data, []byte{0})
+	if !ok || len(name) == 0 || bytes.IndexByte(name, 0) >= 0 {
+		return nil, t.refuse(ProblemExtended, "", "a long name that does not end with its only NUL")
+	}
+	if !utf8.Valid(name) {
+		return nil, t.refuse(ProblemNotUTF8, string(name), "name is not UTF-8")
+	}
+	return &tarExtended{path: string(name), size: -1}, nil
+}
+
+// checkGlobal refuses a header for all that follow, if it holds more than a comment and a
+// time: what it says of paths and sizes programs take or not.
+func (t *generalTar) checkGlobal(data []byte) error {
+	return t.eachRecord(data, func(key, value string) error {
+		switch key {
+		case "comment":
+			return nil
+		case "mtime":
+			if decimal(value) {
+				return nil
+			}
+		}
+		return t.refuse(ProblemExtended, "", "a global PAX header with %s", quote(key))
+	})
+}
+
+// parsePAX reads the records of a PAX header. Only those are taken that change nothing, and
+// path and size, which all programs know.
+func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
+	x := &tarExtended{size: -1}
+	err := t.eachRecord(data, func(key, value string) error {
+		ok := false
+		switch key {
+		case "path":
+			x.path, ok = value, value != ""
+		case "size":
+			n, err := strconv.ParseInt(value, 10, 64)
+			x.size, ok = n, err == nil && strconv.FormatInt(n, 10) == value && n >= 0
+		case "mtime", "atime", "ctime", "LIBARCHIVE.creationtime":
+			ok = decimal(value)
+		case "uid", "gid", "SCHILY.dev", "SCHILY.ino", "SCHILY.nlink":
+			ok = value != "" && strings.Trim(value, "0123456789") == "" && len(value) < 16
+		case "uname", "gname", "comment", "SCHILY.fflags", "MSWINDOWS.rawsd":
+			ok = true
+		case "hdrcharset":
+			ok = value == "ISO-IR 10646 2000 UTF-8"
+		default: // attributes of files, which are not unpacked, and notes of node-tar for itself
+			ok = strings.HasPrefix(key, "NODETAR.") || strings.HasPrefix(key, "SCHILY.xattr.") || strings.HasPrefix(key, "LIBARCHIVE.xattr.") || strings.HasPrefix(key, "SCHILY.acl.")
+		}
+		if !ok {
+			return t.refuse(ProblemExtended, x.path, "a PAX header whose %s programs read differently", quote(key))
+		}
+		return nil
+	})
+	return x, err
+}
+
+// eachRecord calls f with each record of a PAX header: a length in decimal, a space, key, an
+// equals sign, value and a line feed. A key stands there once.
+func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) error {
+	seen := map[string]bool{}
+	for len(data) > 0 {
+		digits, _, ok := bytes.Cut(data[:min(len(data), 8)], []byte{' '})
+		n, err := strconv.Atoi(string(digits))
+		if !ok || err != nil || strconv.Itoa(n) != string(digits) || n > len(data) || n < len(digits)+len(" k=\n") || data[n-1] != '\n' {
+			return t.refuse(ProblemExtended, "", "a PAX header that is malformed")
+		}
+		key, value, ok := strings.Cut(string(data[len(digits)+1:n-1]), "=")
+		binary := strings.Contains(key, "xattr.")
+		switch {
+		case !ok || key == "" || seen[key]:
+			return t.refuse(ProblemExtended, "", "a PAX header that is malformed, or has %s twice", quote(key))
+		case !binary && (!utf8.ValidString(value) || strings.ContainsRune(value, 0)) || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+			return t.refuse(ProblemExtended, "", "a PAX header whose %s is no text", quote(key))
+		}
+		seen[key], data = true, data[n:]
+		if err := f(key, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decimal reports whether s is a time as PAX has it.
+func decimal(s string) bool {
+	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
+	return whole != "" && len(s) < 40 && strings.Trim(whole+part, "0123456789") == ""
+}

@@ -1,0 +1,121 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"errors"
+	"hash/crc32"
+	"io"
+)
+
+// open opens the content of an entry.
+func (z *zipReader) open(e *zipMember) io.ReadCloser {
+	packed := bufio.NewReader(io.NewSectionReader(z.r, e.body, e.packed))
+	f := &zipFile{z: z, e: e, packed: packed, left: e.size}
+	switch {
+	case e.method == methodDeflate:
+		f.unpack = flate.NewReader(packed) // reads no byte beyond the end of the stream
+	case e.flags&flagDescriptor != 0:
+		f.unpack = io.NopCloser(&noDescriptor{r: packed, found: z.refuse(ProblemContradiction, e.name, "is stored, and holds what could be taken for the record after it")})
+	default:
+		f.unpack = io.NopCloser(packed)
+	}
+	return f
+}
+
+// zipFile gives the content of an entry: exactly its size, with its checksum, from all of
+// its packed bytes.
+type zipFile struct {
+	z      *zipReader
+	e      *zipMember
+	packed *bufio.Reader
+	unpack io.ReadCloser
+	left   int64
+	sum    uint32
+	err    error // sticks
+}
+
+func (f *zipFile) Close() error { return f.unpack.Close() }
+
+func (f *zipFile) Read(p []byte) (int, error) {
+	if f.err != nil || len(p) == 0 {
+		return 0, f.err
+	}
+	if f.left == 0 {
+		f.err = f.end()
+		return 0, f.err
+	}
+	n, err := f.unpack.Read(p[:min(int64(len(p)), f.left)])
+	f.sum = crc32.Update(f.sum, crc32.IEEETable, p[:n])
+	f.left -= int64(n)
+	switch {
+	case err == io.EOF && f.left > 0:
+		f.err = f.z.refuse(ProblemTruncated, f.e.name, "has fewer bytes than it declares")
+	case err != nil && err != io.EOF:
+		f.err = f.failed(err)
+	case f.left == 0: // with the last bytes, so that nobody takes them for good ones
+		f.err = f.end()
+	}
+	if f.err != nil && f.err != io.EOF {
+		return 0, f.err
+	}
+	return n, f.err
+}
+
+// end checks what can be known at the end only, and returns io.EOF.
+func (f *zipFile) end() error {
+	for range 100 { // a stream may say that it ends in blocks that hold nothing
+		n, err := f.unpack.Read(make([]byte, 1))
+		switch {
+		case n > 0:
+			return f.z.refuse(ProblemTrailingData, f.e.name, "has more bytes than it declares")
+		case err == nil:
+			continue
+		case err != io.EOF:
+			return f.failed(err)
+		}
+		if _, err := f.packed.ReadByte(); err == nil {
+			return f.z.refuse(ProblemTrailingData, f.e.name, "has data after the end of its compressed content")
+		} else if err != io.EOF {
+			return f.failed(err)
+		}
+		if f.sum != f.e.checksum {
+			return f.z.refuse(ProblemChecksum, f.e.name, "the checksum of this file is wrong")
+		}
+		return io.EOF
+	}
+	return io.ErrNoProgress
+}
+
+// failed is an error of reading the packed content.
+func (f *zipFile) failed(err error) error {
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return f.z.refuse(ProblemTruncated, f.e.name, "ends early")
+	case isCorrupt(err):
+		return f.z.refuse(ProblemNotZip, f.e.name, "its compressed content is corrupt")
+	}
+	return err
+}
+
+// noDescriptor refuses a stored content that holds the signature of the record after it:
+// a program that reads from the beginning looks for that to find where the content ends.
+type noDescriptor struct {
+	r     io.Reader
+	last  []byte // at most three bytes that were read before
+	found error
+}
+
+func (d *noDescriptor) Read(p []byte) (int, error) {
+	n, err := d.r.Read(p)
+	seen := append(d.last, p[:n]...)
+	if bytes.Contains(seen, []byte(zipDescriptor)) {
+		return 0, d.found
+	}
+	d.last = bytes.Clone(seen[max(0, len(seen)-len(zipDescriptor)+1):])
+	return n, err
+}

@@ -1,0 +1,136 @@
+package archive
+
+import (
+	"bytes"
+)
+
+// walkLocal reads the local headers from the first byte on, and holds each to the entry of
+// the directory that has the same place in the order. They follow each other without a
+// gap, up to the directory.
+func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
+	position := int64(0)
+	renamed, deferred := false, false
+	for i := range entries {
+		e := &entries[i]
+		renamed, deferred = renamed || e.renamed, deferred || e.flags&flagDescriptor != 0
+		if renamed && deferred {
+			return z.refuse(ProblemExtraField, e.name, "stands in a zip with second names and sizes that follow the content, which some programs refuse")
+		}
+		switch {
+		case e.offset < position:
+			return z.refuse(ProblemOverlap, e.name, "begins inside another file, or is not in the order of the directory")
+		case e.offset > position:
+			return z.refuse(ProblemGap, e.name, "follows data that belongs to no file, or is not in the order of the directory")
+		}
+		end, err := z.readLocal(e, d.offset)
+		if err != nil {
+			return err
+		}
+		position = end
+	}
+	if position != d.offset {
+		return z.refuse(ProblemGap, "", "data that belongs to no file lies before the directory")
+	}
+	return nil
+}
+
+// readLocal compares the local header of e and what follows its content with the
+// directory, and returns where its bytes end; limit is where the directory begins.
+func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) {
+	differs := func(what string) (int64, error) {
+		return 0, z.refuse(ProblemContradiction, e.name, "has %s in its local header than in the directory", what)
+	}
+	// The name and the usual extra fields mostly fit what is read at once.
+	h := make([]byte, min(zipLocalSize+len(e.name)+64, int(limit-e.offset)))
+	if len(h) < zipLocalSize {
+		return 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
+	}
+	if err := z.read(h, e.offset, e.name); err != nil {
+		return 0, err
+	}
+	if !bytes.HasPrefix(h, []byte(zipLocal)) {
+		return 0, z.refuse(ProblemContradiction, e.name, "has no local header where the directory says")
+	}
+	nameLen, extraLen := int(le.Uint16(h[26:])), int(le.Uint16(h[28:]))
+	if e.body = e.offset + int64(zipLocalSize+nameLen+extraLen); e.body > limit {
+		return 0, z.refuse(ProblemTruncated, e.name, "ends inside its local header")
+	}
+	if need := zipLocalSize + nameLen + extraLen; need > len(h) {
+		h = make([]byte, need)
+		if err := z.read(h, e.offset, e.name); err != nil {
+			return 0, err
+		}
+	}
+	name := string(h[zipLocalSize : zipLocalSize+nameLen])
+	switch {
+	case name != e.name:
+		return differs("another name")
+	case le.Uint16(h[4:]) > maxZipVersion:
+		return 0, z.refuse(ProblemMethod, e.name, "needs version %d of the format", le.Uint16(h[4:]))
+	case le.Uint16(h[6:]) != e.flags:
+		return differs("other flags")
+	case le.Uint16(h[8:]) != e.method:
+		return differs("another method of compression")
+	}
+	fields, err := z.parseExtra(h[zipLocalSize+nameLen:zipLocalSize+nameLen+extraLen], name)
+	if err != nil {
+		return 0, err
+	}
+	if _, renamed := fields[extraUnicodePath]; renamed != e.renamed {
+		return differs("another spelling of the name")
+	}
+	var (
+		_, large    = fields[extraZip64]
+		checksum    = le.Uint32(h[14:])
+		packed, raw = le.Uint32(h[18:]), le.Uint32(h[22:])
+		deferred    = e.flags&flagDescriptor != 0
+		sizes       = []int64{0, 0}
+	)
+	// Some programs that do not know the sizes yet write zeros beside the field for them.
+	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !zeros(fields[extraZip64]) {
+		if sizes, err = z.widen(name, fields, []uint32{raw, packed}, true); err != nil {
+			return 0, err
+		}
+	}
+	// What is not known yet is zero, and stands in the record after the content.
+	agrees := func(local, central int64) bool { return local == central || deferred && local == 0 }
+	switch {
+	case !agrees(sizes[0], e.size) || !agrees(sizes[1], e.packed) || !agrees(int64(checksum), int64(e.checksum)):
+		return differs("other sizes or another checksum")
+	case e.packed > limit-e.body:
+		return 0, z.refuse(ProblemTruncated, e.name, "ends inside this file")
+	}
+	if end = e.body + e.packed; !deferred {
+		return end, nil
+	}
+	return z.readDescriptor(e, end, limit, large)
+}
+
+// readDescriptor compares the record that follows a content whose size was not known when
+// its header was written: with numbers of 64 bits if the header has such a field.
+func (z *zipReader) readDescriptor(e *zipMember, at, limit int64, large bool) (end int64, err error) {
+	want := append([]byte(zipDescriptor), make([]byte, 12)...)
+	le.PutUint32(want[4:], e.checksum)
+	if large {
+		want = append(want, make([]byte, 8)...)
+		le.PutUint64(want[8:], uint64(e.packed))
+		le.PutUint64(want[16:], uint64(e.size))
+	} else {
+		if e.packed >= zipAbsent32 || e.size >= zipAbsent32 {
+			return 0, z.refuse(ProblemContradiction, e.name, "is too large for the record after it")
+		}
+		le.PutUint32(want[8:], uint32(e.packed))
+		le.PutUint32(want[12:], uint32(e.size))
+	}
+	if end = at + int64(len(want)); end > limit {
+		return 0, z.refuse(ProblemTruncated, e.name, "ends inside the record after this file")
+	}
+	got := make([]byte, len(want))
+	if err := z.read(got, at, e.name); err != nil {
+		return 0, err
+	}
+	if !bytes.Equal(got, want) {
+		return 0, z.refuse(ProblemContradiction, e.name, "has other sizes or another checksum after its content than in the directory")
+	}
+	return end, nil
+}

@@ -1,0 +1,36 @@
+package artifact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// userinfo is what stands between "//" and "@" in a URL, or in what somebody meant to be
+// one: up to the last "@" before the path, as a password may hold another.
+var userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
+
+// slashed is the same where the password holds a slash, which no URL allows: what follows the
+// colon is no port.
+var slashed = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
+
+// WithoutUser is a URL for a message: what may be a user name and a password is left out. It
+// need not parse: an error says of what does not parse that it does not.
+func WithoutUser(s string) string { return WithoutUsers(s) }
+
+// WithoutUsers leaves what may be a password out of every URL in a text that is printed:
+// "https://user:password@host/" becomes "https://host/". The name that ssh logs in by,
+// without a password, stays: it says which repository is meant.
+func WithoutUsers(text string) string {
+	if !strings.Contains(text, "@") {
+		return text
+	}
+	text = slashed.ReplaceAllString(text, "//")
+	return userinfo.ReplaceAllStringFunc(text, func(match string) string {
+		at := strings.Index(match, "//") + 2
+		scheme, user := match[:at], strings.TrimSuffix(match[at:], "@")
+		if (scheme == "ssh://" || scheme == "git+ssh://") && !strings.ContainsAny(user, ":@") {
+			return match
+		}
+		return scheme
+	})
+}

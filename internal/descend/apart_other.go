@@ -1,0 +1,24 @@
+//go:build !unix
+
+package descend
+
+import (
+	"os"
+	"syscall"
+)
+
+// apart changes nothing: there are no sessions.
+func apart(sys *syscall.SysProcAttr) *syscall.SysProcAttr { return sys }
+
+var brokenPipe []os.Signal
+
+// signalGroup ends the first process: there are no signals between processes.
+func signalGroup(pid int, _ syscall.Signal) {
+	if p, err := os.FindProcess(pid); err == nil {
+		p.Kill()
+		p.Release()
+	}
+}
+
+// killGroup does nothing: there are no groups.
+func killGroup(int) {}

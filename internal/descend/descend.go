@@ -1,0 +1,241 @@
+// Package descend starts programs that are not ours, and leaves nothing of them running.
+//
+// A [Family] is a program that was started here and all that descends from it. Its first
+// process has a session of its own, so it has no controlling terminal: /dev/tty cannot be
+// opened, and the terminal's signals do not reach it. When it has ended, [Family.Wait]
+// ends everything that it left behind before it returns.
+//
+// # Linux
+//
+// This process becomes a child subreaper with the first family: a descendant whose parent
+// died becomes a child of this process, whatever session or group it made for itself. So
+// every descendant is found by following parents up, and one that was adopted is reaped
+// here. Exit statuses that others wait for are not taken: only children are reaped that
+// have another session than this process, were not started as the first of a family and
+// were not there before the first family. A program that uses this package must
+// therefore start nothing with Setsid but by this package.
+//
+// An adopted process that has made a session of its own cannot be told to one of several
+// families that run at once: it is ended when the last of these has. It gets time to end by
+// itself, then SIGTERM, then SIGKILL. What is in the session of its family's first process
+// is killed as soon as that has ended.
+//
+// A number may come to be another process's. The number of a child stays its own until it
+// is reaped, which happens under one lock; any other process is opened (pidfd), and sent a
+// signal only if what is open began at the same moment as what was found.
+//
+// If this process is killed (SIGKILL), the first process of each family is killed by the
+// kernel (PR_SET_PDEATHSIG). The kernel does that when the thread ends that started it, so
+// one thread, which never ends, starts all of them. What descends from them stays, as does
+// a process of another user, such as one started by a set-user-ID program, which this one
+// may not end.
+//
+// # Other systems
+//
+// The first process of a family has a session and a process group of its own, where there
+// are such, and the whole group is killed when the first process has ended (not on Solaris
+// and illumos). What made a group or session of its own stays. On Windows only the first
+// process is ended.
+package descend
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Family is a program that was started here, with all that descends from it.
+type Family struct {
+	pid int
+
+	mu     sync.Mutex
+	reaped bool // its number may come to be another's
+	killed bool // what it left behind gets no time
+}
+
+// all are the families whose first process has not been reaped. Its mutex is also held
+// while a process is started, and while processes are found, ended or reaped.
+var all struct {
+	sync.Mutex
+	families map[int]*Family
+	alive    int // families whose first process runs
+	pipes    chan os.Signal
+}
+
+// StartProcess is [os.StartProcess] for the first process of a family. The session
+// members of attr.Sys are set here.
+func StartProcess(name string, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
+	with := *attr
+	with.Sys = apart(attr.Sys)
+	f, err = start(func() (int, error) {
+		if p, err = os.StartProcess(name, argv, &with); err != nil {
+			return 0, err
+		}
+		return p.Pid, nil
+	})
+	return p, f, err
+}
+
+// Start is the method Start of c, for the first process of a family. [Family.Wait] with
+// the method Wait of c must follow.
+func Start(c *exec.Cmd) (*Family, error) {
+	c.SysProcAttr = apart(c.SysProcAttr)
+	return start(func() (int, error) {
+		if err := c.Start(); err != nil {
+			return 0, err
+		}
+		return c.Process.Pid, nil
+	})
+}
+
+// outputDelay is how long Run waits for the output of a program that has ended, where a
+// descendant holds it that cannot be told to its family.
+const outputDelay = time.Second
+
+// Run starts c and waits for it. When ctx is done the whole family is killed, and the
+// error is the cause of that. c must not have been made by [exec.CommandContext].
+func Run(ctx context.Context, c *exec.Cmd) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f, err := Start(c)
+	if err != nil {
+		return err
+	}
+	if c.WaitDelay == 0 {
+		c.WaitDelay = outputDelay
+	}
+	stop := context.AfterFunc(ctx, f.Kill)
+	err = f.Wait(c.Wait)
+	if !stop() && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	return err
+}
+
+// start registers the process that begin starts.
+func start(begin func() (pid int, err error)) (*Family, error) {
+	all.Lock()
+	defer all.Unlock()
+	if err := prepare(); err != nil {
+		return nil, err
+	}
+	var (
+		pid int
+		err error
+	)
+	onThread(func() { pid, err = begin() })
+	if err != nil {
+		return nil, err
+	}
+	f := &Family{pid: pid}
+	if all.families == nil {
+		all.families = map[int]*Family{}
+	}
+	if all.pipes == nil && len(brokenPipe) > 0 {
+		// A reader of our output that went away must not end this process before it has
+		// ended the others. To be ignored is inherited, to be caught is not.
+		all.pipes = make(chan os.Signal, 1)
+		signal.Notify(all.pipes, brokenPipe...)
+	}
+	all.families[pid] = f
+	all.alive++
+	return f, nil
+}
+
+// reapSoon is how long a first process that has ended usually takes to be waited for.
+const reapSoon = 20 * time.Millisecond
+
+// Wait waits until the first process has ended, ends all that is left of the family, and
+// calls reap, which must wait for the first process, and whose error it returns. It is
+// called once. Reap may wait for more than the process, such as the end of its output: it
+// runs while the rest is ended.
+func (f *Family) Wait(reap func() error) error {
+	ended := waitUnreaped(f.pid)
+	f.mu.Lock()
+	if ended {
+		killGroup(f.pid) // its number is still its own
+		f.reaped = true
+	}
+	f.mu.Unlock()
+	if ended {
+		f.over()
+	}
+	reaped := make(chan error, 1)
+	go func() {
+		err := reap()
+		f.mu.Lock()
+		f.reaped = true
+		f.mu.Unlock()
+		all.Lock()
+		if all.families[f.pid] == f { // and not another, which got the number since
+			delete(all.families, f.pid)
+		}
+		all.Unlock()
+		reaped <- err
+	}()
+	var err error
+	select {
+	case err = <-reaped:
+		reaped = nil
+	case <-time.After(reapSoon):
+	}
+	if !ended {
+		if reaped != nil {
+			err, reaped = <-reaped, nil
+		}
+		f.over()
+	}
+	f.clear()
+	if reaped != nil {
+		err = <-reaped
+	}
+	all.Lock()
+	defer all.Unlock()
+	if len(all.families) == 0 && all.pipes != nil {
+		signal.Stop(all.pipes)
+		all.pipes = nil
+	}
+	return err
+}
+
+// over notes that the first process has ended.
+func (f *Family) over() {
+	all.Lock()
+	all.alive--
+	all.Unlock()
+}
+
+// Signal sends s to the group of the first process, unless that has ended. Where there
+// are no signals it ends the process.
+func (f *Family) Signal(s syscall.Signal) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.reaped {
+		signalGroup(f.pid, s)
+	}
+}
+
+// Kill ends all of the family at once.
+func (f *Family) Kill() {
+	f.mu.Lock()
+	f.killed = true
+	f.mu.Unlock()
+	f.Signal(syscall.SIGKILL)
+}
+
+// End ends all families, and what is left of earlier ones. It is for a program that is
+// about to exit.
+func End() {
+	all.Lock()
+	for _, f := range all.families {
+		f.Kill()
+	}
+	all.Unlock()
+	sweep()
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package descend
+
+import "syscall"
+
+// signalGroup sends s to the group of a first process that was not reaped.
+func signalGroup(pid int, s syscall.Signal) { syscall.Kill(-pid, s) }
+
+// killGroup kills what is in the group of a first process that was not reaped.
+func killGroup(pid int) { signalGroup(pid, syscall.SIGKILL) }

@@ -1,0 +1,121 @@
+package descend
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is a process as /proc shows it.
+type process struct {
+	pid, parent, group, session int
+	start                       uint64 // in ticks since the system began
+	zombie                      bool
+}
+
+// look reads the process pid.
+func look(pid int) (process, bool) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	// The second member is the name in parentheses, with any characters in it.
+	end := bytes.LastIndexByte(data, ')')
+	if end < 0 {
+		return process{}, false
+	}
+	members := bytes.Fields(data[end+1:]) // from the third on
+	if len(members) < 20 {
+		return process{}, false
+	}
+	number := func(i int) int {
+		n, _ := strconv.Atoi(string(members[i]))
+		return n
+	}
+	start, err := strconv.ParseUint(string(members[19]), 10, 64)
+	p := process{
+		pid: pid, parent: number(1), group: number(2), session: number(3),
+		start: start, zombie: members[0][0] == 'Z' || members[0][0] == 'X',
+	}
+	return p, err == nil
+}
+
+// processes are all that this one may see, by number.
+func processes() map[int]process {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	found := make(map[int]process, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			if p, ok := look(pid); ok {
+				found[pid] = p
+			}
+		}
+	}
+	return found
+}
+
+// beneath are the processes that descend from the one called pid, with its children as the
+// first of each.
+func beneath(pid int, of map[int]process) (families [][]process) {
+	children := map[int][]process{}
+	for _, p := range of {
+		children[p.parent] = append(children[p.parent], p)
+	}
+	for _, child := range children[pid] {
+		tree := []process{child}
+		for i := 0; i < len(tree) && len(tree) <= len(of); i++ {
+			tree = append(tree, children[tree[i].pid]...)
+		}
+		families = append(families, tree)
+	}
+	return families
+}
+
+// signal sends s to a process that descends from this one. The lock of all is held, so
+// that no child is reaped meanwhile.
+func (p process) signal(s syscall.Signal) {
+	if p.zombie {
+		return
+	}
+	if p.parent == os.Getpid() {
+		syscall.Kill(p.pid, s)
+		if p.group == p.pid {
+			syscall.Kill(-p.pid, s)
+		}
+		return
+	}
+	fd, err := unix.PidfdOpen(p.pid, 0)
+	if err != nil && err != unix.ENOSYS {
+		return
+	}
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if now, ok := look(p.pid); !ok || now.start != p.start {
+		return
+	}
+	if err == nil {
+		unix.PidfdSendSignal(fd, s, nil, 0)
+	} else { // before Linux 5.3
+		syscall.Kill(p.pid, s)
+	}
+}
+
+// childless reports whether this process has no children at all: then nothing descends
+// from it.
+func childless() bool {
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+		if err != unix.EINTR {
+			return err == unix.ECHILD
+		}
+	}
+}

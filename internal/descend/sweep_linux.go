@@ -1,0 +1,139 @@
+package descend
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is left of a family in sessions of its own may end by itself, is then asked to, and
+// then killed.
+const (
+	graceAlone = 100 * time.Millisecond
+	graceTerm  = 150 * time.Millisecond
+	patience   = 2 * time.Second // until what cannot be killed is left
+	reapPause  = 250 * time.Millisecond
+)
+
+// others are the sessions in which nothing is touched: this process's own, and those of
+// what it had started, or was given, before the first family.
+var others map[int]bool
+
+// prepare makes this process the parent of every descendant whose parent ends. The lock of
+// all is held.
+var prepare = sync.OnceValue(func() error {
+	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // before Linux 3.4 there is none
+	others = map[int]bool{}
+	if own, err := unix.Getsid(0); err == nil {
+		others[own] = true
+	}
+	if !childless() {
+		for _, tree := range beneath(os.Getpid(), processes()) {
+			for _, p := range tree {
+				others[p.session] = true
+			}
+		}
+	}
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	go func() {
+		for range ended {
+			time.Sleep(reapPause)
+			all.Lock()
+			if unreaped() {
+				for _, tree := range beneath(os.Getpid(), processes()) {
+					tree[0].reap()
+				}
+			}
+			all.Unlock()
+		}
+	}()
+	return nil
+})
+
+// unreaped reports whether a child has ended that nobody has waited for.
+func unreaped() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+	return err == nil && info.Signo != 0
+}
+
+// adopted reports whether a child of this process is one whose parent has ended, within a
+// family. The lock of all is held.
+func (p process) adopted() bool { return all.families[p.pid] == nil && !others[p.session] }
+
+// reap waits for a child if it is adopted and has ended. The lock of all is held.
+func (p process) reap() {
+	if p.zombie && p.adopted() {
+		unix.Wait4(p.pid, nil, unix.WNOHANG|unix.WALL, nil)
+	}
+}
+
+// clear ends what is left of f, and what is left of all families if none is alive.
+func (f *Family) clear() {
+	f.mu.Lock()
+	killed := f.killed
+	f.mu.Unlock()
+	end(f.pid, killed)
+}
+
+// sweep ends at once all families, and what they left.
+func sweep() { end(0, true) }
+
+// end ends what the families left whose first process has ended: what is in the session
+// session at once, and, while no family is alive, the rest, to which it gives time unless
+// killed is set. Session 0 stands for all of them, alive or not.
+func end(session int, killed bool) {
+	asked := map[int]bool{}
+	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		since := time.Since(began)
+		if left := endOnce(session, killed, since, asked); !left || since > patience {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// endOnce is one round of end, and reports whether something is left.
+func endOnce(session int, killed bool, since time.Duration, asked map[int]bool) (left bool) {
+	all.Lock()
+	defer all.Unlock()
+	if others == nil || childless() {
+		return false
+	}
+	// As the first process of a container this one is the parent of what others left there.
+	rest := (all.alive == 0 || session == 0) && os.Getpid() != 1
+	for _, tree := range beneath(os.Getpid(), processes()) {
+		first := tree[0]
+		switch {
+		case all.families[first.pid] != nil:
+			if session != 0 {
+				continue
+			}
+		case !first.adopted() || first.session != session && !rest:
+			continue
+		}
+		for _, p := range tree {
+			if p.zombie {
+				continue
+			}
+			left = true
+			switch {
+			case killed || first.session == session || since >= graceAlone+graceTerm:
+				p.signal(syscall.SIGKILL)
+			case since >= graceAlone && !asked[p.pid]:
+				asked[p.pid] = true
+				p.signal(syscall.SIGTERM)
+			}
+		}
+		if first.adopted() {
+			first.reap()
+			left = left || first.zombie // what it leaves is seen by the next round
+		}
+	}
+	return left
+}

@@ -1,0 +1,6 @@
+//go:build !linux && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd
+
+package descend
+
+// waitUnreaped does not wait: what a program leaves in its group is left running.
+func waitUnreaped(int) bool { return false }

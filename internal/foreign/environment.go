@@ -1,0 +1,123 @@
+package foreign
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Tool says which variables a program may get.
+type Tool string
+
+// The tools.
+const (
+	NPM      Tool = "npm"
+	UV       Tool = "uv"
+	Pip      Tool = "pip"
+	Go       Tool = "go"
+	Git      Tool = "git"
+	Question Tool = "question" // an interpreter or a version manager that is asked what it is
+	Sealed   Tool = "sealed"   // an installer that needs no network and nothing of the user's
+)
+
+// always are for every program: how to find others, to print, and to reach a network.
+var always = []string{"PATH", "LANG", "LC_ALL", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT"}
+
+// network is for those that ask others.
+var network = []string{
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR",
+}
+
+// managers say where version managers keep what their shims start, and which version the
+// user chose.
+var managers = []string{
+	"PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RBENV_VERSION", "NODENV_ROOT", "NODENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "ASDF_CONFIG_FILE",
+	"MISE_DATA_DIR", "MISE_CONFIG_DIR", "MISE_CACHE_DIR", "MISE_STATE_DIR", "VOLTA_HOME", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH",
+}
+
+// home is for tools that keep the user's credentials there.
+var home = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
+
+// connecting is how git, and who starts it, reaches a repository as the user configured it:
+// keys, agents, certificates and what the usual credential helpers read. Other variables of
+// git's say where a repository lies, or make it run something.
+var connecting = []string{
+	"GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
+	"SSH_AUTH_SOCK", "CURL_CA_BUNDLE", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
+	"GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "AWS_PROFILE", "AWS_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "NETRC",
+}
+
+// allowed are the names for each tool.
+var allowed = map[Tool][]string{
+	NPM: slices.Concat(always, network, managers, []string{"NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"}),
+	UV: slices.Concat(always, network, managers, []string{
+		"UV_HTTP_TIMEOUT", "UV_HTTP_CONNECT_TIMEOUT", "UV_HTTP_RETRIES", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INDEX_STRATEGY", "UV_EXCLUDE_NEWER", "UV_PRERELEASE", "UV_RESOLUTION",
+		"UV_CONCURRENT_DOWNLOADS", "SSL_CLIENT_CERT",
+	}),
+	Pip: slices.Concat(always, network, managers, []string{
+		"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+		"PIP_CERT", "PIP_CLIENT_CERT", "PIP_PROXY", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES", "PIP_PRE", "PIP_PREFER_BINARY", "PIP_FIND_LINKS", "PIP_NO_INDEX",
+	}),
+	Go: slices.Concat(always, network, managers, home, connecting, []string{
+		"GOENV", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS",
+	}),
+	Git:      slices.Concat(always, network, home, connecting),
+	Question: slices.Concat(always, managers, home),
+	Sealed:   slices.Concat(always, managers),
+}
+
+// Environment is what a tool gets: of the user's variables those that it may have, then
+// set. In PATH only absolute directories are left.
+func Environment(tool Tool, environ, set []string) []string {
+	var env []string
+	for _, kv := range environ {
+		name, value, ok := strings.Cut(kv, "=")
+		switch {
+		case !ok || !may(tool, name):
+		case equal(name, "PATH"):
+			env = append(env, name+"="+absolute(value))
+		default:
+			env = append(env, kv)
+		}
+	}
+	for _, kv := range set {
+		name, _, _ := strings.Cut(kv, "=")
+		env = slices.DeleteFunc(env, func(old string) bool {
+			was, _, _ := strings.Cut(old, "=")
+			return equal(was, name)
+		})
+		env = append(env, kv)
+	}
+	return env
+}
+
+// may reports whether a tool gets the variable called name.
+func may(tool Tool, name string) bool {
+	if slices.ContainsFunc(allowed[tool], func(n string) bool { return equal(n, name) }) {
+		return true
+	}
+	if key, ok := npmKey(name); ok && tool == NPM {
+		return UserNPMKey(key)
+	}
+	return false
+}
+
+// equal compares names of variables as this system does.
+func equal(a, b string) bool {
+	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
+}
+
+// npmKey is the key of npm's configuration that a variable stands for.
+func npmKey(name string) (key string, ok bool) {
+	const prefix = "npm_config_"
+	if len(name) <= len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
+		return "", false
+	}
+	key = name[len(prefix):]
+	if !strings.HasPrefix(key, "//") {
+		key = strings.ToLower(key)
+		key = key[:1] + strings.ReplaceAll(key[1:], "_", "-")
+	}
+	return key, true
+}

@@ -1,0 +1,186 @@
+// Package foreign starts the programs of others that resolve or answer a question: npm,
+// uv, pip, go, git, and an interpreter that is asked for its version. It is the only place
+// that does. Servers are started by the guard, from verified bytes; these programs are the
+// user's own, and what has to be kept from them is the checkout that somebody stands in.
+//
+// A program gets
+//
+//   - of the environment the names in the table of its [Tool], and no other;
+//   - a home, caches and configuration that its caller made, where the tool does not keep
+//     the user's credentials in the real home (git, go);
+//   - a working directory of ours, see [Dir]: no file of a checkout lies in it or above it;
+//   - a session of its own, without a terminal, and nothing to read but what it is given;
+//   - a limit of time and of output.
+//
+// When it ends, or is ended, so does everything that it started: package descend says what
+// that means on each system.
+package foreign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/descend"
+)
+
+// Limits of a Call that names none.
+const (
+	QuestionTime = time.Minute      // that an interpreter may take to say what it is
+	ResolveTime  = 10 * time.Minute // that a resolver or installer may take
+	MaxOutput    = 64 << 20         // bytes on standard output
+	maxMessages  = 4 << 10          // bytes of standard error that are kept, the last ones
+)
+
+// linger is how long a program's pipes may stay open after its end.
+const linger = time.Second
+
+// Errors of a program that was ended.
+var (
+	ErrTime   = errors.New("it took too long")
+	ErrOutput = errors.New("it printed too much")
+)
+
+// Call is one program to start.
+type Call struct {
+	Tool    Tool
+	Path    string   // absolute
+	Args    []string // without argv[0]
+	Dir     string   // working directory, of ours
+	Environ []string // of the user: what Tool's table does not name is left out
+	Set     []string // "NAME=VALUE", from us: they come last and count
+	Stdin   io.Reader
+	Time    time.Duration // 0: ResolveTime
+	Output  int           // most bytes on standard output; 0: MaxOutput
+	Merged  bool          // standard output goes among the messages
+}
+
+// Result is what a program printed.
+type Result struct {
+	Stdout   []byte
+	Messages []byte // the end of standard error
+}
+
+// Run starts a program and waits for its end. An error is that of ctx, wraps ErrTime or
+// ErrOutput, or says how the program ended; what it printed until then is returned too.
+func Run(ctx context.Context, c Call) (Result, error) {
+	if !filepath.IsAbs(c.Path) || !filepath.IsAbs(c.Dir) {
+		return Result{}, fmt.Errorf("start %s: its path and its directory must be absolute", filepath.Base(c.Path))
+	}
+	if c.Time == 0 {
+		c.Time = ResolveTime
+	}
+	if c.Output == 0 {
+		c.Output = MaxOutput
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, c.Time, ErrTime)
+	defer cancel()
+	bounded, stop := context.WithCancelCause(timed)
+	defer stop(nil)
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, linger
+	cmd.Env = Environment(c.Tool, c.Environ, c.Set)
+	out := &bounder{limit: c.Output, full: func() { stop(ErrOutput) }}
+	var messages Tail
+	cmd.Stdout, cmd.Stderr = out, &messages
+	if c.Merged {
+		cmd.Stdout = &messages
+	}
+	err := descend.Run(bounded, cmd)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // what it left behind held the pipes, and is gone now
+	}
+	result := Result{Stdout: out.kept.Bytes(), Messages: messages.kept}
+	switch {
+	case out.over:
+		return result, ErrOutput
+	case err == nil:
+		return result, nil
+	case ctx.Err() != nil:
+		return result, context.Cause(ctx)
+	case bounded.Err() != nil:
+		return result, fmt.Errorf("%w: more than %s", context.Cause(bounded), c.Time)
+	}
+	return result, err
+}
+
+// Dir makes a working directory below parent, which is the user's alone: not one for all
+// like that for temporary files, where anybody's configuration could lie above it. The
+// system's directory is used only if parent is "".
+func Dir(parent, pattern string) (dir string, remove func(), err error) {
+	if parent != "" {
+		if parent, err = filepath.Abs(parent); err != nil {
+			return "", nil, err
+		}
+		if err := os.MkdirAll(parent, 0o700); err != nil {
+			return "", nil, fmt.Errorf("make a directory to work in: %w", err)
+		}
+	}
+	if dir, err = os.MkdirTemp(parent, pattern); err != nil {
+		return "", nil, fmt.Errorf("make a directory to work in: %w", err)
+	}
+	return dir, func() { os.RemoveAll(dir) }, nil
+}
+
+// ErrNotFound says that no directory of PATH has a program.
+var ErrNotFound = errors.New("not found in PATH")
+
+// Find looks for a program in the directories of path.
+func Find(path, name string) (string, error) {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue // a relative entry would make what runs depend on where it is run
+		}
+		// An absolute name is checked alone, with the suffixes of this system.
+		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", ErrNotFound
+}
+
+// absolute are the directories of path that do not depend on the working directory.
+func absolute(path string) string {
+	var kept []string
+	for _, dir := range filepath.SplitList(path) {
+		if filepath.IsAbs(dir) {
+			kept = append(kept, dir)
+		}
+	}
+	return strings.Join(kept, string(filepath.ListSeparator))
+}
+
+// bounder keeps what is written to it, and calls full where that is too much. The buffer is
+// not embedded: its ReadFrom would be what a copy uses.
+type bounder struct {
+	kept  bytes.Buffer
+	limit int
+	over  bool
+	full  func()
+}
+
+func (b *bounder) Write(p []byte) (int, error) {
+	if b.kept.Len()+len(p) > b.limit {
+		b.over = true
+		b.full()
+		return 0, ErrOutput
+	}
+	return b.kept.Write(p)
+}
+
+// Tail keeps the last bytes of what is written to it.
+type Tail struct{ kept []byte }
+
+func (t *Tail) Write(p []byte) (int, error) {
+	n := len(p)
+	p = p[max(0, n-maxMessages):]
+	t.kept = append(t.kept[max(0, len(t.kept)+len(p)-maxMessages):], p...)
+	return n, nil
+}

@@ -1,0 +1,104 @@
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Oddity is something that no fingerprint of a tree tells, and that a directory which was
+// written from a tree does not have: a directory without any file below it, or an entry
+// with one of the modes setuid, setgid and sticky.
+type Oddity struct {
+	Path string      // as found, not escaped
+	Kind string      // what it is: "an empty directory", "a setuid file"
+	Mode fs.FileMode // fs.ModeDir and the special bits; fs.ModeDir alone is an empty directory
+}
+
+// special are the modes beside permissions that an entry may have.
+const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+func newOddity(path string, mode fs.FileMode) Oddity {
+	mode &= fs.ModeDir | special
+	kind := "file"
+	if mode.IsDir() {
+		kind = "directory"
+	}
+	for _, bit := range []struct {
+		mode fs.FileMode
+		name string
+	}{{fs.ModeSticky, "sticky"}, {fs.ModeSetgid, "setgid"}, {fs.ModeSetuid, "setuid"}} {
+		if mode&bit.mode != 0 {
+			kind = bit.name + " " + kind
+		}
+	}
+	return Oddity{path, "a " + kind, mode}
+}
+
+// Special returns the oddity that mode is, if it has a special bit.
+func Special(path string, mode fs.FileMode) (Oddity, bool) {
+	return newOddity(path, mode), mode&special != 0
+}
+
+// Inventory is all that lies in a directory, each list in byte order of the paths.
+type Inventory struct {
+	Files   []File
+	Refused []*EntryError // what no tree may hold
+	Odd     []Oddity
+}
+
+// Inspect is [Scan] for whoever wrote the directory and wants to know whether it holds
+// anything else: it notes what fingerprints leave out, too. Fsys itself is no entry of it.
+func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
+	w := &walker{fsys: fsys, limits: limits.orDefault(), whole: true}
+	if err := w.run(); err != nil {
+		return Inventory{}, err
+	}
+	odd := append(w.odd, w.empty()...)
+	slices.SortFunc(odd, func(a, b Oddity) int {
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Mode, b.Mode))
+	})
+	return Inventory{w.files, w.refused, odd}, nil
+}
+
+// noteDir keeps a directory for Inspect.
+func (w *walker) noteDir(path string, entry fs.DirEntry) error {
+	if !w.whole {
+		return nil
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return fmt.Errorf("list directory: %w", err)
+	}
+	if info.Mode()&special != 0 {
+		w.odd = append(w.odd, newOddity(path, info.Mode()))
+	}
+	w.dirs = append(w.dirs, path)
+	return nil
+}
+
+// empty lists the directories with neither a file nor a refused entry anywhere below
+// them, without those below another of the list.
+func (w *walker) empty() (out []Oddity) {
+	used := map[string]bool{".": true}
+	use := func(file string) {
+		for dir := path.Dir(file); !used[dir]; dir = path.Dir(dir) {
+			used[dir] = true
+		}
+	}
+	for _, f := range w.files {
+		use(f.Path)
+	}
+	for _, e := range w.refused {
+		use(e.Path)
+	}
+	for _, dir := range w.dirs {
+		if !used[dir] && used[path.Dir(dir)] {
+			out = append(out, Oddity{dir, "an empty directory", fs.ModeDir})
+		}
+	}
+	return out
+}
