@@ -1,6 +1,10 @@
 package evidence
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
 
 // Class is what kind of failure a problem is. Commands exit with the code of the
 // first class present, in the order of the constants.
@@ -93,6 +97,7 @@ type Error struct {
 	Hint    string // what to do next; may be empty
 }
 
+// Error is the message, without what may be a password in a URL.
 func (e *Error) Error() string {
 	s := e.Err.Error()
 	if e.Subject != "" {
@@ -104,7 +109,7 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		s += "\n  hint: " + e.Hint
 	}
-	return s
+	return artifact.WithoutUsers(s)
 }
 
 // Unwrap returns the cause.

@@ -2,11 +2,12 @@
 //
 // A [Claim] is what somebody, the [Authority], says of a subject. An [Observed]
 // is what we computed ourselves. [Compare] makes [Evidence] of the two, with one
-// of five outcomes that are never folded into one another:
+// of six outcomes that are never folded into one another:
 //
 //	match         the bytes have the claimed fingerprint
 //	mismatch      they have another one
-//	absent        nobody claims anything
+//	absent        nobody claims anything, and nobody was told to expect a claim
+//	missing       a claim is owed and is not there; Owed names who was told to expect it
 //	waived        somebody opted out, explicitly
 //	unverifiable  nothing could be computed; the cause says why
 //
@@ -81,16 +82,18 @@ const (
 	Verify    Authority = "verify"    // a verify block of hallmark.toml
 	Machine   Authority = "machine"   // what was approved on this machine
 	Caller    Authority = "caller"    // an argument
+	Project   Authority = "project"   // hallmark.toml, which declares what is to be there
 )
 
 // Outcome is the result of setting a claim beside the bytes.
 type Outcome string
 
-// The five outcomes.
+// The six outcomes.
 const (
 	Match        Outcome = "match"
 	Mismatch     Outcome = "mismatch"
 	Absent       Outcome = "absent"
+	Missing      Outcome = "missing"
 	Waived       Outcome = "waived"
 	Unverifiable Outcome = "unverifiable"
 )
@@ -155,11 +158,12 @@ type Evidence struct {
 	Claim
 	Observed Observed
 	Outcome  Outcome
-	Weak     bool   // a match, but under an algorithm whose collisions are practical
-	Cause    Cause  // of an unverifiable outcome
-	Reason   string // more for a person: why it is unverifiable or waived
-	Rule     string // the rule that it is evidence for, where there are several: "unpinned-launcher"
-	Fix      string // what to write instead, where that is known
+	Weak     bool        // a match, but under an algorithm whose collisions are practical
+	Cause    Cause       // of an unverifiable outcome
+	Reason   string      // more for a person: why it is unverifiable or waived
+	Rule     string      // the rule that it is evidence for, where there are several: "unpinned-launcher"
+	Fix      string      // what to write instead, where that is known; of a missing claim, how it is restored or paid off
+	Owed     []Authority // who were told to expect a claim that is missing: project, lock, machine, caller, log
 }
 
 // Compare sets c beside o. Without a digest in c the outcome is absent; if o lacks
@@ -214,6 +218,12 @@ func Fact(c Claim, found string) Evidence {
 // Waive is evidence of an explicit opt-out. Reason may be empty.
 func Waive(c Claim, o Observed, reason string) Evidence {
 	return Evidence{Claim: c, Observed: o, Outcome: Waived, Reason: reason}
+}
+
+// Miss is evidence that c is owed by somebody and is not there. Reason says since when, or
+// by what, it is owed; fix how it is restored or paid off. Either may be empty.
+func Miss(c Claim, owed Authority, reason, fix string) Evidence {
+	return Evidence{Claim: c, Outcome: Missing, Owed: []Authority{owed}, Reason: reason, Fix: fix}
 }
 
 // CannotVerify is evidence that nothing could be computed for c.

@@ -125,10 +125,34 @@ func (e Evidence) Detail() string {
 	if e.Reason != "" {
 		fmt.Fprintf(&b, "  reason   %s\n", surface.Escape(e.Reason))
 	}
-	if e.Fix != "" {
+	if e.Outcome == Missing {
+		owners := make([]string, len(e.Owed))
+		for i, by := range e.Owed {
+			owners[i] = surface.Escape(by.owner())
+		}
+		fmt.Fprintf(&b, "  owed     by %s\n", strings.Join(owners, "; by "))
+	}
+	if e.Fix != "" && e.Outcome != Missing && e.Authority != Machine { // of those it is the hint
 		fmt.Fprintf(&b, "  write    %s\n", surface.Escape(e.Fix))
 	}
 	return b.String()
+}
+
+// owner says in words who was told to expect a claim.
+func (a Authority) owner() string {
+	switch a {
+	case Project:
+		return "the project (hallmark.toml)"
+	case Lock:
+		return "the lock (hallmark.lock)"
+	case Machine:
+		return "this machine, which accepted it before"
+	case Caller:
+		return "the caller, who required it"
+	case Log:
+		return "the registry's log"
+	}
+	return string(a)
 }
 
 // Group prints n with commas between groups of three digits.
@@ -161,35 +185,36 @@ func Count(n int, noun string) string {
 
 // wire is the JSON form of Evidence. Its names are stable.
 type wire struct {
-	Subject   string    `json:"subject"`
-	Scheme    Scheme    `json:"scheme"`
-	Outcome   Outcome   `json:"outcome"`
-	Authority Authority `json:"authority,omitempty"`
-	Where     string    `json:"where,omitempty"`
-	Expected  string    `json:"expected,omitempty"`
-	Actual    string    `json:"actual,omitempty"`
-	Size      int64     `json:"size,omitempty"`
-	From      string    `json:"from,omitempty"`
-	Weak      bool      `json:"weak,omitempty"`
-	Cause     Cause     `json:"cause,omitempty"`
-	Reason    string    `json:"reason,omitempty"`
-	Rule      string    `json:"rule,omitempty"`
-	Fix       string    `json:"fix,omitempty"`
-	File      string    `json:"file,omitempty"`
-	Line      int       `json:"line,omitempty"`
-	Column    int       `json:"column,omitempty"`
+	Subject   string      `json:"subject"`
+	Scheme    Scheme      `json:"scheme"`
+	Outcome   Outcome     `json:"outcome"`
+	Authority Authority   `json:"authority,omitempty"`
+	Where     string      `json:"where,omitempty"`
+	Expected  string      `json:"expected,omitempty"`
+	Actual    string      `json:"actual,omitempty"`
+	Size      int64       `json:"size,omitempty"`
+	From      string      `json:"from,omitempty"`
+	Weak      bool        `json:"weak,omitempty"`
+	Cause     Cause       `json:"cause,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	Rule      string      `json:"rule,omitempty"`
+	Fix       string      `json:"fix,omitempty"`
+	Owed      []Authority `json:"owed_by,omitempty"`
+	File      string      `json:"file,omitempty"`
+	Line      int         `json:"line,omitempty"`
+	Column    int         `json:"column,omitempty"`
 }
 
 // MarshalJSON writes one flat object with stable names: subject, scheme, outcome,
 // and where known authority, where, expected, actual, size (bytes), from, weak,
-// cause, reason, rule, fix, file, line and column.
+// cause, reason, rule, fix, owed_by, file, line and column.
 func (e Evidence) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wire{
 		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
 		Authority: e.Authority, Where: e.Where,
 		Expected: e.Expected(), Actual: e.Actual(),
 		Size: e.Observed.Size, From: e.Observed.From,
-		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason, Rule: e.Rule, Fix: e.Fix,
+		Weak: e.Weak, Cause: e.Cause, Reason: e.Reason, Rule: e.Rule, Fix: e.Fix, Owed: e.Owed,
 		File: e.Place.File, Line: e.Place.Line, Column: e.Place.Column,
 	})
 }

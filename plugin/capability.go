@@ -78,9 +78,41 @@ func ParseRegistered(data []byte) (*Registered, error) {
 	return r, nil
 }
 
+// payRegistered says how a host tells what a plugin registered.
+const payRegistered = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
+
+// registered gathers the evidence about what the plugin registered. A strictness that was
+// asked for and for which nobody said what was registered is missing.
+func (c *check) registered() error {
+	if c.host.Registered == nil && c.host.RegisteredBy != nil {
+		var err error
+		if c.host.Registered, err = c.host.RegisteredBy(c.m); err != nil {
+			return err
+		}
+	}
+	if c.host.Registered != nil {
+		c.capabilityEvidence(c.host.Registered)
+		return nil
+	}
+	for _, strict := range []struct {
+		on     bool
+		scheme evidence.Scheme
+		flag   string
+	}{
+		{c.host.Flags.StrictCapabilities, evidence.Capability, "STRICT_CAPABILITIES"},
+		{c.host.Flags.StrictTools, evidence.Tool, "STRICT_TOOLS"},
+	} {
+		if strict.on {
+			claim := c.claim(strict.scheme, strict.flag)
+			claim.Authority = evidence.Caller
+			c.add(evidence.Miss(claim, evidence.Caller, "it is to be checked, and nobody said what the plugin registered", fmt.Sprintf(payRegistered, strict.flag)))
+		}
+	}
+	return nil
+}
+
 // capabilityEvidence sets what was declared beside what was registered.
-func (c *check) capabilityEvidence() {
-	r := c.host.Registered
+func (c *check) capabilityEvidence(r *Registered) {
 	var tools []string
 	for _, t := range r.Tools {
 		tools = append(tools, t.Name)
@@ -116,8 +148,12 @@ func (c *check) capabilityEvidence() {
 	for _, t := range r.Tools {
 		claim := evidence.Claim{Subject: "tool:" + clip(t.Name), Scheme: evidence.Tool, Authority: evidence.Caller}
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
-		if err := t.valid(); err != nil {
+		switch err := t.valid(); {
+		case err != nil:
 			e.Outcome, e.Reason = evidence.Mismatch, err.Error()
+		case t.named && c.host.Flags.StrictTools:
+			claim.Where = "STRICT_TOOLS"
+			e = evidence.Miss(claim, evidence.Caller, "its inputSchema is to be checked, and only its name is known", "list the tool as an object with name and inputSchema")
 		}
 		c.add(e)
 	}

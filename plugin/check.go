@@ -22,12 +22,20 @@ type Host struct {
 	AllowlistName string      // for messages
 	Keys          *sign.Keys  // nil: nobody is trusted
 	Vouched       []Vouched   // of external packages
-	Registered    *Registered // what the plugin registered; nil: not known
+	Registered    *Registered // what the plugin registered; nil: see RegisteredBy
 	Now           time.Time   // for the validity of keys
 
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.
 	Outside evidence.Report
+
+	// RegisteredBy looks up what a plugin registered, and returns nil if that is not known. It
+	// may be nil: then nothing is known.
+	RegisteredBy func(*Manifest) (*Registered, error)
+
+	// Locked compares what a lock says with what was found, once files and signatures were
+	// checked: the result has no verdict yet. It may be nil.
+	Locked func(*Result) evidence.Report
 }
 
 // Result is a checked plugin.
@@ -39,9 +47,16 @@ type Result struct {
 
 	// Signature is the one by SignedBy, in base64.
 	Signature string
+	Signers   []Signer // of all signatures of dist.hash that hold, by trusted keys
 
 	Verdict policy.Verdict
 }
+
+// ManifestHash is the digest of the manifest as it stands in its file.
+func (r *Result) ManifestHash() digest.Digest { return digest.FromBytes(r.Manifest.Raw) }
+
+// Signer is a signature of dist.hash that holds, and the trusted key that made it.
+type Signer struct{ KeyID, Signature string }
 
 // check gathers evidence about one plugin.
 type check struct {
@@ -99,8 +114,8 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 
 // Check gathers all evidence about a plugin, in the order of the package comment, and
 // judges it in flow plugin. Claims are further ones about the plugin's dist hash, tree or
-// manifest, such as those of a lock. Its error is that of ctx, or of a bundle that cannot be read as
-// a plugin; what speaks against the plugin is in the verdict.
+// manifest, such as those of a lock. Its error is that of ctx or of the host's functions, or of
+// a bundle that cannot be read as a plugin; what speaks against the plugin is in the verdict.
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
 	defer c.start(ctx)()
@@ -113,10 +128,17 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 		return nil, err
 	}
 	c.hostEvidence(u)
-	r.SignedBy, r.Signature = c.signatureEvidence()
+	if r.Signers = c.signatureEvidence(); len(r.Signers) > 0 {
+		r.SignedBy, r.Signature = r.Signers[0].KeyID, r.Signers[0].Signature
+	}
+	if host.Locked != nil {
+		c.add(host.Locked(r)...)
+	}
 	settings := host.Flags.settings(host.Strict)
-	if host.Registered != nil && policy.Judge(policy.Plugin, settings, c.report).Allowed() {
-		c.capabilityEvidence()
+	if policy.Judge(policy.Plugin, settings, c.report).Allowed() {
+		if err := c.registered(); err != nil {
+			return nil, err
+		}
 	}
 	r.Verdict = policy.Judge(policy.Plugin, settings, c.report)
 	return r, nil

@@ -133,6 +133,8 @@ func TestCapabilities(t *testing.T) {
 		{`{"tools":["a","b"],"resources":[{"name":"r","uri":"file:///r"}],"prompts":["p"]}`, []string{"capability caller resource:file:///r mismatch", "capability caller resource:r absent"}, evidence.Refused, evidence.OK},
 		{`{"tools":[{"name":"a"},"b"],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
 		{`{"tools":[{"name":"a","inputSchema":{"type":"array"}},"b"],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:a mismatch"}, evidence.OK, evidence.Validation},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, nil, evidence.OK, evidence.OK},
+		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:b mismatch"}, evidence.OK, evidence.Validation},
 		{`{"tools":["a","b","c d"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:c d absent", "tool caller tool:c d mismatch"}, evidence.Refused, evidence.Validation},
 		{`{"tools":["a","b",{"uri":"c","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
 	} {
@@ -146,8 +148,22 @@ func TestCapabilities(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			// Of a tool that was told by its name STRICT_TOOLS cannot see the schema.
+			named := 0
+			if flags.StrictTools {
+				for _, tool := range r.Tools {
+					if tool.named && tool.valid() == nil {
+						named++
+					}
+				}
+			}
+			owed := 0
 			var got []string
 			for _, line := range lines(v.Verdict) {
+				if strings.HasPrefix(line, "tool caller") && strings.HasSuffix(line, " missing") {
+					owed++
+					continue
+				}
 				if (strings.HasPrefix(line, "capability") || strings.HasPrefix(line, "tool")) && !strings.HasSuffix(line, " match") {
 					got = append(got, line)
 				}
@@ -155,8 +171,13 @@ func TestCapabilities(t *testing.T) {
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("%s:\n  got  %q\n  want %q", c.registered, got, c.want)
 			}
+			if owed != named {
+				t.Errorf("%s, %+v: %d missing, want %d", c.registered, flags, owed, named)
+			}
 			want := evidence.OK
 			switch {
+			case named > 0:
+				want = evidence.Refused
 			case flags.StrictCapabilities:
 				want = c.strict
 			case flags.StrictTools:

@@ -58,12 +58,18 @@ func (f Flags) settings(strict bool) policy.Settings {
 	}
 }
 
-// With is what f and g demand and permit together: the stricter demands, and the rights
-// that either gives.
-func (f Flags) With(g Flags) Flags {
+// Within is what a host with flags f permits and demands of a plugin that was locked under
+// limits: what both permit, and what either demands. A lock beside a plugin is part of what
+// is checked; it gives no right.
+func (f Flags) Within(limits Flags) Flags {
 	return Flags{
-		f.AllowRuntimeDeps || g.AllowRuntimeDeps, f.AllowNative || g.AllowNative, f.RequireSignatures || g.RequireSignatures,
-		f.StrictCapabilities || g.StrictCapabilities, f.StrictTools || g.StrictTools, f.StrictIntegrity || g.StrictIntegrity,
-		f.SandboxAvailable || g.SandboxAvailable,
+		AllowRuntimeDeps: f.AllowRuntimeDeps && limits.AllowRuntimeDeps,
+		AllowNative:      f.AllowNative && limits.AllowNative,
+		SandboxAvailable: f.SandboxAvailable && limits.SandboxAvailable,
+
+		RequireSignatures:  f.RequireSignatures || limits.RequireSignatures,
+		StrictCapabilities: f.StrictCapabilities || limits.StrictCapabilities,
+		StrictTools:        f.StrictTools || limits.StrictTools,
+		StrictIntegrity:    f.StrictIntegrity || limits.StrictIntegrity,
 	}
 }

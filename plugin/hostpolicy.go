@@ -68,6 +68,9 @@ func (c *check) allowlist(e External) {
 	c.add(found)
 }
 
+// modulesDir is where external packages are installed beside a plugin, as a Bundle names it.
+const modulesDir = "node_modules/"
+
 // Vouched is what somebody else says of an external package: a package-lock.json beside
 // the plugin, or the package's registry.
 type Vouched struct {
@@ -108,10 +111,12 @@ func (c *check) integrity(e External) {
 		e.Reason = "the manifest claims no integrity of the package"
 		c.add(e)
 	}
+	vouched := false
 	for _, v := range c.host.Vouched {
 		if v.Name != e.Name {
 			continue
 		}
+		vouched = true
 		if v.Version != e.Version {
 			other := claim
 			other.Text = e.Version
@@ -126,5 +131,11 @@ func (c *check) integrity(e External) {
 			}
 			c.add(evidence.Compare(cl, evidence.Observed{Digests: said, From: v.From}))
 		}
+	}
+	if c.host.Flags.StrictIntegrity && !vouched && slices.Contains(c.b.Beside, modulesDir) {
+		owed := claim
+		owed.Where = "STRICT_INTEGRITY"
+		c.add(evidence.Miss(owed, evidence.Caller, modulesDir+" is there, and nothing says what is installed in it",
+			"put the package-lock.json of "+modulesDir+" beside the plugin, or remove "+modulesDir))
 	}
 }

@@ -36,7 +36,11 @@
 //	capability  caller     what was declared beside what was registered
 //	tool        caller     registered tools with a bad name or schema
 //
-// Capabilities are looked at only if nothing before them is refused.
+// What a lock says of the plugin is compared before the capabilities, which are looked at
+// only if nothing before them is refused. A strictness that the host asked for and that
+// cannot be checked is missing: STRICT_CAPABILITIES and STRICT_TOOLS where nobody says what
+// was registered, STRICT_TOOLS for a tool of which only the name is told, STRICT_INTEGRITY
+// where external packages lie beside dist/ and nothing vouches for them.
 //
 // # Signatures
 //

@@ -178,15 +178,28 @@ func TestPackageLock(t *testing.T) {
 	}
 }
 
-// Flags of two sources add up.
-func TestFlagsWith(t *testing.T) {
-	each := []Flags{{AllowRuntimeDeps: true}, {AllowNative: true}, {RequireSignatures: true}, {StrictCapabilities: true}, {StrictTools: true}, {StrictIntegrity: true}, {SandboxAvailable: true}}
-	for i, f := range each {
-		if f.With(Flags{}) != f || (Flags{}).With(f) != f || f.With(f) != f {
+// What a lock demands is added to what its host demands, and what it permits gives no right.
+func TestFlagsWithin(t *testing.T) {
+	rights := []Flags{{AllowRuntimeDeps: true}, {AllowNative: true}, {SandboxAvailable: true}}
+	demands := []Flags{{RequireSignatures: true}, {StrictCapabilities: true}, {StrictTools: true}, {StrictIntegrity: true}}
+	all := Flags{AllowRuntimeDeps: true, AllowNative: true, SandboxAvailable: true}
+	for _, f := range append(slices.Clone(rights), demands...) {
+		if f.Within(all) != f {
+			t.Errorf("%+v is limited by every right", f)
+		}
+	}
+	each := []Flags{rights[0], rights[1], demands[0], demands[1], demands[2], demands[3], rights[2]}
+	for _, f := range rights {
+		if f.Within(Flags{}) != (Flags{}) || (Flags{}).Within(f) != (Flags{}) || f.Within(f) != f {
 			t.Errorf("%+v", f)
 		}
-		for _, g := range each[:i] {
-			if both := f.With(g); both == f || both == g || both != g.With(f) {
+	}
+	for _, f := range demands {
+		if f.Within(Flags{}) != f || (Flags{}).Within(f) != f || f.Within(f) != f {
+			t.Errorf("%+v", f)
+		}
+		for _, g := range demands {
+			if both := f.Within(g); g != f && (both == f || both == g || both != g.Within(f)) {
 				t.Errorf("%+v and %+v: %+v", f, g, both)
 			}
 		}

@@ -44,9 +44,9 @@ func (m *Manifest) Statement() ([]byte, error) {
 	return append([]byte(statementDomain), canonical...), nil
 }
 
-// signatureEvidence verifies every signature and returns the first of dist.hash that a
-// trusted key made, with the id of the key.
-func (c *check) signatureEvidence() (signedBy, signature string) {
+// signatureEvidence verifies every signature and returns those of dist.hash that trusted
+// keys made.
+func (c *check) signatureEvidence() (signers []Signer) {
 	keys := c.host.Keys
 	if keys == nil {
 		keys = new(sign.Keys)
@@ -73,8 +73,8 @@ func (c *check) signatureEvidence() (signedBy, signature string) {
 		return ""
 	}
 	overHash := func(where string, s Signature) {
-		if by := verified(evidence.Signed, where, s, hash); signedBy == "" && by != "" {
-			signedBy, signature = by, s.Signature
+		if by := verified(evidence.Signed, where, s, hash); by != "" {
+			signers = append(signers, Signer{by, s.Signature})
 		}
 	}
 	for i, s := range c.m.Signatures {
@@ -104,9 +104,13 @@ func (c *check) signatureEvidence() (signedBy, signature string) {
 			statedBy = by
 		}
 	}
+	signedBy := ""
+	if len(signers) > 0 {
+		signedBy = signers[0].KeyID
+	}
 	c.trusted(evidence.Signed, signedBy, "no trusted key signed dist.hash")
 	c.trusted(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
-	return signedBy, signature
+	return signers
 }
 
 // trusted states whether a key that this machine trusts made a signature.

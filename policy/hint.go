@@ -5,6 +5,9 @@ import "github.com/hallmark-mcp/hallmark/evidence"
 // hint says what to do next about a refused finding, or nothing.
 func hint(flow Flow, f Finding) string {
 	e := f.Evidence
+	if e.Fix != "" && (e.Outcome == evidence.Missing || e.Authority == evidence.Machine) {
+		return e.Fix
+	}
 	if flow == Plugin || flow == Validate {
 		return pluginHint(e)
 	}
@@ -65,6 +68,10 @@ func hint(flow Flow, f Finding) string {
 		return "run 'hallmark pin' for this server again"
 	case e.Scheme == evidence.Pin:
 		return "name an exact version"
+	case e.Scheme == evidence.Unhashed && e.Authority == evidence.Lock:
+		return "move it out of the directory, or publish it with the facet: a client reads what it finds there"
+	case e.Scheme == evidence.Installed && e.Authority == evidence.Lock && e.Outcome == evidence.Mismatch:
+		return "if the change is not yours find out who made it; 'hallmark install --force' puts the locked file back"
 	case e.Scheme == evidence.Launch && e.Outcome == evidence.Absent:
 		return "run 'hallmark pin' for this server first"
 	case e.Scheme == evidence.Launch:

@@ -10,210 +10,237 @@
 // What each outcome of the evidence does: "-" allows, "warn" allows and says so, any
 // other word refuses with that class.
 //
-//	flow      scheme       authority  match   mismatch   absent     waived  unverifiable
-//	generate  file         registry   -       integrity  -          policy  operation
-//	verify    file         publisher  -       integrity  warn       -       operation
-//	verify    file         registry   -       integrity  -          policy  operation
-//	send      file         publisher  -       integrity  -          warn    operation
-//	send      file         registry   -       integrity  -          policy  operation
-//	send      facet-tar    manifest   -       integrity  policy     policy  integrity
-//	send      file         manifest   -       integrity  policy     policy  integrity
-//	send      facet-tar    record     -       integrity  policy     policy  integrity
-//	send      file         record     -       integrity  policy     policy  integrity
-//	send      document     record     -       integrity  policy     policy  integrity
-//	send      facet-tar    log        -       integrity  policy     policy  integrity
-//	send      dist         manifest   -       integrity  integrity  policy  integrity
-//	send      tree         manifest   -       integrity  -          policy  warn
-//	send      extent       manifest   -       integrity  -          policy  integrity
-//	send      coverage     manifest   -       integrity  warn       policy  integrity
-//	send      unhashed     manifest   -       policy     policy     policy  policy
-//	send      tree         record     -       integrity  policy     policy  integrity
-//	send      tree         log        -       integrity  policy     policy  integrity
-//	send      log-key      machine    -       integrity  warn       warn    operation
-//	send      proof        log        -       integrity  warn       policy  integrity
-//	send      document     log        -       integrity  policy     policy  integrity
-//	send      cosignature  log        -       warn       -          policy  warn
-//	send      checkpoint   log        -       warn       warn       policy  warn
-//	send      api-surface  manifest   -       integrity  -          warn    operation
-//	send      api-surface  record     -       integrity  -          policy  integrity
-//	accept    file         publisher  -       integrity  -          policy  integrity
-//	accept    file         registry   -       integrity  -          policy  operation
-//	accept    ownership    registry   -       policy     policy     -       operation
-//	accept    document     publisher  -       integrity  -          policy  operation
-//	accept    facet-tar    manifest   -       integrity  policy     policy  integrity
-//	accept    file         manifest   -       integrity  policy     policy  integrity
-//	accept    dist         manifest   -       integrity  integrity  policy  integrity
-//	accept    tree         manifest   -       integrity  -          policy  warn
-//	accept    extent       manifest   -       integrity  -          policy  integrity
-//	accept    coverage     manifest   -       integrity  warn       policy  integrity
-//	accept    unhashed     manifest   -       policy     policy     policy  policy
-//	accept    file         record     -       integrity  policy     policy  integrity
-//	accept    facet-tar    record     -       integrity  policy     policy  integrity
-//	accept    tree         record     -       integrity  policy     policy  integrity
-//	pin       go-module    lock       -       integrity  policy     policy  operation
-//	pin       tree         machine    -       warn       -          policy  operation
-//	pin       pin          caller     -       policy     warn       policy  policy
-//	pin       pin          lock       -       warn       -          policy  policy
-//	pin       launch       lock       -       warn       -          policy  operation
-//	pin       file         record     -       integrity  warn       policy  operation
-//	pin       document     record     -       integrity  -          policy  operation
-//	pin       file         registry   -       integrity  -          policy  operation
-//	pin       file         lock       -       integrity  -          policy  operation
-//	pin       file         verify     -       integrity  -          -       operation
-//	pin       tree         lock       -       integrity  -          policy  operation
-//	pin       oci          lock       -       warn       -          policy  operation
-//	pin       surface      lock       -       warn       -          policy  operation
-//	pin       surface      machine    -       drift      -          warn    operation
-//	pin       status       record     -       policy     -          warn    operation
-//	pin       approval     machine    -       policy     policy     policy  policy
-//	pin       file         machine    -       warn       -          policy  operation
-//	pin       log-key      machine    -       integrity  policy     policy  operation
-//	pin       proof        log        -       integrity  warn       policy  integrity
-//	pin       document     log        -       integrity  policy     policy  integrity
-//	pin       status       log        -       policy     -          warn    integrity
-//	pin       finding      log        -       warn       -          policy  integrity
-//	pin       cosignature  log        -       signature  signature  policy  operation
-//	pin       checkpoint   log        -       policy     policy     policy  operation
-//	pin       facet-tar    lock       -       integrity  -          policy  operation
-//	pin       facet-tar    record     -       integrity  policy     policy  policy
-//	pin       facet-tar    manifest   -       integrity  integrity  policy  operation
-//	pin       file         manifest   -       integrity  integrity  policy  integrity
-//	pin       facet-tar    sidecar    -       integrity  integrity  policy  operation
-//	pin       file         sidecar    -       integrity  integrity  policy  operation
-//	pin       facet-tar    log        -       integrity  policy     policy  integrity
-//	pin       api-surface  log        -       integrity  integrity  policy  integrity
-//	pin       api-surface  record     -       drift      warn       warn    operation
-//	launch    go-module    lock       -       integrity  policy     policy  operation
-//	launch    pin          lock       -       policy     policy     policy  policy
-//	launch    launch       lock       -       policy     policy     policy  operation
-//	launch    file         lock       -       integrity  policy     policy  operation
-//	launch    file         registry   -       integrity  -          policy  operation
-//	launch    file         verify     -       integrity  warn       -       operation
-//	launch    tree         lock       -       integrity  warn       policy  operation
-//	launch    tree         machine    -       integrity  -          policy  operation
-//	launch    tree         sidecar    -       integrity  -          policy  operation
-//	launch    file         sidecar    -       integrity  integrity  policy  operation
-//	launch    document     lock       -       integrity  integrity  policy  integrity
-//	launch    approval     machine    -       policy     policy     warn    policy
-//	launch    file         machine    -       policy     warn       policy  operation
-//	launch    log-key      machine    -       integrity  warn       policy  operation
-//	launch    proof        log        -       integrity  -          policy  integrity
-//	launch    document     log        -       integrity  policy     policy  integrity
-//	launch    facet-tar    lock       -       integrity  policy     policy  operation
-//	launch    facet-tar    record     -       integrity  policy     policy  operation
-//	launch    file         record     -       integrity  policy     policy  operation
-//	launch    document     record     -       integrity  policy     policy  operation
-//	launch    facet-tar    manifest   -       integrity  integrity  policy  operation
-//	launch    file         manifest   -       integrity  integrity  policy  integrity
-//	launch    facet-tar    sidecar    -       integrity  integrity  policy  operation
-//	launch    facet-tar    log        -       integrity  policy     policy  integrity
-//	bare      launch       lock       policy  policy     warn       policy  policy
-//	bare      file         lock       policy  policy     -          policy  policy
-//	bare      file         machine    policy  policy     -          policy  policy
-//	bare      file         verify     -       integrity  warn       -       operation
-//	session   surface      lock       -       drift      drift      policy  drift
-//	install   source       lock       -       policy     -          policy  operation
-//	install   tag          lock       -       drift      -          policy  operation
-//	install   oci          lock       -       drift      -          policy  operation
-//	install   facet-tar    lock       -       integrity  -          policy  operation
-//	install   file         lock       -       integrity  -          policy  integrity
-//	install   document     lock       -       integrity  -          policy  operation
-//	install   facet-tar    record     -       integrity  policy     policy  policy
-//	install   file         record     -       integrity  policy     policy  operation
-//	install   document     record     -       integrity  -          policy  operation
-//	install   status       record     -       policy     -          warn    operation
-//	install   facet-tar    manifest   -       integrity  integrity  policy  operation
-//	install   file         manifest   -       integrity  integrity  policy  integrity
-//	install   facet-tar    sidecar    -       integrity  integrity  policy  operation
-//	install   file         sidecar    -       integrity  integrity  policy  operation
-//	install   installed    machine    -       warn       -          warn    warn
-//	install   log-key      machine    -       integrity  policy     policy  operation
-//	install   proof        log        -       integrity  warn       policy  integrity
-//	install   document     log        -       integrity  policy     policy  integrity
-//	install   facet-tar    log        -       integrity  policy     policy  integrity
-//	install   status       log        -       policy     -          warn    integrity
-//	install   finding      log        -       warn       -          policy  integrity
-//	install   cosignature  log        -       signature  signature  policy  operation
-//	install   checkpoint   log        -       policy     policy     policy  operation
-//	install   api-surface  log        -       integrity  integrity  policy  integrity
-//	check     pin          lock       -       policy     policy     policy  policy
-//	check     oci          lock       -       drift      -          policy  warn
-//	check     launch       lock       -       policy     warn       policy  operation
-//	check     file         lock       -       integrity  policy     policy  operation
-//	check     file         verify     -       integrity  -          -       operation
-//	check     tree         lock       -       integrity  warn       policy  warn
-//	check     tree         machine    -       integrity  -          policy  operation
-//	check     tree         sidecar    -       integrity  -          policy  operation
-//	check     file         sidecar    -       integrity  integrity  policy  operation
-//	check     document     lock       -       integrity  integrity  policy  integrity
-//	check     document     record     -       integrity  policy     policy  operation
-//	check     surface      lock       -       drift      drift      policy  drift
-//	check     surface      machine    -       drift      warn       policy  drift
-//	check     approval     machine    -       warn       warn       -       warn
-//	check     file         machine    -       policy     -          policy  operation
-//	check     log-key      machine    -       integrity  policy     policy  operation
-//	check     proof        log        -       integrity  warn       policy  integrity
-//	check     document     log        -       integrity  policy     policy  integrity
-//	check     status       log        -       policy     -          warn    integrity
-//	check     finding      log        -       warn       -          policy  integrity
-//	check     cosignature  log        -       signature  signature  policy  operation
-//	check     checkpoint   log        -       warn       warn       policy  operation
-//	check     source       lock       -       policy     warn       policy  operation
-//	check     facet-tar    lock       -       integrity  warn       policy  warn
-//	check     facet-tar    sidecar    -       integrity  integrity  policy  operation
-//	check     facet-tar    log        -       integrity  policy     policy  integrity
-//	check     api-surface  log        -       integrity  integrity  policy  integrity
-//	check     installed    machine    -       warn       warn       -       warn
-//	scan      pin          caller     -       policy     policy     -       policy
-//	scan      launch       caller     -       policy     policy     -       warn
-//	scan      launch       verify     -       warn       warn       -       warn
-//	scan      transport    caller     -       policy     policy     -       policy
-//	scan      secret       caller     -       warn       warn       -       warn
-//	scan      access       machine    -       policy     policy     -       warn
-//	scan      document     caller     -       policy     policy     policy  operation
-//	validate  dist         manifest   -       integrity  integrity  policy  integrity
-//	validate  tree         manifest   -       integrity  -          policy  warn
-//	validate  extent       manifest   -       integrity  -          policy  integrity
-//	validate  file         manifest   -       integrity  integrity  policy  integrity
-//	validate  coverage     manifest   -       integrity  -          policy  integrity
-//	validate  unhashed     manifest   -       warn       warn       policy  warn
-//	plugin    dist         manifest   -       integrity  integrity  policy  integrity
-//	plugin    tree         manifest   -       integrity  -          policy  warn
-//	plugin    extent       manifest   -       integrity  -          policy  integrity
-//	plugin    file         manifest   -       integrity  integrity  policy  integrity
-//	plugin    coverage     manifest   -       integrity  -          policy  integrity
-//	plugin    unhashed     manifest   -       warn       warn       policy  warn
-//	plugin    import       manifest   -       policy     policy     policy  warn
-//	plugin    permission   manifest   -       policy     policy     policy  policy
-//	plugin    permission   caller     -       policy     policy     policy  policy
-//	plugin    allowlist    caller     -       policy     warn       policy  policy
-//	plugin    file         publisher  -       integrity  -          policy  warn
-//	plugin    signature    manifest   -       signature  -          policy  warn
-//	plugin    signature    machine    -       signature  -          policy  signature
-//	plugin    statement    manifest   -       signature  -          policy  warn
-//	plugin    statement    machine    -       signature  -          policy  signature
-//	plugin    capability   caller     -       warn       warn       policy  warn
-//	plugin    tool         caller     -       warn       warn       policy  warn
-//	plugin    dist         lock       -       integrity  -          policy  integrity
-//	plugin    tree         lock       -       integrity  -          policy  integrity
-//	plugin    file         lock       -       integrity  -          policy  operation
-//	plugin    file         caller     -       integrity  -          policy  operation
-//	plugin    file         record     -       integrity  policy     policy  operation
-//	plugin    tree         record     -       integrity  policy     policy  integrity
-//	plugin    document     record     -       integrity  policy     policy  operation
-//	plugin    status       record     -       policy     -          warn    operation
-//	plugin    log-key      machine    -       integrity  policy     policy  operation
-//	plugin    proof        log        -       integrity  warn       policy  integrity
-//	plugin    document     log        -       integrity  policy     policy  integrity
-//	plugin    tree         log        -       integrity  policy     policy  integrity
-//	plugin    status       log        -       policy     -          warn    integrity
-//	plugin    finding      log        -       warn       -          policy  integrity
-//	plugin    cosignature  log        -       signature  signature  policy  operation
-//	plugin    checkpoint   log        -       policy     policy     policy  operation
+//	flow      scheme       authority  match   mismatch   absent     waived  unverifiable  missing
+//	generate  file         registry   -       integrity  -          policy  operation     policy
+//	verify    file         publisher  -       integrity  warn       -       operation     policy
+//	verify    file         registry   -       integrity  -          policy  operation     policy
+//	send      file         publisher  -       integrity  -          warn    operation     policy
+//	send      file         registry   -       integrity  -          policy  operation     policy
+//	send      facet-tar    manifest   -       integrity  policy     policy  integrity     policy
+//	send      file         manifest   -       integrity  policy     policy  integrity     policy
+//	send      facet-tar    record     -       integrity  policy     policy  integrity     policy
+//	send      file         record     -       integrity  policy     policy  integrity     policy
+//	send      document     record     -       integrity  policy     policy  integrity     policy
+//	send      facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	send      dist         manifest   -       integrity  integrity  policy  integrity     integrity
+//	send      tree         manifest   -       integrity  -          policy  warn          policy
+//	send      extent       manifest   -       integrity  -          policy  integrity     policy
+//	send      coverage     manifest   -       integrity  warn       policy  integrity     policy
+//	send      unhashed     manifest   -       policy     policy     policy  policy        policy
+//	send      tree         record     -       integrity  policy     policy  integrity     policy
+//	send      tree         log        -       integrity  policy     policy  integrity     policy
+//	send      log-key      machine    -       integrity  warn       warn    operation     policy
+//	send      proof        log        -       integrity  warn       policy  integrity     policy
+//	send      document     log        -       integrity  policy     policy  integrity     policy
+//	send      cosignature  log        -       warn       -          policy  warn          policy
+//	send      checkpoint   log        -       warn       warn       policy  warn          policy
+//	send      api-surface  manifest   -       integrity  -          warn    operation     policy
+//	send      api-surface  record     -       integrity  -          policy  integrity     policy
+//	accept    file         publisher  -       integrity  -          policy  integrity     policy
+//	accept    file         registry   -       integrity  -          policy  operation     policy
+//	accept    ownership    registry   -       policy     policy     -       operation     policy
+//	accept    document     publisher  -       integrity  -          policy  operation     policy
+//	accept    facet-tar    manifest   -       integrity  policy     policy  integrity     policy
+//	accept    file         manifest   -       integrity  policy     policy  integrity     policy
+//	accept    dist         manifest   -       integrity  integrity  policy  integrity     integrity
+//	accept    tree         manifest   -       integrity  -          policy  warn          policy
+//	accept    extent       manifest   -       integrity  -          policy  integrity     policy
+//	accept    coverage     manifest   -       integrity  warn       policy  integrity     policy
+//	accept    unhashed     manifest   -       policy     policy     policy  policy        policy
+//	accept    file         record     -       integrity  policy     policy  integrity     policy
+//	accept    facet-tar    record     -       integrity  policy     policy  integrity     policy
+//	accept    tree         record     -       integrity  policy     policy  integrity     policy
+//	pin       go-module    lock       -       integrity  policy     policy  operation     policy
+//	pin       tree         machine    -       warn       -          policy  operation     policy
+//	pin       pin          caller     -       policy     warn       policy  policy        policy
+//	pin       pin          lock       -       warn       -          policy  policy        policy
+//	pin       launch       lock       -       warn       -          policy  operation     policy
+//	pin       file         record     -       integrity  warn       policy  operation     policy
+//	pin       document     record     -       integrity  -          policy  operation     policy
+//	pin       document     lock       -       integrity  integrity  policy  integrity     integrity
+//	pin       file         registry   -       integrity  -          policy  operation     policy
+//	pin       file         lock       -       integrity  -          policy  operation     policy
+//	pin       file         verify     -       integrity  -          -       operation     policy
+//	pin       tree         lock       -       integrity  -          policy  operation     policy
+//	pin       oci          lock       -       warn       -          policy  operation     policy
+//	pin       surface      lock       -       warn       -          policy  operation     policy
+//	pin       surface      machine    -       drift      -          warn    operation     policy
+//	pin       status       record     -       policy     -          warn    operation     policy
+//	pin       approval     machine    -       policy     policy     policy  policy        policy
+//	pin       file         machine    -       warn       -          policy  operation     policy
+//	pin       log-key      machine    -       integrity  policy     policy  operation     policy
+//	pin       proof        log        -       integrity  warn       policy  integrity     policy
+//	pin       document     log        -       integrity  policy     policy  integrity     policy
+//	pin       status       log        -       policy     -          warn    integrity     policy
+//	pin       finding      log        -       warn       -          policy  integrity     policy
+//	pin       cosignature  log        -       signature  signature  policy  operation     policy
+//	pin       checkpoint   log        -       policy     policy     policy  operation     policy
+//	pin       facet-tar    lock       -       integrity  -          policy  operation     policy
+//	pin       facet-tar    record     -       integrity  policy     policy  policy        policy
+//	pin       facet-tar    manifest   -       integrity  integrity  policy  operation     integrity
+//	pin       file         manifest   -       integrity  integrity  policy  integrity     integrity
+//	pin       facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
+//	pin       file         sidecar    -       integrity  integrity  policy  operation     integrity
+//	pin       facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	pin       api-surface  log        -       integrity  integrity  policy  integrity     integrity
+//	pin       api-surface  record     -       drift      warn       warn    operation     policy
+//	launch    go-module    lock       -       integrity  policy     policy  operation     policy
+//	launch    pin          lock       -       policy     policy     policy  policy        policy
+//	launch    launch       lock       -       policy     policy     policy  operation     policy
+//	launch    launch       project    -       policy     policy     policy  policy        policy
+//	launch    launch       machine    -       policy     policy     warn    policy        policy
+//	launch    file         lock       -       integrity  policy     policy  operation     policy
+//	launch    file         registry   -       integrity  -          policy  operation     policy
+//	launch    file         verify     -       integrity  warn       -       operation     policy
+//	launch    tree         lock       -       integrity  warn       policy  operation     policy
+//	launch    tree         machine    -       integrity  -          policy  operation     policy
+//	launch    tree         sidecar    -       integrity  -          policy  operation     policy
+//	launch    file         sidecar    -       integrity  integrity  policy  operation     integrity
+//	launch    document     lock       -       integrity  integrity  policy  integrity     integrity
+//	launch    approval     machine    -       policy     policy     warn    policy        policy
+//	launch    file         machine    -       policy     warn       policy  operation     policy
+//	launch    log-key      machine    -       integrity  warn       policy  operation     policy
+//	launch    checkpoint   log        -       policy     policy     policy  operation     policy
+//	launch    cosignature  log        -       signature  signature  policy  operation     policy
+//	launch    proof        log        -       integrity  -          policy  integrity     policy
+//	launch    document     log        -       integrity  policy     policy  integrity     policy
+//	launch    facet-tar    lock       -       integrity  policy     policy  operation     policy
+//	launch    facet-tar    record     -       integrity  policy     policy  operation     policy
+//	launch    file         record     -       integrity  policy     policy  operation     policy
+//	launch    document     record     -       integrity  policy     policy  operation     policy
+//	launch    facet-tar    manifest   -       integrity  integrity  policy  operation     integrity
+//	launch    file         manifest   -       integrity  integrity  policy  integrity     integrity
+//	launch    facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
+//	launch    facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	bare      launch       lock       policy  policy     policy     warn    policy        policy
+//	bare      launch       machine    -       policy     policy     warn    policy        policy
+//	bare      approval     machine    -       policy     policy     warn    policy        policy
+//	bare      file         lock       policy  policy     -          policy  policy        policy
+//	bare      file         machine    -       policy     -          policy  policy        policy
+//	bare      file         verify     -       integrity  warn       -       operation     policy
+//	session   surface      lock       -       drift      drift      policy  drift         policy
+//	install   source       lock       -       policy     -          policy  operation     policy
+//	install   source       project    -       policy     policy     policy  policy        policy
+//	install   tag          lock       -       drift      -          policy  operation     policy
+//	install   oci          lock       -       drift      -          policy  operation     policy
+//	install   facet-tar    lock       -       integrity  -          policy  operation     policy
+//	install   file         lock       -       integrity  -          policy  integrity     policy
+//	install   document     lock       -       integrity  -          policy  operation     policy
+//	install   facet-tar    record     -       integrity  policy     policy  policy        policy
+//	install   file         record     -       integrity  policy     policy  operation     policy
+//	install   document     record     -       integrity  -          policy  operation     policy
+//	install   status       record     -       policy     -          warn    operation     policy
+//	install   facet-tar    manifest   -       integrity  integrity  policy  operation     integrity
+//	install   file         manifest   -       integrity  integrity  policy  integrity     integrity
+//	install   facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
+//	install   file         sidecar    -       integrity  integrity  policy  operation     integrity
+//	install   installed    machine    -       warn       -          warn    warn          policy
+//	install   log-key      machine    -       integrity  policy     policy  operation     policy
+//	install   proof        log        -       integrity  warn       policy  integrity     policy
+//	install   document     log        -       integrity  policy     policy  integrity     policy
+//	install   facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	install   status       log        -       policy     -          warn    integrity     policy
+//	install   finding      log        -       warn       -          policy  integrity     policy
+//	install   cosignature  log        -       signature  signature  policy  operation     policy
+//	install   checkpoint   log        -       policy     policy     policy  operation     policy
+//	install   api-surface  log        -       integrity  integrity  policy  integrity     integrity
+//	check     pin          lock       -       policy     policy     policy  policy        policy
+//	check     oci          lock       -       drift      -          policy  warn          policy
+//	check     launch       lock       -       policy     policy     warn    operation     policy
+//	check     launch       project    -       policy     policy     policy  policy        policy
+//	check     file         lock       -       integrity  policy     policy  operation     policy
+//	check     file         verify     -       integrity  -          warn    operation     policy
+//	check     tree         lock       -       integrity  warn       policy  warn          policy
+//	check     tree         machine    -       integrity  -          policy  operation     policy
+//	check     tree         sidecar    -       integrity  -          policy  operation     policy
+//	check     file         sidecar    -       integrity  integrity  policy  operation     integrity
+//	check     document     lock       -       integrity  integrity  policy  integrity     integrity
+//	check     document     record     -       integrity  policy     policy  operation     policy
+//	check     surface      lock       -       drift      drift      policy  drift         policy
+//	check     surface      machine    -       drift      warn       policy  drift         policy
+//	check     approval     machine    -       warn       warn       -       warn          policy
+//	check     file         machine    -       policy     -          policy  operation     policy
+//	check     log-key      machine    -       integrity  policy     policy  operation     policy
+//	check     proof        log        -       integrity  warn       policy  integrity     policy
+//	check     document     log        -       integrity  policy     policy  integrity     policy
+//	check     status       log        -       policy     -          warn    integrity     policy
+//	check     finding      log        -       warn       -          policy  integrity     policy
+//	check     cosignature  log        -       signature  signature  policy  operation     policy
+//	check     checkpoint   log        -       warn       warn       policy  operation     policy
+//	check     source       lock       -       policy     policy     policy  operation     policy
+//	check     source       project    -       policy     policy     policy  policy        policy
+//	check     source       manifest   -       policy     policy     policy  policy        policy
+//	check     facet-tar    lock       -       integrity  warn       policy  warn          policy
+//	check     facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
+//	check     facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	check     api-surface  log        -       integrity  integrity  policy  integrity     integrity
+//	check     installed    machine    -       warn       warn       -       warn          policy
+//	check     installed    lock       -       integrity  policy     policy  operation     policy
+//	check     unhashed     lock       -       policy     policy     policy  policy        policy
+//	scan      pin          caller     -       policy     policy     -       policy        policy
+//	scan      launch       caller     -       policy     policy     -       warn          policy
+//	scan      launch       verify     -       warn       warn       -       warn          policy
+//	scan      transport    caller     -       policy     policy     -       policy        policy
+//	scan      secret       caller     -       warn       warn       -       warn          policy
+//	scan      access       machine    -       policy     policy     -       warn          policy
+//	scan      access       caller     -       policy     policy     -       policy        policy
+//	scan      document     caller     -       policy     policy     policy  operation     policy
+//	scan      launch       machine    -       policy     policy     policy  policy        policy
+//	scan      launch       lock       -       policy     policy     warn    policy        policy
+//	scan      document     lock       -       integrity  integrity  policy  integrity     integrity
+//	scan      approval     machine    -       warn       -          policy  warn          policy
+//	validate  dist         manifest   -       integrity  integrity  policy  integrity     integrity
+//	validate  tree         manifest   -       integrity  -          policy  warn          policy
+//	validate  extent       manifest   -       integrity  -          policy  integrity     policy
+//	validate  file         manifest   -       integrity  integrity  policy  integrity     integrity
+//	validate  coverage     manifest   -       integrity  -          policy  integrity     policy
+//	validate  unhashed     manifest   -       warn       warn       policy  warn          policy
+//	plugin    dist         manifest   -       integrity  integrity  policy  integrity     integrity
+//	plugin    tree         manifest   -       integrity  -          policy  warn          policy
+//	plugin    extent       manifest   -       integrity  -          policy  integrity     policy
+//	plugin    file         manifest   -       integrity  integrity  policy  integrity     integrity
+//	plugin    coverage     manifest   -       integrity  -          policy  integrity     policy
+//	plugin    unhashed     manifest   -       warn       warn       policy  warn          policy
+//	plugin    import       manifest   -       policy     policy     policy  warn          policy
+//	plugin    permission   manifest   -       policy     policy     policy  policy        policy
+//	plugin    permission   caller     -       policy     policy     policy  policy        policy
+//	plugin    allowlist    caller     -       policy     warn       policy  policy        policy
+//	plugin    file         publisher  -       integrity  -          policy  warn          policy
+//	plugin    signature    manifest   -       signature  -          policy  warn          policy
+//	plugin    signature    machine    -       signature  -          policy  signature     policy
+//	plugin    statement    manifest   -       signature  -          policy  warn          policy
+//	plugin    statement    machine    -       signature  -          policy  signature     policy
+//	plugin    capability   caller     -       warn       warn       policy  warn          policy
+//	plugin    tool         caller     -       warn       warn       policy  warn          policy
+//	plugin    dist         lock       -       integrity  -          policy  integrity     policy
+//	plugin    tree         lock       -       integrity  -          policy  integrity     integrity
+//	plugin    extent       lock       -       integrity  -          policy  integrity     policy
+//	plugin    file         lock       -       integrity  -          policy  operation     policy
+//	plugin    signature    lock       -       signature  -          policy  signature     policy
+//	plugin    document     lock       -       integrity  policy     policy  integrity     policy
+//	plugin    installed    lock       -       integrity  policy     policy  operation     policy
+//	plugin    installed    machine    -       integrity  warn       policy  operation     policy
+//	plugin    file         caller     -       integrity  -          policy  operation     policy
+//	plugin    file         record     -       integrity  policy     policy  operation     policy
+//	plugin    tree         record     -       integrity  policy     policy  integrity     policy
+//	plugin    document     record     -       integrity  policy     policy  operation     policy
+//	plugin    status       record     -       policy     -          warn    operation     policy
+//	plugin    log-key      machine    -       integrity  policy     policy  operation     policy
+//	plugin    proof        log        -       integrity  warn       policy  integrity     policy
+//	plugin    document     log        -       integrity  policy     policy  integrity     policy
+//	plugin    tree         log        -       integrity  policy     policy  integrity     policy
+//	plugin    status       log        -       policy     -          warn    integrity     policy
+//	plugin    finding      log        -       warn       -          policy  integrity     policy
+//	plugin    cosignature  log        -       signature  signature  policy  operation     policy
+//	plugin    checkpoint   log        -       policy     policy     policy  operation     policy
 //
-// Three settings change a cell: RequireHashes makes an absent publisher's claim
+// What is missing is owed, by the project, the lock, this machine, the caller or the log: no
+// row warns of it, and no setting changes what it does.
+//
+// Four settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
-// makes an absent launch or source "policy". A claim that is malformed is refused as
+// makes an absent launch or source "policy"; and RefuseWaived makes a claim that somebody
+// opted out of "policy" in flow check. A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
 //
@@ -319,6 +346,9 @@ type Settings struct {
 	// RequireApproval refuses what this machine has not approved, in flow check: servers are
 	// about to be started.
 	RequireApproval bool
+
+	// RefuseWaived refuses opt-outs, in flow check: see [IsWaiver].
+	RefuseWaived bool
 
 	// Of flow plugin; the package comment says what each does.
 	Strict, StrictIntegrity, RequireSignatures, StrictCapabilities, StrictTools bool

@@ -25,10 +25,10 @@ type row struct {
 	flow      Flow
 	scheme    evidence.Scheme
 	authority evidence.Authority
-	cells     []string // match, mismatch, absent, waived, unverifiable
+	cells     []string // match, mismatch, absent, waived, unverifiable, missing
 }
 
-var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived, evidence.Unverifiable}
+var outcomes = []evidence.Outcome{evidence.Match, evidence.Mismatch, evidence.Absent, evidence.Waived, evidence.Unverifiable, evidence.Missing}
 
 // commentTable reads the table from the package comment.
 func commentTable(t *testing.T) []row {
@@ -37,7 +37,7 @@ func commentTable(t *testing.T) []row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	columns := regexp.MustCompile(`flow +scheme +authority +match +mismatch +absent +waived +unverifiable\n`).FindStringIndex(f.Doc.Text())
+	columns := regexp.MustCompile(`flow +scheme +authority +match +mismatch +absent +waived +unverifiable +missing\n`).FindStringIndex(f.Doc.Text())
 	if columns == nil {
 		t.Fatal("the package comment has no table with these columns")
 	}
@@ -45,7 +45,7 @@ func commentTable(t *testing.T) []row {
 	var rows []row
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
-		if len(fields) != 8 {
+		if len(fields) != 9 {
 			break
 		}
 		rows = append(rows, row{Flow(fields[0]), evidence.Scheme(fields[1]), evidence.Authority(fields[2]), fields[3:]})
@@ -76,7 +76,7 @@ func TestCommentTable(t *testing.T) {
 		var inCode []string
 		for _, r := range rules {
 			cells := []string{string(r.scheme), string(r.authority)}
-			for _, d := range []decision{r.match, r.mismatch, r.absent, r.waived, r.cannot} {
+			for _, d := range []decision{r.match, r.mismatch, r.absent, r.waived, r.cannot, r.missing} {
 				cells = append(cells, d.String())
 			}
 			inCode = append(inCode, strings.Join(cells, " "))
@@ -172,7 +172,7 @@ func TestUnknownIsRefused(t *testing.T) {
 		evidence.Extent, evidence.Coverage,
 		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
 	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
-		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, "other", ""}
+		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
 	seen := 0
 	for _, f := range flows {
 		for _, s := range schemes {
@@ -227,7 +227,13 @@ func TestSettings(t *testing.T) {
 		"require approval, trusted":  {Check, Settings{RequireApproval: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
 		"approval not required":      {Check, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "warn"},
 		"approval, launch":           {Launch, Settings{}, evidence.Approval, evidence.Machine, evidence.Absent, "policy"},
-		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "warn"},
+		"a match is no waiver":       {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Match, "-"},
+		"waived, strict":             {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Waived, "policy"},
+		"waived, by the caller":      {Check, Settings{RefuseWaived: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
+		"deprecated, strict":         {Check, Settings{RefuseWaived: true}, evidence.Status, evidence.Log, evidence.Waived, "warn"},
+		"waived, other flow":         {Launch, Settings{RefuseWaived: true}, evidence.File, evidence.Verify, evidence.Waived, "-"},
+		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"}, // a lock is owed, whoever asks for it
+		"lock waived":                {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
 	} {
 		f := Judge(c.flow, c.settings, evidence.Report{made(c.scheme, c.authority, c.outcome)}).Findings[0]
 		if got := (decision{f.Class, f.Warning}).String(); got != c.want {
@@ -504,4 +510,38 @@ func parse(t *testing.T, dir string) (files []*ast.File, names []string) {
 	}
 	walk(".")
 	return files, names
+}
+
+// What is owed and gone is refused wherever it can be asked for, with exit code 4, or 3 where
+// bytes are about to be used that nothing else covers; no setting makes a warning of it. The
+// expectation stands here, and not in the table's comment.
+func TestMissingIsRefused(t *testing.T) {
+	lax := []Settings{{}, {MissingHashes: MissingAllow}, {MissingHashes: MissingWarn}}
+	for flow, rules := range table {
+		for _, r := range rules {
+			for _, s := range lax {
+				e := evidence.Miss(evidence.Claim{Subject: "s", Scheme: r.scheme, Authority: r.authority}, evidence.Project, "why", "what to do")
+				v := Judge(flow, s, evidence.Report{e, made(r.scheme, r.authority, evidence.Match)})
+				if c := v.Findings[0].Class; c != evidence.Refused && c != evidence.Integrity || v.Findings[0].Warning {
+					t.Errorf("%s %s %s with %+v: missing is %s", flow, r.scheme, r.authority, s, v.Findings[0].Class)
+				}
+				if v.Allowed() || v.Admitted().grants != nil {
+					t.Errorf("%s %s %s with %+v: missing admits", flow, r.scheme, r.authority, s)
+				}
+				if h := hint(flow, v.Findings[0]); h != "what to do" {
+					t.Errorf("%s %s %s: the hint is %q", flow, r.scheme, r.authority, h)
+				}
+			}
+		}
+	}
+	for flow, rows := range map[Flow][][2]string{
+		Launch: {{"document", "lock"}, {"file", "sidecar"}}, Check: {{"document", "lock"}}, Install: {{"facet-tar", "sidecar"}}, Plugin: {{"tree", "lock"}},
+	} {
+		for _, r := range rows {
+			v := Judge(flow, Settings{}, evidence.Report{evidence.Miss(evidence.Claim{Scheme: evidence.Scheme(r[0]), Authority: evidence.Authority(r[1])}, evidence.Lock, "", "")})
+			if v.Class() != evidence.Integrity {
+				t.Errorf("%s %v: %s, want integrity", flow, r, v.Class())
+			}
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -13,10 +14,32 @@ import (
 
 // Approvals is what was approved on this machine for one project. A checkout may bring
 // a lock along, but not this file: it lies in the user's state directory.
+//
+// It is also what the machine remembers: what it once accepted is owed from then on, until a
+// person forgets it.
 type Approvals struct {
-	Version int                 `json:"approvals_version"`
-	Project string              `json:"project"` // the directory, all links resolved
-	Servers map[string]Approval `json:"servers"`
+	Version  int                      `json:"approvals_version"`
+	Self     digest.Digest            `json:"self,omitzero"` // as that of a lock; set by Encode
+	Project  string                   `json:"project"`       // the directory, all links resolved
+	Servers  map[string]Approval      `json:"servers"`
+	Unlocked map[string]Approval      `json:"unlocked,omitempty"` // servers without a lock entry; their Entry is the digest of the launch line
+	Facets   map[string]AcceptedFacet `json:"facets,omitempty"`
+}
+
+// AcceptedFacet is a facet that this machine installed into the project.
+type AcceptedFacet struct {
+	Version   string        `json:"version"`
+	Integrity digest.Digest `json:"integrity"`
+	AcceptedLog
+	At time.Time `json:"at"`
+}
+
+// AcceptedLog is the log that proved what was accepted, and what was demanded of it then.
+type AcceptedLog struct {
+	LogKey  string        `json:"log_key,omitempty"`        // "" without a log
+	LogSize int64         `json:"log_size,omitempty"`       // of the newest checkpoint that this machine had seen
+	Quorum  int           `json:"witness_quorum,omitempty"` // of witnesses
+	MaxAge  time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
 }
 
 // Approval is what was approved of one server.
@@ -27,7 +50,11 @@ type Approval struct {
 	// Trees are the installed trees by platform, as this machine made them from the
 	// closure: the trees of a lock follow from the closure, but a lock only says so.
 	Trees map[string]digest.Digest `json:"trees,omitempty"`
-	At    time.Time                `json:"at"`
+	Facet string                   `json:"facet,omitempty"` // that declares the server
+	AcceptedLog
+	// Extra are lists of arguments for 'hallmark run NAME --' that were approved too.
+	Extra [][]string `json:"extra_arguments,omitempty"`
+	At    time.Time  `json:"at"`
 }
 
 // Runtime is the interpreter of a package on this machine.
@@ -37,7 +64,7 @@ type Runtime struct {
 	Version string        `json:"version"` // node's major version, "20"; the tag of the wheels that fit python best
 }
 
-const approvalsVersion = 1
+const approvalsVersion = 2
 
 // MaxApprovals bounds the file, in bytes.
 const MaxApprovals = 16 << 20
@@ -45,7 +72,7 @@ const MaxApprovals = 16 << 20
 // ParseApprovals reads the file of a project; nil data gives an empty one. A file of
 // another project is an error: it was copied.
 func ParseApprovals(data []byte, project string) (*Approvals, error) {
-	a := &Approvals{Version: approvalsVersion, Project: project, Servers: map[string]Approval{}}
+	a := NewApprovals(project)
 	if data == nil {
 		return a, nil
 	}
@@ -58,20 +85,109 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 	if err := d.Decode(&read); err != nil {
 		return nil, err
 	}
-	if read.Version != approvalsVersion {
-		return nil, fmt.Errorf("approvals_version is %d; this build reads %d", read.Version, approvalsVersion)
-	}
-	if read.Project != project {
+	switch {
+	case read.Version != 1 && read.Version != approvalsVersion:
+		return nil, fmt.Errorf("approvals_version is %d; this build reads 1 and %d", read.Version, approvalsVersion)
+	case read.Project != project:
 		return nil, errors.New("holds the approvals of another project")
+	case read.Servers == nil:
+		return nil, errors.New("has no servers")
 	}
-	if read.Servers != nil {
-		a.Servers = read.Servers
+	if read.Version != 1 { // which has no digest of itself
+		if err := checkSelf(data, read.Self); err != nil {
+			return nil, err
+		}
+	}
+	for name, approved := range read.Servers {
+		if err := approved.check(); err != nil {
+			return nil, fmt.Errorf("%+q: %w", name, err)
+		}
+	}
+	for name, approved := range read.Unlocked {
+		if err := approved.check(); err != nil {
+			return nil, fmt.Errorf("%+q, which is not locked: %w", name, err)
+		}
+	}
+	for name, accepted := range read.Facets {
+		if accepted.Version == "" || accepted.Integrity.Algorithm() != digest.SHA256 || accepted.At.IsZero() {
+			return nil, fmt.Errorf("%+q: does not say which facet was accepted, and when", name)
+		}
+	}
+	a.Servers = read.Servers
+	if read.Version == 1 { // which knows of nothing else
+		return a, nil
+	}
+	if read.Unlocked != nil {
+		a.Unlocked = read.Unlocked
+	}
+	if read.Facets != nil {
+		a.Facets = read.Facets
 	}
 	return a, nil
 }
 
+// NewApprovals is an empty one for the project in a directory.
+func NewApprovals(project string) *Approvals {
+	return &Approvals{
+		Version: approvalsVersion, Project: project,
+		Servers: map[string]Approval{}, Unlocked: map[string]Approval{}, Facets: map[string]AcceptedFacet{},
+	}
+}
+
+// check refuses an approval that does not say what was approved.
+func (a Approval) check() error {
+	switch {
+	case a.Entry.Algorithm() != digest.SHA256:
+		return errors.New("does not say what was approved")
+	case a.At.IsZero():
+		return errors.New("does not say when it was approved")
+	case a.Runtime != nil && (a.Runtime.Path == "" || a.Runtime.Digest.Algorithm() != digest.SHA256):
+		return errors.New("does not say which interpreter was approved")
+	}
+	return nil
+}
+
+// Approved reports whether a list of arguments for 'run' was approved.
+func (a Approval) Approved(extra []string) bool {
+	return slices.ContainsFunc(a.Extra, func(known []string) bool { return slices.Equal(known, extra) })
+}
+
+// MaxExtra is how many lists of arguments are remembered of one server; the oldest is dropped.
+const MaxExtra = 32
+
+// Approve adds a list of arguments for 'run' to those that were approved.
+func (a *Approval) Approve(extra []string) {
+	if len(extra) == 0 || a.Approved(extra) {
+		return
+	}
+	a.Extra = append(slices.Clone(a.Extra), slices.Clone(extra))
+	a.Extra = a.Extra[max(0, len(a.Extra)-MaxExtra):]
+}
+
+// Forget drops what the machine remembers of a server or facet, and reports whether there was
+// anything.
+func (a *Approvals) Forget(name string) bool {
+	_, server := a.Servers[name]
+	_, unlocked := a.Unlocked[name]
+	_, facet := a.Facets[name]
+	delete(a.Servers, name)
+	delete(a.Unlocked, name)
+	delete(a.Facets, name)
+	return server || unlocked || facet
+}
+
+// ExtraDigest is the digest under which arguments for 'run' are judged and approved.
+func ExtraDigest(extra []string) digest.Digest {
+	h := digest.NewHasher()
+	fmt.Fprintf(h, "hallmark-arguments-v1\n%q\n", extra)
+	return h.Digest(digest.SHA256)
+}
+
 // Encode is the file's JSON.
-func (a *Approvals) Encode() ([]byte, error) { return indented(a) }
+func (a *Approvals) Encode() ([]byte, error) {
+	a.Version = approvalsVersion
+	return sealed(a, &a.Self)
+}
 
 // Approvable is the digest of all that a person approves with an entry: everything but
 // installed trees, which each machine makes from the closure, the time, and the proof
@@ -95,6 +211,28 @@ func (s ServerLock) Approvable() digest.Digest {
 		panic(err) // strings and digests only
 	}
 	return digest.FromBytes(plain)
+}
+
+// ConsentUnlocked is the digest that the approval of a server without a lock entry is bound
+// to: its launch line, the interpreter of this machine, and arguments for 'run'.
+func ConsentUnlocked(l LaunchLock, r *Runtime, extra []string) digest.Digest {
+	h := digest.NewHasher()
+	fmt.Fprintf(h, "hallmark-consent-unlocked-v1\n%s\n", l.Digest())
+	if r != nil {
+		fmt.Fprintf(h, "%q %s %q\n", r.Path, r.Digest, r.Version)
+	}
+	return ConsentWith(h.Digest(digest.SHA256), extra)
+}
+
+// ConsentWith is the digest that an approval is bound to which is about arguments for 'run'
+// too; that of the consent without any.
+func ConsentWith(consent digest.Digest, extra []string) digest.Digest {
+	if len(extra) == 0 {
+		return consent
+	}
+	h := digest.NewHasher()
+	fmt.Fprintf(h, "hallmark-consent-arguments-v1\n%s\n%s\n", consent, ExtraDigest(extra))
+	return h.Digest(digest.SHA256)
 }
 
 // Consent is the digest that an approval is bound to: the entry and the interpreter

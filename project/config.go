@@ -25,6 +25,8 @@
 //	on_drift = "withhold"              # "withhold" | "block" | "warn"
 //	server_requests = "allow"          # sampling, elicitation and roots: "allow" | "log" | "deny"
 //	surface_kinds = ["tools", "prompts"]  # default: all; leaves out what is dynamic by nature
+//	unlocked = true                    # it needs no entry in hallmark.lock: shown as waived wherever it is used
+//	extra_arguments = "any"            # arguments after 'run NAME --' need no approval; default: they do
 //	[providers.mcp.notes.verify]
 //	type = "command"                   # "command" | "file" | "none"
 //	algorithm = "sha256"
@@ -129,8 +131,24 @@ type Server struct {
 	Requests  string   // of the server to its client: "allow", "log" or "deny"
 	Kinds     []string // of surface items that are locked and watched; nil: all
 	Verify    *Verify  // nil: nobody claims anything
+	Unlocked  bool     // no lock entry is owed: the reviewer of hallmark.toml sees that it is waived
+	Extra     string   // "any": arguments that are given to 'run' need no approval; else ""
 
 	Environment map[string]string // values that a facet's author wrote into its declaration
+}
+
+// WhyUnlocked is why s may be started without an entry of the lock, as hallmark.toml says: it
+// is left unlocked, or its bytes are claimed by a verify block. "" if it may not.
+func (s Server) WhyUnlocked() string {
+	switch {
+	case s.Command == "":
+		return ""
+	case s.Unlocked:
+		return "unlocked = true in " + ConfigFile
+	case s.Verify != nil && s.Verify.Type != VerifyNone:
+		return "a verify block claims its bytes"
+	}
+	return ""
 }
 
 // SourceName names a server that is packed from source: what facet.json and hallmark.toml say.
@@ -215,6 +233,8 @@ type (
 		OnDrift   string            `toml:"on_drift"`
 		Requests  string            `toml:"server_requests"`
 		Kinds     []string          `toml:"surface_kinds"`
+		Unlocked  bool              `toml:"unlocked"`
+		Extra     *string           `toml:"extra_arguments"`
 		Verify    *verifyTOML       `toml:"verify"`
 		Checksum  *struct {
 			Algorithm *string `toml:"algorithm"`
@@ -375,7 +395,7 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 	s = Server{
 		Name: name, Type: raw.Type, Command: raw.Command, Arguments: raw.Arguments,
 		Variables: raw.Variables, Record: raw.Server, Source: raw.Source, Facet: raw.Facet, OnDrift: raw.OnDrift, Kinds: raw.Kinds,
-		URL: raw.URL, Headers: raw.Headers, Requests: raw.Requests,
+		URL: raw.URL, Headers: raw.Headers, Requests: raw.Requests, Unlocked: raw.Unlocked, Extra: text(raw.Extra),
 	}
 	if !nameRE().MatchString(name) {
 		return s, nil, errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64")
@@ -417,6 +437,14 @@ func (raw serverTOML) server(name string) (s Server, warnings []string, err erro
 		if !variableRE.MatchString(v) {
 			return s, nil, fmt.Errorf("variables holds names only, and %q is none", v)
 		}
+	}
+	switch {
+	case s.Unlocked && s.Command == "":
+		return s, nil, errors.New("unlocked is of a server with a command: without a lock nothing says which bytes a record, a source, a facet or a URL gives")
+	case raw.Extra != nil && s.Extra != "any":
+		return s, nil, fmt.Errorf("extra_arguments is %q; it is \"any\", or left out", s.Extra)
+	case s.Extra != "" && s.Type == "http":
+		return s, nil, errors.New(`extra_arguments is of a server that is started, and a URL is not`)
 	}
 	if s.OnDrift == "" {
 		s.OnDrift = "withhold"

@@ -3,7 +3,10 @@ package project
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -28,6 +31,26 @@ type DriftItem struct {
 	Got    digest.Digest `json:"got"`  // empty for one that could not be read
 }
 
+// OnlyNotice reports whether all items have the given reason.
+func (n *DriftNote) OnlyNotice(reason string) bool {
+	for _, item := range n.Items {
+		if item.Reason != reason {
+			return false
+		}
+	}
+	return true
+}
+
+// Keys are those of the items with the given reason, sorted.
+func (n *DriftNote) Keys(reason string) (keys []string) {
+	for _, key := range slices.Sorted(maps.Keys(n.Items)) {
+		if n.Items[key].Reason == reason {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 const driftVersion = 1
 
 // MaxDrift bounds the file, in bytes.
@@ -47,7 +70,27 @@ func ParseDrift(data []byte) (*DriftNote, error) {
 	if n.Version != driftVersion {
 		return nil, fmt.Errorf("drift_version is %d; this build reads %d", n.Version, driftVersion)
 	}
+	if err := n.check(); err != nil {
+		return nil, err
+	}
 	return &n, nil
+}
+
+// check refuses a note that does not say what drifted from what: with less in it, drift that
+// was seen would pass for none.
+func (n *DriftNote) check() error {
+	if n.Server == "" || n.At.IsZero() || n.Locked.Algorithm() != digest.SHA256 {
+		return errors.New("does not say which server drifted from what, and when")
+	}
+	if len(n.Items) == 0 {
+		return errors.New("has no items")
+	}
+	for key, item := range n.Items {
+		if item.Reason == "" { // an item that nobody approved and nobody could read has no digest
+			return fmt.Errorf("%+q: does not say how it drifted", key)
+		}
+	}
+	return nil
 }
 
 // Encode is the file's JSON.

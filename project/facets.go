@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -174,8 +174,10 @@ func (f Facet) check() error {
 			return fmt.Errorf("%+q cannot be the name of a tag or branch", ref)
 		}
 	}
-	if f.Sub != "" && !below(f.Sub) {
-		return fmt.Errorf("sub %+q is not a clean relative path", f.Sub)
+	if f.Sub != "" {
+		if err := archive.CheckPath(f.Sub); err != nil {
+			return fmt.Errorf("sub %+q is not a clean relative path: %w", f.Sub, err)
+		}
 	}
 	return checkGitURL(f.Git)
 }
@@ -208,8 +210,8 @@ func targets(raw []string) ([]string, error) {
 			t = TargetCopilot
 		}
 		if dir, ok := strings.CutPrefix(t, TargetDir); ok {
-			if !below(dir) {
-				return nil, fmt.Errorf("target %+q: the directory must be a clean path below the project", t)
+			if err := archive.CheckPath(dir); err != nil {
+				return nil, fmt.Errorf("target %+q: the directory must be a clean path below the project: %w", t, err)
 			}
 		} else if !slices.Contains(Targets(), t) {
 			return nil, fmt.Errorf("unknown target %+q; there are %s, and dir:PATH", t, strings.Join(Targets(), ", "))
@@ -223,9 +225,4 @@ func targets(raw []string) ([]string, error) {
 		return nil, errors.New("targets is empty; leave it out for those found in the project")
 	}
 	return out, nil
-}
-
-// below reports whether p is a clean relative path that leads below where it begins.
-func below(p string) bool {
-	return p != "" && p != "." && p != ".." && path.Clean(p) == p && !path.IsAbs(p) && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\:\x00\n")
 }

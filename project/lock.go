@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +24,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// LockVersion is the lockfile_version that this build reads and writes.
-const LockVersion = 1
+// LockVersion is the lockfile_version that this build writes. It also reads version 1, which
+// says less: it names no logs, so that a proof which was taken out of it is owed only if
+// hallmark.toml or this machine knows of the log.
+const LockVersion = 2
 
 // MaxLock bounds hallmark.lock, in bytes.
 const MaxLock = 64 << 20
@@ -35,8 +35,10 @@ const MaxLock = 64 << 20
 // Lock is hallmark.lock: what this project has accepted. Its entries are made with
 // [Lock.Add] and [Lock.AddFacet] only.
 type Lock struct {
+	version int // as it was read; 0 of one that is new
 	servers map[string]ServerLock
 	facets  map[string]FacetLock
+	logs    map[string]string // by registry the origin of its log: entries of that registry owe a proof
 }
 
 // ServerLock is the entry of one server.
@@ -85,6 +87,8 @@ type LaunchLock struct {
 	URL       string            `json:"url,omitempty"`
 	Headers   map[string]string `json:"headers,omitempty"`         // as declared: names of variables, not their values
 	Requests  string            `json:"server_requests,omitempty"` // "" is "allow"
+	Unlocked  bool              `json:"unlocked,omitempty"`
+	Extra     string            `json:"extra_arguments,omitempty"`
 	Verify    *VerifyLock       `json:"verify,omitempty"`
 
 	Environment map[string]string `json:"environment,omitempty"`
@@ -110,6 +114,7 @@ type ClosureLock struct {
 type lockWire struct {
 	Version int                   `json:"lockfile_version"`
 	Self    digest.Digest         `json:"self"`
+	Logs    map[string]string     `json:"logs,omitempty"`
 	Facets  map[string]FacetLock  `json:"facets,omitempty"`
 	Servers map[string]ServerLock `json:"servers"`
 }
@@ -117,6 +122,9 @@ type lockWire struct {
 // ClosureSubject, and the functions below, are the subjects under which a server's parts
 // are judged, and must be admitted for [Lock.Add].
 func ClosureSubject(server string) string { return ClosuresDir + "/" + server + ".json" }
+
+// SurfaceFile is the file of a server's surface, relative to the project.
+func SurfaceFile(server string) string { return SurfacesDir + "/" + server + ".json" }
 
 // TreeSubject names the installed tree of a server on a platform.
 func TreeSubject(server, platform string) string { return server + " (" + platform + ")" }
@@ -129,6 +137,7 @@ func (s Server) Launch() LaunchLock {
 	l := LaunchLock{
 		Command: s.Command, Server: s.Record, Source: s.Source, Facet: s.Facet, Arguments: s.Arguments, Variables: s.Variables,
 		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers, Environment: s.Environment,
+		Unlocked: s.Unlocked, Extra: s.Extra,
 	}
 	if s.Requests != "allow" {
 		l.Requests = s.Requests
@@ -180,8 +189,8 @@ func (l *Lock) Remove(name string) { delete(l.servers, name) }
 // must have been admitted under its subject for [policy.Add].
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
 	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
-	s = s.complete()
-	if err := s.check(); err != nil {
+	s = s.complete().whole()
+	if err := errors.Join(s.check(), s.checkMembers()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	old := l.servers[name]
@@ -308,7 +317,7 @@ func (s ServerLock) check() error {
 			return errors.New("an npm package needs its closure")
 		}
 		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
-		if !ok || inside != path.Clean(inside) || !fs.ValidPath(inside) || strings.ContainsAny(inside, `\:`) {
+		if !ok || archive.CheckInstalled(inside) != nil || strings.Contains(inside, ":") {
 			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
 		}
 	case "pypi":
@@ -398,7 +407,7 @@ var entryRE = sync.OnceValue(func() *regexp.Regexp {
 
 // Encode writes the lock: JSON, sorted, one value a line.
 func (l *Lock) Encode() ([]byte, error) {
-	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets}
+	w := lockWire{Version: LockVersion, Servers: l.servers, Facets: l.facets, Logs: l.provenLogs()}
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
@@ -508,8 +517,8 @@ func ParseLock(data []byte) (*Lock, error) {
 		}
 		w.Version = version.Version
 	}
-	if w.Version != LockVersion {
-		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads %d", w.Version, LockVersion))
+	if w.Version != LockVersion && w.Version != 1 {
+		return nil, invalid(LockFile, fmt.Errorf("lockfile_version is %d; this build reads 1 and %d", w.Version, LockVersion))
 	}
 	if unread != nil {
 		return nil, invalid(LockFile, unread)
@@ -539,5 +548,9 @@ func ParseLock(data []byte) (*Lock, error) {
 			return nil, invalid(LockFile, fmt.Errorf("%+q: %w", name, err))
 		}
 	}
-	return &Lock{servers: w.Servers, facets: w.Facets}, nil
+	l := &Lock{version: w.Version, servers: w.Servers, facets: w.Facets, logs: w.Logs}
+	if err := l.checkVersion(); err != nil {
+		return nil, invalid(LockFile, err)
+	}
+	return l, nil
 }

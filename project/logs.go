@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -19,8 +21,12 @@ type Logs struct {
 	Version int `json:"logs_version"`
 	// Registries are those that have been seen with a log, by [Registry.Name].
 	Registries map[string]LogKey `json:"registries"`
-	// Checkpoints are the newest that were seen, as signed notes, by the log's key.
+	// Checkpoints are the newest that were seen, as signed notes, by the log's key. There is
+	// one of each key of a registry and of each that was forgotten, and no other.
 	Checkpoints map[string]string `json:"checkpoints"`
+	// Forgotten are keys of which a person said that no registry has them any more. What was
+	// seen of their logs is not forgotten.
+	Forgotten []string `json:"forgotten"`
 }
 
 // LogKey is the key of a registry's log, and since when it is relied on.
@@ -29,7 +35,9 @@ type LogKey struct {
 	Since time.Time `json:"since"`
 }
 
-const logsVersion = 1
+// logsVersion is what this build writes. Version 1, which it reads too, has no forgotten: a
+// checkpoint of a key that no registry has may have been forgotten there, or have lost it.
+const logsVersion = 2
 
 // MaxLogs bounds the file, in bytes.
 const MaxLogs = 16 << 20
@@ -37,7 +45,7 @@ const MaxLogs = 16 << 20
 // ParseLogs reads the file; nil data gives an empty one. A file that is damaged is an
 // error: reading it as empty would forget what was seen.
 func ParseLogs(data []byte) (*Logs, error) {
-	l := &Logs{Version: logsVersion, Registries: map[string]LogKey{}, Checkpoints: map[string]string{}}
+	l := &Logs{Version: logsVersion, Registries: map[string]LogKey{}, Checkpoints: map[string]string{}, Forgotten: []string{}}
 	if data == nil {
 		return l, nil
 	}
@@ -50,23 +58,81 @@ func ParseLogs(data []byte) (*Logs, error) {
 	if err := d.Decode(&read); err != nil {
 		return nil, err
 	}
-	if read.Version != logsVersion {
-		return nil, fmt.Errorf("logs_version is %d; this build reads %d", read.Version, logsVersion)
+	if read.Version < 1 || read.Version > logsVersion {
+		return nil, fmt.Errorf("logs_version is %d; this build reads 1 to %d", read.Version, logsVersion)
 	}
-	if read.Registries == nil || read.Checkpoints == nil {
-		return nil, errors.New("has no registries or no checkpoints")
+	if read.Registries == nil || read.Checkpoints == nil || (read.Forgotten == nil) != (read.Version == 1) {
+		return nil, errors.New("has no registries, no checkpoints or no forgotten")
 	}
-	for _, k := range read.Registries {
+	for name, k := range read.Registries {
 		if _, err := ledger.ParseVerifier(k.Key); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%+.200q: %w", name, err)
+		}
+		if k.Since.IsZero() {
+			return nil, fmt.Errorf("%+.200q: has no since", name)
+		}
+		if _, ok := read.Checkpoints[k.Key]; !ok {
+			return nil, fmt.Errorf("%+.200q: has a key, and no checkpoint that was seen under it", name)
+		}
+	}
+	for i, key := range read.Forgotten {
+		if _, ok := read.Checkpoints[key]; !ok || read.relied(key) || slices.Contains(read.Forgotten[:i], key) {
+			return nil, fmt.Errorf("forgotten %+.200q: has no checkpoint, is relied on, or is there twice", key)
 		}
 	}
 	for key, note := range read.Checkpoints {
 		if _, err := openKept(key, note); err != nil {
 			return nil, err
 		}
+		if read.relied(key) || slices.Contains(read.Forgotten, key) {
+			continue
+		}
+		if read.Version > 1 {
+			return nil, fmt.Errorf("has a checkpoint of %+.200q, and no registry that has or had the key", key)
+		}
+	}
+	if read.Version == 1 {
+		read.Version, read.Forgotten = logsVersion, []string{}
+		for _, key := range slices.Sorted(maps.Keys(read.Checkpoints)) {
+			if !read.relied(key) {
+				read.Forgotten = append(read.Forgotten, key)
+			}
+		}
 	}
 	return &read, nil
+}
+
+// relied reports whether a registry has the key.
+func (l *Logs) relied(key string) bool {
+	for _, k := range l.Registries {
+		if k.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// Rely keeps that the registry of that name has the log with that key, of which newest is
+// the newest checkpoint that was seen.
+func (l *Logs) Rely(name, key string, since time.Time, newest string) {
+	if _, known := l.Registries[name]; !known {
+		l.Registries[name] = LogKey{Key: key, Since: since}
+	}
+	l.Checkpoints[key] = newest
+	l.Forgotten = slices.DeleteFunc(l.Forgotten, func(k string) bool { return l.relied(k) })
+	if !l.relied(key) && !slices.Contains(l.Forgotten, key) { // the registry of that name has another
+		l.Forgotten = append(l.Forgotten, key)
+	}
+}
+
+// Forget takes the key from the registry of that name, and returns it; "" if it has none.
+func (l *Logs) Forget(name string) (key string) {
+	key = l.Registries[name].Key
+	delete(l.Registries, name)
+	if key != "" && !l.relied(key) {
+		l.Forgotten = append(l.Forgotten, key)
+	}
+	return key
 }
 
 // Newest is the newest checkpoint that was seen of the log with that key; false if

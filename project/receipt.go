@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -79,10 +81,10 @@ func NewAsset(target string, kind facet.Kind, name string, files []string) Recei
 // ParseReceipt reads the receipt of a project; nil data gives an empty one. The error
 // wraps [ErrOtherProject] for that of another project.
 func ParseReceipt(data []byte, project string) (*Receipt, error) {
-	r := NewReceipt(project)
 	if data == nil {
-		return r, nil
+		return NewReceipt(project), nil
 	}
+	r := &Receipt{} // a member that is not there has no value, and not that of a new one
 	if err := decodeState(data, r); err != nil {
 		return nil, err
 	}
@@ -96,10 +98,16 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 		return nil, err
 	}
 	if r.Facets == nil {
-		r.Facets = map[string]ReceiptOfFacet{}
+		return nil, errors.New("has no facets")
 	}
 	for name, f := range r.Facets {
+		if f.Version == "" || f.Assets == nil {
+			return nil, fmt.Errorf("%+q: does not say which version was installed, or what of it", name)
+		}
 		for _, a := range f.Assets {
+			if a.Target == "" || a.Type == "" || a.Name == "" || len(a.Files) == 0 {
+				return nil, fmt.Errorf("%+q: does not say what was installed, and where", name)
+			}
 			if a.Scope != scopeProject {
 				return nil, fmt.Errorf("%+q: the scope %+q is not known", name, a.Scope)
 			}
@@ -116,10 +124,10 @@ func ParseReceipt(data []byte, project string) (*Receipt, error) {
 // ParseMaterialized reads the digests of a project; nil data gives none. The error wraps
 // [ErrOtherProject] for those of another project.
 func ParseMaterialized(data []byte, project string) (*Materialized, error) {
-	m := NewMaterialized(project)
 	if data == nil {
-		return m, nil
+		return NewMaterialized(project), nil
 	}
+	m := &Materialized{}
 	if err := decodeState(data, m); err != nil {
 		return nil, err
 	}
@@ -133,7 +141,7 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 		return nil, err
 	}
 	if m.Files == nil {
-		m.Files = map[string]digest.Digest{}
+		return nil, errors.New("has no files")
 	}
 	for file, d := range m.Files {
 		if err := checkInstalled(file); err != nil {
@@ -146,9 +154,10 @@ func ParseMaterialized(data []byte, project string) (*Materialized, error) {
 	return m, nil
 }
 
-// checkInstalled refuses what no installed file is called.
+// checkInstalled refuses what no installed file was ever called. It is not held to
+// [archive.CheckPath]: what an older release installed is still to be deleted.
 func checkInstalled(file string) error {
-	if !below(file) {
+	if file == "." || !fs.ValidPath(file) || strings.ContainsAny(file, "\\:\x00\n") {
 		return fmt.Errorf("%+q is not a path below the project", file)
 	}
 	return nil

@@ -1,0 +1,117 @@
+// Package owed says which claims somebody was told to expect, before any evidence is
+// gathered. A flow that gathers first, and judges what happens to be there, cannot see what
+// is not there.
+//
+// An [Expectation] names a claim by its subject, scheme and authority, and who was told to
+// expect it:
+//
+//	owed by   what                                            as soon as
+//	project   a lock entry for each server and facet          hallmark.toml declares it
+//	project   a log proof for each entry of its registry      log_key is set
+//	lock      a declaration for each entry                    the entry exists
+//	lock      an entry for each facet that another composes   the composing entry exists
+//	lock      the surface, and the closure of a package       the entry exists
+//	lock      a log proof for each entry of a registry        the lock names the registry's log
+//	machine   a lock entry                                    it approved or installed one in this project
+//	machine   a log proof for each entry of a registry        it has accepted the key of the registry's log
+//	caller    a lock entry, a log proof                       an option demands it
+//
+// [List.Settle] sets the list beside the evidence: what nothing answers becomes evidence with
+// the outcome missing, which policy refuses in every flow. An explicit opt-out in
+// hallmark.toml, which a reviewer sees, answers what the project owes, and never what this
+// machine remembers or the caller demands.
+package owed
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// Expectation is a claim that somebody was told to expect.
+type Expectation struct {
+	evidence.Claim                    // its subject, scheme, authority, and where it would stand
+	By             evidence.Authority // who was told to expect it
+	Why            string             // since when, or by what
+	Fix            string             // what restores it, or pays it off
+}
+
+// List is what is owed.
+type List []Expectation
+
+// Settle is report with evidence that says missing for each claim of l that nothing in report
+// answers, naming all who were told to expect it. An absent claim that was expected is no
+// absent claim: it is replaced.
+func (l List) Settle(report evidence.Report) evidence.Report {
+	out := slices.Clone(report)
+	for i, x := range l {
+		if x.answered(report) || slices.ContainsFunc(l[:i], func(o Expectation) bool { return o.same(x) && !o.answered(report) }) {
+			continue
+		}
+		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool { return e.Outcome == evidence.Absent && x.about(e) })
+		miss := evidence.Miss(x.Claim, x.By, x.Why, x.Fix)
+		for _, o := range l[i+1:] {
+			if !o.same(x) || o.answered(report) {
+				continue
+			}
+			miss.Owed, miss.Reason = append(miss.Owed, o.By), miss.Reason+"; "+o.Why
+			if o.By == evidence.Machine {
+				miss.Fix = o.Fix // which says how the machine forgets it
+			}
+		}
+		out = append(out, miss)
+	}
+	return out
+}
+
+func (x Expectation) same(o Expectation) bool {
+	return x.Subject == o.Subject && x.Scheme == o.Scheme && x.Authority == o.Authority
+}
+
+func (x Expectation) answered(report evidence.Report) bool {
+	return slices.ContainsFunc(report, x.answeredBy)
+}
+
+func (x Expectation) about(e evidence.Evidence) bool {
+	return e.Subject == x.Subject && e.Scheme == x.Scheme && e.Authority == x.Authority
+}
+
+// answeredBy reports whether e says something about the claim itself. That it matches is for
+// policy to demand.
+func (x Expectation) answeredBy(e evidence.Evidence) bool {
+	switch {
+	case !x.about(e):
+		return false
+	case e.Outcome == evidence.Absent || e.Outcome == evidence.Missing:
+		return false
+	case e.Outcome == evidence.Waived:
+		return x.By == evidence.Project || x.By == evidence.Lock
+	}
+	return true
+}
+
+// Of are the expectations of l with a scheme.
+func (l List) Of(schemes ...evidence.Scheme) List {
+	var out List
+	for _, x := range l {
+		if slices.Contains(schemes, x.Scheme) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func since(at time.Time) string { return at.UTC().Format(time.DateTime) + "Z" }
+
+// restore says how a claim that is gone comes back.
+func restore(what, command, forget string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "restore %s from version control; or run '%s' and review what it shows", what, command)
+	if forget != "" {
+		fmt.Fprintf(&b, "; or give it up with '%s'", forget)
+	}
+	return b.String()
+}

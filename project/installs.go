@@ -1,0 +1,72 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// Installs is what this machine installed, or accepted, in one directory of plugins. It lies
+// in the state directory, so that neither a checkout nor whoever writes to the plugins
+// changes it. What it names is owed: the directory, its lock, and each member of that.
+type Installs struct {
+	Version int                `json:"installs_version"`
+	Self    digest.Digest      `json:"self"`    // as that of a lock; set by Encode
+	Dir     string             `json:"dir"`     // that holds the plugins, all links resolved
+	Plugins map[string]Install `json:"plugins"` // by the name of their directory
+}
+
+// Install is one plugin that this machine installed.
+type Install struct {
+	Name    string        `json:"name"`
+	Version string        `json:"version"`
+	Lock    digest.Digest `json:"lock"` // see [InstallLock.Digest]
+	Tree    digest.Digest `json:"tree"` // hallmark-tree-v1 of dist/
+	At      time.Time     `json:"at"`
+}
+
+const installsVersion = 1
+
+// MaxInstalls bounds the file, in bytes.
+const MaxInstalls = 16 << 20
+
+// ParseInstalls reads the record of a directory; nil data gives an empty one. The error
+// wraps [ErrOtherProject] for that of another directory.
+func ParseInstalls(data []byte, dir string) (*Installs, error) {
+	if data == nil {
+		return &Installs{Version: installsVersion, Dir: dir, Plugins: map[string]Install{}}, nil
+	}
+	in := &Installs{} // a member that is not there has no value, and not that of a new one
+	if err := decodeState(data, in); err != nil {
+		return nil, err
+	}
+	switch {
+	case in.Version != installsVersion:
+		return nil, fmt.Errorf("installs_version is %d; this build reads %d", in.Version, installsVersion)
+	case in.Dir != dir:
+		return nil, ErrOtherProject
+	}
+	if err := checkSelf(data, in.Self); err != nil {
+		return nil, err
+	}
+	if in.Plugins == nil {
+		return nil, errors.New("has no plugins")
+	}
+	for name, p := range in.Plugins {
+		switch {
+		case name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`+"\x00"):
+			return nil, fmt.Errorf("%+q is no name of a directory", name)
+		case p.Name == "" || p.Version == "" || p.At.IsZero():
+			return nil, fmt.Errorf("%+q: its name or version is missing, or when it was installed", name)
+		case p.Lock.Algorithm() != digest.SHA256 || p.Tree.Algorithm() != digest.SHA256:
+			return nil, fmt.Errorf("%+q: its digests are not sha256", name)
+		}
+	}
+	return in, nil
+}
+
+// Encode is the file's JSON.
+func (in *Installs) Encode() ([]byte, error) { return sealed(in, &in.Self) }

@@ -1,0 +1,130 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Version is the lockfile_version that was read; that of this build for a lock that is new.
+func (l *Lock) Version() int {
+	if l.version == 0 {
+		return LockVersion
+	}
+	return l.version
+}
+
+// Log is the origin of the log of a registry, called as [Registry.Name] does, of which the
+// lock says that it has one: then each entry of that registry owes a proof. "" if it says none.
+func (l *Lock) Log(registry string) string {
+	return l.logs[registry]
+}
+
+// proofOf is a proof of the lock and the registry that it is of.
+type proofOf struct{ registry, proof string }
+
+// recorded are the registry and the proof, or none, of each entry that came from a registry.
+func (l *Lock) recorded() (all []proofOf) {
+	for _, name := range l.Servers() {
+		if r := l.servers[name].Record; r != nil {
+			all = append(all, proofOf{r.Registry, r.Proof})
+		}
+	}
+	for _, name := range l.Facets() {
+		if f := l.facets[name]; f.Source.Kind == FromRegistry {
+			all = append(all, proofOf{f.Source.Registry, f.Proof})
+		}
+	}
+	return all
+}
+
+// provenLogs are the logs that the lock named and still has entries of, and those that its
+// proofs are of. A proof that is none names no log; the entry that has it is refused.
+func (l *Lock) provenLogs() map[string]string {
+	logs := map[string]string{}
+	for _, r := range l.recorded() {
+		if known := l.logs[r.registry]; known != "" && r.proof == "" && logs[r.registry] == "" {
+			logs[r.registry] = known
+		}
+		if r.proof == "" {
+			continue
+		}
+		if p, err := ledger.ParseProof([]byte(r.proof)); err == nil {
+			logs[r.registry], _, _ = strings.Cut(string(p.Checkpoint), "\n")
+		}
+	}
+	return logs
+}
+
+// checkVersion refuses a lock that lacks what its version promises. What a version does not
+// have is no sign of age in a later one, but of removal.
+func (l *Lock) checkVersion() error {
+	if l.version == 1 {
+		if l.logs != nil {
+			return errors.New("has logs, which lockfile_version 1 does not have")
+		}
+		l.logs = l.provenLogs() // what it says of them
+		for _, name := range l.Servers() {
+			if c := l.servers[name].Closure; c != nil && len(c.Trees) == 0 { // no version was ever written so
+				return fmt.Errorf("%s: has no closure.trees", name)
+			}
+		}
+		return nil
+	}
+	if l.servers == nil {
+		return errors.New("has no servers")
+	}
+	if !maps.Equal(l.provenLogs(), l.logs) {
+		return errors.New("its logs are not those of its proofs")
+	}
+	for _, name := range l.Servers() {
+		if err := l.servers[name].checkMembers(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// whole is s with members of no value in place of those that are not there, as it is written.
+func (s ServerLock) whole() ServerLock {
+	for _, list := range []*[]string{&s.Arguments, &s.Variables, &s.Launch.Arguments, &s.Launch.Variables} {
+		if *list == nil {
+			*list = []string{}
+		}
+	}
+	for _, digests := range []*map[string]digest.Digest{&s.Artifacts, &s.SurfaceItems} {
+		if *digests == nil {
+			*digests = map[string]digest.Digest{}
+		}
+	}
+	return s
+}
+
+// checkMembers refuses an entry without one of the members that each entry of its kind owes,
+// where nothing is not a value of it.
+func (s ServerLock) checkMembers() error {
+	for _, m := range []struct {
+		name string
+		gone bool
+	}{
+		{"artifacts", s.Artifacts == nil},
+		{"arguments", s.Arguments == nil},
+		{"variables", s.Variables == nil},
+		{"surface_items", s.SurfaceItems == nil},
+		{"approved_at", s.ApprovedAt.IsZero()},
+		{"closure.trees", s.Closure != nil && len(s.Closure.Trees) == 0},
+	} {
+		if m.gone {
+			return fmt.Errorf("has no %s, which an entry of source %q has", m.name, s.Source)
+		}
+	}
+	if s.Source == "command" && (!slices.Equal(s.Arguments, s.Launch.Arguments) || !slices.Equal(s.Variables, s.Launch.Variables)) {
+		return errors.New("gets other arguments or variables than it is declared with")
+	}
+	return nil
+}
