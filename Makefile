@@ -7,7 +7,10 @@
 # make soak    two replicas under load for SOAK (10m)
 # make bench   ratios against references of the same run
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
+# make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
+# make remove  every removal from every file that is read, and every command
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
+# make processes  PROCESSES (200) moments at which pin, check and run are ended
 #
 # Nothing is left outside this directory and the caches of Go, save the system
 # packages that make test names when it installs them (e2e/prerequisites.sh).
@@ -17,6 +20,8 @@ FUZZTIME  ?= 10s
 SOAK      ?= 10m
 FLIPS     ?= 10000
 KILLS     ?= 1000
+FORGED    ?= 2000
+PROCESSES ?= 200
 TESTFLAGS ?=
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 
@@ -28,7 +33,7 @@ LDFLAGS    = -s -w -X github.com/hallmark-mcp/hallmark/cmd/internal/program.Vers
 COMMANDS   = $(notdir $(patsubst %/main.go,%,$(wildcard cmd/*/main.go)))
 PLATFORMS  = windows/amd64 darwin/amd64 darwin/arm64
 
-.PHONY: build man demo test vet cross lint fuzz bench soak flip kill clean
+.PHONY: build man demo test vet cross lint fuzz bench soak flip forge remove kill processes clean
 build:
 	@mkdir -p bin
 	@for c in $(COMMANDS); do \
@@ -49,8 +54,8 @@ test:
 	@race=$$(sh e2e/prerequisites.sh) && \
 	$(MAKE) --no-print-directory vet && \
 	$(MAKE) --no-print-directory cross && \
-	echo "go test $$race -count=1 -timeout 20m $(TESTFLAGS) ./..." && \
-	$(GO) run ./e2e/results -json bin/test.json -- $$race -count=1 -timeout 20m $(TESTFLAGS) ./...
+	echo "go test $$race -count=1 -timeout 45m $(TESTFLAGS) ./..." && \
+	$(GO) run ./e2e/results -json bin/test.json -- $$race -count=1 -timeout 45m $(TESTFLAGS) ./...
 
 vet:
 	$(GO) vet ./...
@@ -81,10 +86,20 @@ bench:
 flip:
 	HALLMARK_FLIPS=$(FLIPS) $(GO) test -count=1 -timeout 2h -v -run 'Flips$$' . ./facet ./internal/store ./project
 
+forge:
+	@sh e2e/prerequisites.sh >/dev/null && HALLMARK_FORGED=$(FORGED) CI=true $(GO) test -count=1 -timeout 1h -v -run '^TestOneReading$$' ./e2e
+
+remove:
+	HALLMARK_REMOVALS=all $(GO) test -count=1 -timeout 6h -v -run '^TestRemovals$$' .
+
 # Each test reads how often it kills; see R1 of the targets.
 kill:
 	HALLMARK_KILLS=$(KILLS) $(GO) test -count=1 -timeout 6h -v -run '^(TestInstallKilled|TestUpgradeKilled|TestFaults|TestKilled|TestKilledRegistry)$$/^(killed|sqlite|postgres)?$$' \
 		./e2e ./e2e/registry ./internal/hashfile
+
+# Servers that fork, daemonise and ignore signals; see R13 of the targets.
+processes:
+	HALLMARK_PROCESSES=$(PROCESSES) $(GO) test -count=1 -timeout 2h -v -run '^TestProcesses$$' ./e2e
 
 clean:
 	rm -rf bin

@@ -67,7 +67,7 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 		}
 	}
 	defer w.host.doing("capturing what %s shows: %d starts", declared.Name, len(sights))()
-	said, err := newMessages(cmp.Or[io.Writer](w.host.Stderr, os.Stderr))
+	said, err := newMessages(cmp.Or[io.Writer](w.host.Stderr, os.Stderr), declared.Name)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, declared.Name, "", err)
 	}
@@ -117,7 +117,7 @@ func (w *workspace) capture(ctx context.Context, declared project.Server, prog *
 	if died := dead.first(); died != nil && err == nil {
 		if !slices.ContainsFunc(sights, func(s *sight) bool { return s.shown != nil }) {
 			said.close()
-			died.Detail = said.lastLines(declared.Name)
+			died.Detail = said.lastLines()
 			return nil, died
 		}
 		err = died

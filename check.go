@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -23,35 +24,50 @@ type CheckOptions struct {
 	Log       LogOptions
 	Surface   bool          // start the servers and compare what they show with the lock
 	TrustLock bool          // start those too whose entries this machine has not approved
+	Strict    bool          // refuse what hallmark.toml opts out of
 	Capture   time.Duration // as of [PinOptions]
 }
 
-// Check verifies the whole lock without starting any server, unless o.Surface: how each
+// CheckResult is the result of [Check].
+type CheckResult struct {
+	policy.Verdict
+	Entries int      // servers and facets that are declared or locked
+	Sound   int      // those of which nothing is refused, and that are not left unlocked
+	Waived  []string // opt-outs of hallmark.toml, each with what it is about
+	Unseen  []string // what was not looked at, and why
+}
+
+// Check verifies the whole lock without starting any server, unless o.Surface: that each
+// declaration has its entry and each entry its declaration, how each
 // server is declared, its files beside the lock, its files or its tree in the store, the proof
 // that its record is in the registry's log, this machine's approval, and drift that a
 // guard noted; and of each facet how it is declared, its contents in the store, its proof
 // and its installed files. Unless offline it asks the registry whether it still serves the records
 // that were locked, whether its log continues the one that was seen, and what the log
 // holds about the records since.
-func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Verdict, error) {
+func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckResult, err error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
-		return policy.Verdict{}, err
+		return out, err
 	}
 	defer done()
 	w.logOptions = o.Log
-	settings := policy.Settings{RequireApproval: o.Surface}
+	books, err := w.books()
+	if err != nil {
+		return out, err
+	}
+	w.warnOfAge()
+	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
 	var report evidence.Report
 	var sound []string // servers of which nothing is refused, to be started
-	names := slices.Concat(slices.Collect(maps.Keys(w.config.Servers)), w.lock.Servers())
-	slices.Sort(names)
-	names = slices.Compact(names)
+	names := books.Servers()
 	servers := make([]evidence.Report, len(names))
 	if err := spread(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
 		servers[i], err = w.check(ctx, names[i], o)
+		servers[i] = books.Server(names[i]).Settle(servers[i])
 		return err
 	}); err != nil {
-		return policy.Verdict{}, err
+		return out, err
 	}
 	rows := 0
 	for _, more := range servers {
@@ -64,18 +80,20 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 		}
 		report = append(report, placed(servers[i], w.declaredAt(name))...)
 	}
-	more, err := w.checkFacets(ctx)
+	facets, more, err := w.checkFacets(ctx, books)
 	if err != nil {
-		return policy.Verdict{}, err
+		return out, err
 	}
 	report = append(report, more...)
 	w.release() // all files are read
 	if !o.Offline {
 		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {
-			return policy.Verdict{}, err
+			return out, err
 		}
 		report = append(report, more...)
+	} else if w.registry() != nil {
+		out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
 	}
 	var problems []error
 	if o.Surface {
@@ -86,7 +104,40 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (policy.Ver
 		}
 	}
 	report = placed(once(report), evidence.Place{File: project.LockFile})
-	return policy.Judge(policy.Check, settings, report), errors.Join(problems...)
+	out.Verdict = policy.Judge(policy.Check, settings, report)
+	out.count(settings, servers, facets)
+	return out, errors.Join(problems...)
+}
+
+// warnOfAge says what a lock of an older version lacks, and what renews it.
+func (w *workspace) warnOfAge() {
+	if v := w.lock.Version(); v < project.LockVersion {
+		w.host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; 'hallmark install' writes version %d",
+			project.LockFile, v, project.LockVersion))
+	}
+}
+
+// count says how many of the entries that were looked at are sound, what is waived, and what
+// was not looked at on this machine.
+func (out *CheckResult) count(settings policy.Settings, entries ...[]evidence.Report) {
+	for _, each := range entries {
+		for _, report := range each {
+			out.Entries++
+			waived := slices.ContainsFunc(report, func(e evidence.Evidence) bool { return e.Scheme == evidence.Launch && policy.IsWaiver(e) })
+			if !waived && policy.Judge(policy.Check, settings, report).Allowed() {
+				out.Sound++
+			}
+		}
+	}
+	for _, f := range out.Verdict.Findings {
+		e := f.Evidence
+		switch {
+		case policy.IsWaiver(e):
+			out.Waived = append(out.Waived, strings.TrimSuffix(e.Subject+": "+string(e.Scheme)+" ("+e.Reason, " (")+")")
+		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
+			out.Unseen = append(out.Unseen, e.Subject+" (not on this machine)")
+		}
+	}
 }
 
 // declaredAt is where a server is declared; the zero value if it no longer is.
@@ -148,13 +199,22 @@ func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evi
 		declared, ok = mine, true // which is not locked
 	}
 	entry, locked := w.lock.Server(name)
-	if !ok {
-		e := evidence.Compare(evidence.Claim{Subject: name, Scheme: evidence.Launch, Authority: evidence.Lock, Where: project.ConfigFile}, evidence.Observed{})
-		e.Reason = "is locked, but no longer declared"
-		return evidence.Report{e}, nil
+	switch {
+	case !ok && locked: // that nothing declares it is what it owes
+		stored, err := w.readStored(name, entry)
+		if err != nil {
+			return nil, err
+		}
+		return stored.report, nil
+	case !ok:
+		return nil, nil
 	}
 	if !locked {
-		return evidence.Report{w.launchEvidence(declared, nil)}, nil
+		e := w.launchEvidence(declared, nil)
+		if declared.Unlocked {
+			e = evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)
+		}
+		return append(evidence.Report{e}, w.verifyBlock(declared, w.host.Getenv("PATH"), "", nil)...), nil
 	}
 	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, o.TrustLock)}
 	stored, err := w.readStored(name, entry)
@@ -279,6 +339,14 @@ func (w *workspace) driftEvidence(name string, entry project.ServerLock) (eviden
 			c.Want = []digest.Digest{item.Want}
 		}
 		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
+		switch item.Reason {
+		case guard.NotShown:
+			report = append(report, notShown(c, o))
+			continue
+		case guard.Gone:
+			report = append(report, evidence.CannotVerify(c, evidence.NotFound, item.Reason))
+			continue
+		}
 		if item.Got.IsZero() || item.Reason == guard.Duplicate {
 			report = append(report, evidence.CannotVerify(c, evidence.Malformed, item.Reason))
 			continue

@@ -1,65 +1,106 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the
-// store, the proof that it is in its registry's log, and the files that were installed.
-func (w *workspace) checkFacets(ctx context.Context) (evidence.Report, error) {
+// store, the proof that it is in its registry's log, and the files that were installed. The
+// report of each facet is among all of them.
+func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []evidence.Report, all evidence.Report, err error) {
 	st, err := w.host.store()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	brought := map[string]bool{}
-	for _, name := range w.lock.Facets() {
-		entry, _ := w.lock.Facet(name)
-		for other := range entry.Composes {
-			brought[other] = true
+	placed := &placedFacets{w: w}
+	servers := map[string][]string{} // by facet, those that are locked as servers of it
+	for _, server := range w.lock.Servers() {
+		if locked, _ := w.lock.Server(server); locked.Launch.Facet != "" {
+			servers[locked.Launch.Facet] = append(servers[locked.Launch.Facet], server)
 		}
 	}
-	var report evidence.Report
-	names := slices.Concat(slices.Collect(maps.Keys(w.config.Facets)), w.lock.Facets())
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range books.Facets() {
+		var report evidence.Report
 		declared, ok := w.config.Facets[name]
 		entry, locked := w.lock.Facet(name)
-		switch {
-		case ok:
+		if ok {
 			report = append(report, sourceEvidence(w.config.Registry, declared, entry, locked))
-		case !brought[name]:
-			e := evidence.Fact(sourceClaim(name), "")
-			e.Reason = "is locked, but no longer declared"
-			report = append(report, e)
+		} else if locked {
+			report = append(report, broughtEvidence(w.lock, books.Bringing(name), name, entry)...)
 		}
-		if !locked {
-			continue
+		if locked {
+			more, slot, err := w.checkFacet(ctx, st.As(evidence.FacetTar), name, entry, servers[name])
+			if err != nil {
+				return nil, nil, err
+			}
+			report = append(report, more...)
+			placed.add(name, entry, slot)
 		}
-		more, err := w.checkFacet(ctx, st.As(evidence.FacetTar), name, entry)
-		if err != nil {
-			return nil, err
-		}
-		report = append(report, more...)
+		report = books.Facet(name).Settle(report)
+		each, all = append(each, report), append(all, report...)
 	}
-	installed, err := w.checkInstalled()
-	return append(report, installed...), err
+	installed, err := placed.check()
+	if err != nil {
+		return nil, nil, err
+	}
+	witnessed, err := w.checkInstalled(installed)
+	return each, slices.Concat(all, installed, witnessed), err
 }
 
-// checkFacet audits the contents of one facet and verifies its proof.
-func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string, entry project.FacetLock) (evidence.Report, error) {
+// broughtEvidence compares the entry of a facet with what the locked facets that bring it
+// along say of it.
+func broughtEvidence(lock *project.Lock, others []string, name string, entry project.FacetLock) (report evidence.Report) {
+	for _, other := range others {
+		by, _ := lock.Facet(other)
+		c := sourceClaim(name)
+		c.Text, c.Where = "version "+by.Composes[name], "the entry of "+other
+		e := evidence.Fact(c, "version "+entry.Version)
+		e.Observed.From = project.LockFile
+		report = append(report, e)
+	}
+	return report
+}
+
+// composedEvidence compares what an entry says that its facet brings along with its manifest.
+func composedEvidence(m *facet.Manifest, subject string, entry project.FacetLock) evidence.Evidence {
+	text := func(versions map[string]string) string {
+		var names []string
+		for _, name := range slices.Sorted(maps.Keys(versions)) {
+			names = append(names, name+"@"+versions[name])
+		}
+		return cmp.Or(strings.Join(names, " "), "nothing")
+	}
+	declared := map[string]string{}
+	for _, c := range m.Facets {
+		declared[c.Name] = c.Version
+	}
+	e := evidence.Fact(evidence.Claim{
+		Subject: subject, Scheme: evidence.Source, Authority: evidence.Manifest, Text: "brings along " + text(declared), Where: facet.ManifestFile,
+	}, "brings along "+text(entry.Composes))
+	e.Observed.From = project.LockFile + ", composes"
+	return e
+}
+
+// checkFacet audits the contents of one facet, verifies its proof, and compares the servers that
+// are locked as its own with its manifest. The slot is nil if the
+// contents are not in the store, or not sound.
+func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
 	subject := entry.Subject(name)
 	record := project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
@@ -71,7 +112,7 @@ func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string
 			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
 		}, evidence.NotFound, "not in this machine's store; the next install fetches and verifies it")}
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case slot != nil:
 		report = append(report, evidence.Compare(evidence.Claim{
 			Subject: project.AssetsSubject(subject), Scheme: evidence.Document, Authority: evidence.Lock,
@@ -79,32 +120,43 @@ func (w *workspace) checkFacet(ctx context.Context, st *store.Store, name string
 		}, evidence.Observed{Digests: []digest.Digest{project.AssetsDigest(slot.Assets)}, From: "the contents"}))
 		data, err := os.ReadFile(filepath.Join(slot.Dir(), facet.ManifestFile))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		canonical, err := serverjson.Canonical(data)
 		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, subject, "", err)
+			return nil, nil, evidence.Errorf(evidence.Validation, subject, "", err)
 		}
 		record.Document = digest.FromBytes(canonical)
 		m, err := facet.ParseManifest(data)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		for _, server := range w.lock.Servers() {
-			if locked, _ := w.lock.Server(server); locked.Launch.Facet == name {
-				report = append(report, declaredBy(m, subject, server, locked))
-			}
+		report = append(report, composedEvidence(m, subject, entry))
+		for _, server := range servers {
+			locked, _ := w.lock.Server(server)
+			report = append(report, declaredBy(m, subject, server, locked))
 		}
 	}
 	if entry.Source.Kind != project.FromRegistry {
-		return report, nil
+		return report, slot, nil
 	}
 	proof, err := w.lockedProof(&record)
-	return append(report, proof...), err
+	return append(report, proof...), slot, err
 }
 
-// checkInstalled compares the files that were installed with what was written.
-func (w *workspace) checkInstalled() (evidence.Report, error) {
+// checkInstalled compares the files that were installed with what was written. Those that
+// the lock's own evidence is about already are left out.
+func (w *workspace) checkInstalled(judged evidence.Report) (evidence.Report, error) {
+	known := map[string]bool{}
+	for _, e := range judged {
+		known[e.Subject] = e.Outcome != evidence.Unverifiable
+	}
+	report, err := w.witnessedFiles()
+	return slices.DeleteFunc(report, func(e evidence.Evidence) bool { return known[e.Subject] }), err
+}
+
+// witnessedFiles compares the files that this machine installed with what it wrote.
+func (w *workspace) witnessedFiles() (evidence.Report, error) {
 	known, err := w.readReceipt()
 	if err != nil {
 		return nil, err

@@ -81,7 +81,10 @@ func (w *workspace) adopt(from ClientFiles, names []string, rewrite bool) (*adop
 			switch {
 			case len(names) > 0 && !slices.Contains(names, s.Name), !w.here(s):
 				continue
-			case isHallmark(s):
+			case programName(s.Command) == "hallmark" && !isRunEntry(s):
+				w.host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" names hallmark, and is not guarded; see 'hallmark scan'", "file", f.Path)
+				continue
+			case isRunEntry(s):
 				if ok && !slices.Contains(wanted, s.Name) {
 					wanted = append(wanted, s.Name)
 				}

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -16,24 +16,27 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // resolveNPM asks npm for the exact versions of name at spec and of all that it depends
-// on. npm runs no code of the packages, and uses the configuration of the user and of
-// the project.
-func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*project.Closure, error) {
-	work, err := os.MkdirTemp("", "hallmark-resolve-")
+// on. npm runs no code of the packages and asks nobody but registries; it reads the user's
+// configuration as we wrote it down, and of the checkout's what may be taken of it.
+func resolveNPM(ctx context.Context, h *Host, name, spec string) (*project.Closure, error) {
+	work, remove, err := h.working("npm-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	if spec == "" {
 		spec = "latest"
 	}
@@ -44,19 +47,22 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(work, "package.json"), manifest, 0o600); err != nil {
+	for _, line := range h.Fetch.Ignored() {
+		h.Logger.Warn(line)
+	}
+	user, checkout, err := h.Fetch.NPMFiles()
+	if err != nil {
 		return nil, err
 	}
-	if rc, err := readFile(filepath.Join(projectDir, ".npmrc"), 1<<20); err != nil {
-		return nil, err
-	} else if rc != nil {
-		if err := os.WriteFile(filepath.Join(work, ".npmrc"), rc, 0o600); err != nil {
+	for file, text := range map[string]string{"package.json": string(manifest), ".npmrc": checkout, "user.npmrc": user, "global.npmrc": ""} {
+		if err := os.WriteFile(filepath.Join(work, file), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	args := append([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
-		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, patience(h.Fetch.NPMSetting)...)
-	if err := npm(ctx, h, h.Environ, work, "npm:"+name+"@"+spec, args...); err != nil {
+	args := slices.Concat([]string{"install", "--package-lock-only", "--ignore-scripts", "--omit-lockfile-registry-resolved",
+		"--install-strategy=hoisted", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}, registriesOnly(work),
+		ownNPM(work, h.kept("npm", work)), patience(h.Fetch.NPMSetting))
+	if err := npm(ctx, h, foreign.NPM, own(work), work, "npm:"+name+"@"+spec, args...); err != nil {
 		return nil, err
 	}
 	data, err := readFile(filepath.Join(work, "package-lock.json"), project.MaxClosure)
@@ -68,6 +74,20 @@ func resolveNPM(ctx context.Context, h *Host, projectDir, name, spec string) (*p
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
 	}
 	return closure, nil
+}
+
+// ownNPM are the options by which npm reads our files in dir and no others, and keeps what
+// it fetched in cache.
+func ownNPM(dir, cache string) []string {
+	return []string{"--userconfig=" + filepath.Join(dir, "user.npmrc"), "--globalconfig=" + filepath.Join(dir, "global.npmrc"), "--cache=" + cache,
+		"--logs-max=0", "--no-workspaces", "--git=" + filepath.Join(dir, "no-git"), "--script-shell=" + filepath.Join(dir, "no-shell"), "--node-options="}
+}
+
+// registriesOnly are the options by which npm takes dependencies from registries alone: not
+// from repositories, for which it would start git and scripts, not from URLs, and not from
+// files here. An npm that does not know them yet has no git, see ownNPM.
+func registriesOnly(dir string) []string {
+	return []string{"--allow-git=none", "--allow-remote=none", "--allow-file=none", "--allow-directory=none", "--package-lock", "--no-dry-run", "--no-global"}
 }
 
 // patience are the options that let npm wait 1 and 5 seconds, in milliseconds here, before it
@@ -82,30 +102,51 @@ func patience(setting func(key string) string) []string {
 	return []string{"--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"}
 }
 
-// npm runs the user's npm in dir.
-func npm(ctx context.Context, h *Host, env []string, dir, subject string, args ...string) error {
-	bin, err := findIn(h.Getenv("PATH"), "npm")
+// npm runs the user's npm in dir, of ours. set are its variables beside those of its tool.
+func npm(ctx context.Context, h *Host, tool foreign.Tool, set []string, dir, subject string, args ...string) error {
+	bin, err := h.findTool(ctx, "npm", dir)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, subject, "install Node.js, which brings npm", err)
 	}
-	return resolver(ctx, bin, "npm", env, dir, subject, args...)
+	return h.resolver(ctx, "npm", subject, foreign.Call{Tool: tool, Path: bin, Args: args, Dir: dir, Set: set})
 }
 
-// resolver runs the program bin in dir, which messages call name. What it says becomes the
-// error.
-func resolver(ctx context.Context, bin, name string, env []string, dir, subject string, args ...string) error {
-	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Dir, cmd.Env = dir, env
-	var out tail
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		verb := args[slices.IndexFunc(args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" })]
-		return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s %s: %w", name, verb, err), Detail: spoken(name, out.kept), Hint: unreachable(out.kept)}
+// resolver runs a program that messages call name. What it says becomes the error.
+func (h *Host) resolver(ctx context.Context, name, subject string, c foreign.Call) error {
+	c.Environ, c.Merged = h.Environ, true
+	said, err := foreign.Run(ctx, c)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if from := notFromRegistry(said.Messages); from != "" {
+		return &evidence.Error{Subject: subject, Kind: evidence.Refused, Err: fmt.Errorf("its dependencies cannot be pinned: one comes from %s, and not from a registry", from), Detail: spoken(name, said.Messages)}
+	}
+	verb := name
+	if at := slices.IndexFunc(c.Args, func(a string) bool { return a == "install" || a == "ci" || a == "compile" || a == "rebuild" }); at >= 0 {
+		verb += " " + c.Args[at]
+	}
+	return &evidence.Error{Subject: subject, Kind: evidence.Operation, Err: fmt.Errorf("%s: %w", verb, err), Detail: spoken(name, said.Messages), Hint: unreachable(said.Messages)}
+}
+
+// elsewhere are the words of npm, and of our own npm without git and pip without URLs, for a
+// dependency that does not come from a registry.
+var elsewhere = [...][2]string{
+	{"EALLOWGIT", "git"}, {"no-git ENOENT", "git"}, {"EALLOWREMOTE", "https"}, {"EALLOWFILE", "a file"}, {"EALLOWDIRECTORY", "a directory"},
+	{"which is not an index", "a URL"},
+}
+
+// notFromRegistry says where a dependency comes from that a resolver refused; "" if that was
+// not why it failed.
+func notFromRegistry(said []byte) string {
+	for _, e := range elsewhere {
+		if bytes.Contains(said, []byte(e[0])) {
+			return e[1]
+		}
+	}
+	return ""
 }
 
 // offlineWords are those of npm, uv and pip for a registry that cannot be reached.
@@ -123,7 +164,7 @@ func unreachable(said []byte) string {
 
 // noise are lines of npm's that say where in its own code an error came from.
 var noise = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^npm (?:error|ERR!)(?: {2,}at .*| {2,}\w+: .*| \})?\s*$`)
+	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
 })
 
 // spoken is what a program said, for the detail of an error.
@@ -136,18 +177,6 @@ func spoken(program string, said []byte) string {
 		fmt.Fprintf(&detail, "  %s: %s\n", program, surface.Escape(strings.TrimRight(line, "\r\n")))
 	}
 	return detail.String()
-}
-
-// tail keeps the last bytes of what is written to it.
-type tail struct{ kept []byte }
-
-const tailSize = 4 << 10
-
-func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	p = p[max(0, n-tailSize):]
-	t.kept = append(t.kept[max(0, len(t.kept)+len(p)-tailSize):], p...)
-	return n, nil
 }
 
 // platform is the key of an installed tree: the system, and node's major version, the tag
@@ -232,14 +261,21 @@ func fetchTarballs(ctx context.Context, h *Host, c *project.Closure, where, dir 
 		}}}
 		all = append(all, s)
 	}
-	var mu sync.Mutex
+	var (
+		mu         sync.Mutex
+		unreadable []error
+	)
 	report, err := observe(ctx, h.Fetch, withSHA512(all), func(i int, d *fetch.Download) error {
 		name := filepath.Join("tarballs", fmt.Sprintf("%05d.tgz", i))
 		if err := moveFile(d.Path(), filepath.Join(dir, name)); err != nil {
 			return err
 		}
+		unread := fetch.CheckTarball(filepath.Join(dir, name))
 		mu.Lock()
 		defer mu.Unlock()
+		if unread != nil { // said only of the bytes that are claimed: others are a mismatch
+			unreadable = append(unreadable, evidence.Errorf(evidence.ClassOf(unread), all[i].ref.String(), "", unread))
+		}
 		t.files[all[i].ref] = filepath.ToSlash(name)
 		for _, x := range d.Observed.Digests {
 			if x.Algorithm() == digest.SHA512 {
@@ -252,6 +288,9 @@ func fetchTarballs(ctx context.Context, h *Host, c *project.Closure, where, dir 
 		return nil
 	})
 	t.report = report
+	if err == nil && len(unreadable) > 0 && policy.Judge(policy.Pin, policy.Settings{MissingHashes: policy.MissingAllow}, report).Allowed() {
+		err = errors.Join(unreadable...)
+	}
 	return t, err
 }
 
@@ -296,18 +335,13 @@ func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packag
 			return err
 		}
 	}
-	env := []string{"PATH=" + h.Getenv("PATH"), "HOME=" + t.dir, "USERPROFILE=" + t.dir, "TMPDIR=" + t.dir, "NO_UPDATE_NOTIFIER=1"}
-	for _, name := range []string{"SystemRoot", "ComSpec", "PATHEXT"} {
-		if v := h.Getenv(name); v != "" {
-			env = append(env, name+"="+v)
-		}
-	}
+	env := append(own(t.dir), "NO_UPDATE_NOTIFIER=1")
 	modules := filepath.Join(t.dir, "node_modules")
 	common := []string{"--offline", "--install-strategy=hoisted", "--userconfig=user.npmrc", "--globalconfig=global.npmrc", "--cache=cache",
-		"--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
+		"--no-workspaces", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"}
 	// Scripts start executables of other packages by their links.
 	links := fmt.Sprintf("--bin-links=%v", len(t.scripts) > 0)
-	if err := npm(ctx, h, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
+	if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), append([]string{"ci", "--ignore-scripts", links}, common...)...); err != nil {
 		return err
 	}
 	if len(t.scripts) > 0 {
@@ -315,7 +349,7 @@ func installTarballs(ctx context.Context, h *Host, c *project.Closure, t *packag
 		for _, ref := range t.scripts {
 			rebuild = append(rebuild, strings.TrimPrefix(ref, "npm:"))
 		}
-		if err := npm(ctx, h, env, t.dir, c.Root.String(), rebuild...); err != nil {
+		if err := npm(ctx, h, foreign.Sealed, env, t.dir, c.Root.String(), rebuild...); err != nil {
 			return err
 		}
 		if err := removeLinks(modules); err != nil {
@@ -362,8 +396,8 @@ func entryScript(v *fetch.NPMVersion, bin string) (string, error) {
 			errors.New("has no executable to start, or several"))
 	}
 	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
-	if !filepath.IsLocal(filepath.FromSlash(clean)) {
-		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q lies outside the package", file))
+	if err := archive.CheckInstalled(clean); err != nil {
+		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
 	}
 	return "node_modules/" + v.Name + "/" + clean, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -41,6 +42,7 @@ type assembly struct {
 	fresh    func(name string) bool // resolve anew, whatever the lock has
 	declared map[string]bool        // declared by this very command, which accepts what the source has now
 	witness  func() (*witnessed, error)
+	books    func() (owed.Books, error)
 
 	mu     sync.Mutex // guards what follows
 	held   map[string]*heldFacet
@@ -80,7 +82,7 @@ func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assemb
 		fresh = func(string) bool { return false }
 	}
 	w.logOptions = o.Log
-	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), held: map[string]*heldFacet{}}, nil
+	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), books: sync.OnceValues(w.books), held: map[string]*heldFacet{}}, nil
 }
 
 // judge decides about the evidence of x together with more.
@@ -207,6 +209,13 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 // covered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
 func (a *assembly) covered() error {
+	books, err := a.books()
+	if err != nil {
+		return err
+	}
+	if err := a.w.serversCovered(books); err != nil {
+		return err
+	}
 	var report evidence.Report
 	wanted := map[string]bool{}
 	var follow func(name, version string)
@@ -243,7 +252,46 @@ func (a *assembly) covered() error {
 			report = append(report, e)
 		}
 	}
-	return policy.Judge(policy.Install, a.settings(), report).Err()
+	var expected owed.List
+	for _, name := range books.Facets() {
+		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
+	}
+	return policy.Judge(policy.Install, a.settings(), expected.Settle(report)).Err()
+}
+
+// serversCovered demands that each server which hallmark.toml declares is locked as it is
+// declared, with the files and the proof that its entry owes, and that each locked one is
+// declared.
+func (w *workspace) serversCovered(books owed.Books) error {
+	var report evidence.Report
+	for _, name := range books.Servers() {
+		declared, ok := w.lockedServer(name)
+		if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
+			declared, ok = mine, true
+		}
+		var found evidence.Report
+		entry, locked := w.lock.Server(name)
+		if locked {
+			stored, err := w.readStored(name, entry)
+			if err != nil {
+				return err
+			}
+			proof, err := w.verifiableProof(entry.Record)
+			if err != nil {
+				return err
+			}
+			found = append(stored.report, proof...)
+		}
+		switch {
+		case ok && locked:
+			found = append(found, w.launchEvidence(declared, &entry))
+		case ok && declared.Unlocked:
+			e := w.launchEvidence(declared, nil)
+			found = evidence.Report{evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)}
+		}
+		report = append(report, books.Server(name).Settle(found)...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
 func sourceClaim(name string) evidence.Claim {

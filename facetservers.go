@@ -153,6 +153,7 @@ func (a *assembly) servers(ctx context.Context, o FacetServers, out *Installatio
 			}
 		}
 	}
+	changed = a.forgetGone() || changed
 	if changed {
 		approvals, err := a.w.approvals.Encode()
 		if err != nil {
@@ -162,6 +163,26 @@ func (a *assembly) servers(ctx context.Context, o FacetServers, out *Installatio
 	}
 	slices.Sort(names)
 	return names, files, nil
+}
+
+// forgetGone forgets the approval of each server that was one of a facet whose contents, which
+// are here and verified, do not declare it any more: somebody else's upgrade took it out of the
+// lock. It reports whether there was any.
+func (a *assembly) forgetGone() (changed bool) {
+	for name, approved := range a.w.approvals.Servers {
+		if _, locked := a.w.lock.Server(name); locked || approved.Facet == "" {
+			continue
+		}
+		x, held := a.held[approved.Facet]
+		if held {
+			if _, declares := x.manifest.Servers[name]; declares {
+				continue
+			}
+		}
+		delete(a.w.approvals.Servers, name)
+		changed = true
+	}
+	return changed
 }
 
 // seatOf is the client whose file a target's servers are written into.
@@ -255,7 +276,7 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 		for _, s := range servers {
 			switch {
 			case !slices.Contains(wanted, s.Name) || s.Scope != "":
-			case isHallmark(s) && len(s.Args) > 1 && s.Args[1] == s.Name:
+			case isRunEntry(s) && s.Args[1] == s.Name:
 				starts[s.Name] = true
 			default:
 				return nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, f.Path, s.Line),

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime"
@@ -24,6 +23,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -38,36 +38,35 @@ func runsModule(t launcher.Target, arguments []string) bool {
 		len(arguments) > 1 && arguments[1] == t.Packages[0].Text
 }
 
-// goCommand runs the go command in dir and gives what it prints. settings come after env.
-func goCommand(ctx context.Context, bin, dir, subject string, env, settings []string, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Dir = dir
-	cmd.Env = slices.Concat(env, []string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off"}, settings)
-	var out bytes.Buffer
-	var messages tail
-	cmd.Stdout, cmd.Stderr = &out, &messages
-	err := cmd.Run()
+// goCommand runs the go command in dir, of ours, and gives what it prints. settings come
+// after what tool lets through.
+func goCommand(ctx context.Context, h *Host, tool foreign.Tool, bin, dir, subject string, settings []string, args ...string) ([]byte, error) {
+	out, err := foreign.Run(ctx, foreign.Call{
+		Tool: tool, Path: bin, Args: args, Dir: dir, Environ: h.Environ,
+		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=", "GIT_TERMINAL_PROMPT=0"}, settings...),
+	})
 	if err == nil || ctx.Err() != nil {
-		return out.Bytes(), context.Cause(ctx)
+		return out.Stdout, context.Cause(ctx)
 	}
-	kind, said := evidence.Operation, append(messages.kept, out.Bytes()...)
+	kind, said := evidence.Operation, append(slices.Clone(out.Messages), out.Stdout...)
 	if bytes.Contains(said, []byte("checksum mismatch")) {
 		kind = evidence.Integrity // found by go itself, before the bytes were ours to hash
 	}
-	return out.Bytes(), &evidence.Error{Subject: subject, Kind: kind, Err: fmt.Errorf("go %s: %w", args[0], err), Detail: spoken("go", messages.kept)}
+	return out.Stdout, &evidence.Error{Subject: subject, Kind: kind, Err: fmt.Errorf("go %s: %w", args[0], err), Detail: spoken("go", out.Messages)}
 }
 
 // findGo asks the go in path for its version and for the root of its toolchain.
 func (w *workspace) findGo(ctx context.Context, path string) (*project.Runtime, error) {
+	dir, remove, err := w.host.working("ask-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
 	found, err := findIn(path, "go")
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "go", "install Go", err)
 	}
-	env := []string{"PATH=" + path, "HOME=" + w.host.Getenv("HOME"), "SystemRoot=" + w.host.Getenv("SystemRoot"), "GOENV=off", "GOFLAGS="}
-	if runtime.GOOS == "windows" {
-		env = append(env, "LocalAppData="+w.host.Getenv("LocalAppData"))
-	}
-	out, err := goCommand(ctx, found, "", found, env, nil, "env", "-json", "GOROOT", "GOVERSION")
+	out, err := goCommand(ctx, w.host, foreign.Question, found, dir, found, []string{"PATH=" + path, "GOENV=off"}, "env", "-json", "GOROOT", "GOVERSION")
 	if err != nil {
 		return nil, err
 	}
@@ -142,15 +141,31 @@ func goSettings(dir, mod string) []string {
 	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"), "GOPATH=" + filepath.Join(dir, "gopath")}
 }
 
+// goProxies is the setting of the proxies that the user configured, without what go would
+// try after them: to ask the host that a module names itself, and to start git there. A user
+// who names no proxy, or whose module is private (GOPRIVATE, GONOPROXY), has chosen that.
+func (h *Host) goProxies(ctx context.Context, bin, dir string) ([]string, error) {
+	out, err := goCommand(ctx, h, foreign.Go, bin, dir, "go", nil, "env", "GOPROXY")
+	if err != nil {
+		return nil, err
+	}
+	all := strings.TrimSpace(string(out))
+	kept := strings.TrimRight(strings.TrimSuffix(all, "direct"), ",|")
+	if kept == all || kept == "" {
+		return nil, nil
+	}
+	return []string{"GOPROXY=" + kept}, nil
+}
+
 // resolveGo asks go for the modules of the program pkg at version spec, for all platforms.
 // go fetches them as the user configured it, and asks the checksum database; no code of
 // theirs runs.
 func resolveGo(ctx context.Context, h *Host, pkg, spec string, rt *project.Runtime) (*project.Closure, error) {
-	work, err := os.MkdirTemp("", "hallmark-resolve-")
+	work, remove, err := h.working("go-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	subject := "go:" + pkg + "@" + spec
 	// A file of all platforms that imports the program keeps what it needs in go.mod.
 	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
@@ -160,8 +175,12 @@ func resolveGo(ctx context.Context, h *Host, pkg, spec string, rt *project.Runti
 		}
 	}
 	bin := filepath.Join(rt.Path, "bin", "go")
+	proxies, err := h.goProxies(ctx, bin, work)
+	if err != nil {
+		return nil, err
+	}
 	run := func(args ...string) ([]byte, error) {
-		return goCommand(ctx, bin, work, subject, h.Environ, goSettings(work, "mod"), args...)
+		return goCommand(ctx, h, foreign.Go, bin, work, subject, append(goSettings(work, "mod"), proxies...), args...)
 	}
 	if _, err := run("get", pkg+"@"+spec); err != nil {
 		return nil, err
@@ -243,7 +262,12 @@ func fetchModules(ctx context.Context, h *Host, c *project.Closure, rt *project.
 	for _, p := range c.Packages {
 		args = append(args, p.Ref.Name()+"@"+p.Ref.Version())
 	}
-	out, err := goCommand(ctx, filepath.Join(rt.Path, "bin", "go"), filepath.Join(dir, "module"), c.Root.String(), h.Environ, goSettings(dir, "readonly"), args...)
+	bin, at := filepath.Join(rt.Path, "bin", "go"), filepath.Join(dir, "module")
+	proxies, err := h.goProxies(ctx, bin, at)
+	if err != nil {
+		return nil, err
+	}
+	out, err := goCommand(ctx, h, foreign.Go, bin, at, c.Root.String(), append(goSettings(dir, "readonly"), proxies...), args...)
 	if err != nil {
 		return nil, explainDownload(out, err)
 	}
@@ -325,9 +349,8 @@ func buildModules(ctx context.Context, h *Host, c *project.Closure, t *packages,
 	if err := os.MkdirAll(cache, 0o700); err != nil {
 		return err
 	}
-	env := []string{"PATH=" + h.Getenv("PATH"), "HOME=" + t.dir, "USERPROFILE=" + t.dir, "TMPDIR=" + t.dir, "TEMP=" + t.dir, "TMP=" + t.dir, "SystemRoot=" + h.Getenv("SystemRoot")}
-	settings := append(goSettings(t.dir, "readonly"), "GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE="+cache)
-	_, err := goCommand(ctx, filepath.Join(rt.Path, "bin", "go"), filepath.Join(t.dir, "module"), c.Root.String(), env, settings,
+	settings := slices.Concat(own(t.dir), goSettings(t.dir, "readonly"), []string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
+	_, err := goCommand(ctx, h, foreign.Sealed, filepath.Join(rt.Path, "bin", "go"), filepath.Join(t.dir, "module"), c.Root.String(), settings,
 		"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), builtProgram()), c.Program)
 	return err
 }

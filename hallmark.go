@@ -14,14 +14,16 @@
 //	clientconfig.go  take servers over from the files of MCP clients; unpin.go gives them back
 //	capture.go   start a server to see its surface; messages.go is what it prints then
 //	closure.go   resolve and install a package with its dependencies
-//	remote.go    servers that are reached by a URL
+//	remote.go    servers that are reached by a URL; sending.go is which variables go where
+//	foreign.go   how npm, uv, pip, go, git and interpreters are started
 //	python.go    the same for packages of PyPI; image.go pins and pulls container images
 //	source.go    pin, run and check servers that are packed from source
 //	facetservers.go  pin the servers of facets, and write them into clients' files
 //	launch.go    run a locked server under guard
 //	review.go    approve what changed
 //	check.go     verify the lock without running anything; checkfacets.go its facets
-//	scan.go      read how MCP clients start their servers
+//	scan.go      read how MCP clients start their servers: scanfiles.go finds the files,
+//	             scanentry.go and scanrun.go tell which entries Hallmark guards
 //	configure.go migrate hallmark.toml, fill in verify blocks
 //	install.go   install facets: facets.go gathers them, obtain.go and obtaingit.go get them
 //	             into the store, compose.go puts them side by side, materialize.go and
@@ -64,6 +66,7 @@ type Host struct {
 	Logger  *slog.Logger
 	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
 	Now     func() time.Time
+	Sending *Sending // which variables that a checkout names may be sent; nil: none
 
 	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
 	// when that is over. May be nil.

@@ -160,7 +160,7 @@ func (w *workspace) imageProgram(s project.Server, image digest.Digest, path str
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	if _, _, script := p.exe.Interpreter(); script {
-		return p, evidence.Errorf(evidence.Refused, s.Name, "name the engine that it starts in 'command'", fmt.Errorf("%s is a script that starts another program", found))
+		return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the engine that it starts in 'command'"), fmt.Errorf("%s is a script that starts another program", found))
 	}
 	p.useRuntime(p.exe, "", approved)
 	p.args = append([]string{s.Command}, words...)

@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -202,7 +203,7 @@ func (i *importer) page(ctx context.Context, upstream *registry.Client, p regist
 		}
 		pause += rand.N(pause/4 + 1) // so that several do not come again at once
 		if i.Warn != nil {
-			i.Warn("%s: waiting %s: %s", i.origin, pause.Round(time.Second), surface.Escape(err.Error()))
+			i.Warn("%s: waiting %s: %s", artifact.WithoutUser(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
 		}
 		if err := i.pause(ctx, pause); err != nil {
 			return nil, err

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // maxManifest is the size of a manifest that [Init] reads, in bytes.
@@ -44,8 +44,8 @@ type manifests struct {
 // Init writes a server.json into dir, with what package.json, pyproject.toml, a
 // Dockerfile and git say, and with examples for what nobody says. It returns the file's
 // path. A file that is there is an error. RepositoryID, which may be nil, is asked for
-// GitHub's number of a repository; it may fail.
-func Init(ctx context.Context, dir string, repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
+// GitHub's number of a repository; it may fail. Of environ git gets what it needs.
+func Init(ctx context.Context, environ []string, dir string, repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
 	file := filepath.Join(dir, "server.json")
 	if _, err := os.Lstat(file); err == nil {
 		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first", errors.New("is there already"))
@@ -54,7 +54,7 @@ func Init(ctx context.Context, dir string, repositoryID func(ctx context.Context
 	if err != nil {
 		return "", err
 	}
-	doc, err := m.document(ctx, dir)
+	doc, err := m.document(ctx, environ, dir)
 	if err != nil {
 		return "", err
 	}
@@ -107,13 +107,13 @@ func readManifests(dir string) (*manifests, error) {
 }
 
 // document is a server.json with what m and git say.
-func (m *manifests) document(ctx context.Context, dir string) (*v0.ServerJSON, error) {
+func (m *manifests) document(ctx context.Context, environ []string, dir string) (*v0.ServerJSON, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	repository, subfolder := m.repository(ctx, abs), ""
-	if top := git(ctx, abs, "rev-parse", "--show-toplevel"); top != "" {
+	repository, subfolder := m.repository(ctx, environ, abs), ""
+	if top := git(ctx, environ, abs, "rev-parse", "--show-toplevel"); top != "" {
 		if real, err := filepath.EvalSymlinks(abs); err == nil {
 			if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) && rel != "." {
 				subfolder = filepath.ToSlash(rel)
@@ -175,8 +175,8 @@ func (m *manifests) name(repository, subfolder, dir string) string {
 }
 
 // repository is the https address of what git or package.json names, or "".
-func (m *manifests) repository(ctx context.Context, dir string) string {
-	found := git(ctx, dir, "remote", "get-url", "origin")
+func (m *manifests) repository(ctx context.Context, environ []string, dir string) string {
+	found := git(ctx, environ, dir, "remote", "get-url", "origin")
 	if found == "" && len(m.npm.Repository) > 0 {
 		var object struct{ URL string }
 		if json.Unmarshal(m.npm.Repository, &found) != nil && json.Unmarshal(m.npm.Repository, &object) == nil {
@@ -203,16 +203,25 @@ func (m *manifests) repository(ctx context.Context, dir string) string {
 }
 
 // git returns what a git command prints, or "" where there is no git or no repository.
-func git(ctx context.Context, dir string, args ...string) string {
-	ctx, cancel := context.WithTimeout(ctx, gitTime)
-	defer cancel()
-	c := exec.CommandContext(ctx, "git", args...)
-	c.Dir = dir
-	out, err := c.Output()
+func git(ctx context.Context, environ []string, dir string, args ...string) string {
+	bin, err := foreign.Find(foreign.Value(environ, "PATH"), "git")
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(out))
+	if dir, err = filepath.Abs(dir); err != nil {
+		return ""
+	}
+	// The repository is the one around dir, whatever the environment says, and nothing that
+	// its configuration names is run.
+	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
+	out, err := foreign.Run(ctx, foreign.Call{
+		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Environ: environ, Time: gitTime, Output: 1 << 20,
+		Set: []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"},
+	})
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out.Stdout))
 }
 
 // source names the service of a repository as server.json does.

@@ -154,7 +154,9 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err != nil {
 		return out, err
 	}
-	files = append(files, more...)
+	if files, err = w.withApprovals(append(files, more...)); err != nil {
+		return out, err
+	}
 	if req.show != nil {
 		if err := req.show(out); err != nil {
 			return out, err
@@ -315,6 +317,15 @@ func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]dur
 			return nil, err
 		}
 	}
+	remembered, err := a.remember()
+	if err != nil {
+		return nil, err
+	}
+	if remembered != nil {
+		if err := add(w.approvalsPath(), remembered, 0o600); err != nil {
+			return nil, err
+		}
+	}
 	sound := len(p.before.report) == 0 // what says the same already is neither encoded nor read again
 	if !sound || !p.receipt.Same(p.before.receipt) {
 		receipt, err := p.receipt.Encode()
@@ -335,6 +346,60 @@ func (a *assembly) commit(adm policy.Admitted, text []byte, p *placement) ([]dur
 		}
 	}
 	return files, nil
+}
+
+// withApprovals is files with this machine's approvals as they are now, once, if they are among
+// them: several steps of one change write them.
+func (w *workspace) withApprovals(files []durable.File) ([]durable.File, error) {
+	ours := func(f durable.File) bool { return f.Path == w.approvalsPath() }
+	if !slices.ContainsFunc(files, ours) {
+		return files, nil
+	}
+	data, err := w.approvals.Encode()
+	return append(slices.DeleteFunc(files, ours), durable.File{Path: w.approvalsPath(), Data: data, Perm: 0o600}), err
+}
+
+// remember notes the facets that are installed now among what this machine accepted, and
+// returns the file that says so; nil if it says so already. What this installation takes away,
+// as nobody declares it any more, is forgotten.
+func (a *assembly) remember() ([]byte, error) {
+	w, changed := a.w, false
+	for name := range w.approvals.Facets {
+		if _, ok := a.held[name]; !ok {
+			delete(w.approvals.Facets, name)
+			changed = true
+		}
+	}
+	logs := map[string]project.AcceptedLog{} // by registry
+	for name, x := range a.held {
+		now := project.AcceptedFacet{Version: x.entry.Version, Integrity: x.entry.Integrity}
+		if r := x.lockedRecord(); r != nil && r.Proof != "" {
+			log, ok := logs[r.Registry]
+			if !ok {
+				log = w.acceptedLog(r)
+				logs[r.Registry] = log
+			}
+			now.AcceptedLog = log
+		}
+		before, ok := w.approvals.Facets[name]
+		if ok && before.Version == now.Version && evidence.Same(before.Integrity, now.Integrity) && before.LogKey == now.LogKey && before.LogSize >= now.LogSize && before.Quorum == now.Quorum && before.MaxAge == now.MaxAge {
+			continue
+		}
+		now.At, changed = w.host.Now().UTC(), true
+		w.approvals.Facets[name] = now
+	}
+	if !changed {
+		return nil, nil
+	}
+	return w.approvals.Encode()
+}
+
+// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
+func (x *heldFacet) lockedRecord() *project.RecordLock {
+	if x.entry.Source.Kind != project.FromRegistry {
+		return nil
+	}
+	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
 }
 
 // changes compares what was gathered with the lock as it was.

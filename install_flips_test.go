@@ -77,7 +77,7 @@ func TestFacetFlips(t *testing.T) {
 	}
 	check := func() (policy.Verdict, bool) {
 		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
-		return v, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
+		return v.Verdict, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
 	}
 	spaces := 0
 	rounds := flips(t, 1)

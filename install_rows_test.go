@@ -345,6 +345,19 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 	}
 	w.write(project.LockFile, string(data))
 	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing")
+	// Where no log is known, which the proofs would be owed of.
+	w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "log_key", "# log_key", 1))
+	if err := os.Remove(w.host.logsFile()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing", "owed     by this machine", "'hallmark forget kit'")
+	// Nor anything accepted with a proof.
+	if err := Forget(t.Context(), w.host, w.dir, []string{"kit", "tools"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
 	w.refused(evidence.Integrity, err, "kit@1.0.0", "is that of tools@1.0.0")
 }
 
@@ -417,8 +430,13 @@ func testConfirmation(t *testing.T) {
 	if err := os.Remove(w.path(project.LockFile)); err != nil {
 		t.Fatal(err)
 	}
-	w.unreachable()
 	_, err := w.install(FacetOptions{})
+	w.refused(evidence.Refused, err, "source missing", "hallmark forget kit") // this machine accepted it
+	if err := Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
+		t.Fatal(err)
+	}
+	w.unreachable()
+	_, err = w.install(FacetOptions{})
 	w.refused(evidence.Refused, err, "no confirmation")
 	if w.read(project.LockFile) != "" {
 		t.Error("locked without confirmation")

@@ -24,22 +24,29 @@ func StorePath(h *Host) (string, error) {
 	return st.Path(), nil
 }
 
-// VerifyStore hashes all that is in the store again, and returns the evidence and the
-// number of slots.
-func VerifyStore(ctx context.Context, h *Host) (policy.Verdict, int, error) {
+// StoreChecked is what was found in the store.
+type StoreChecked struct {
+	Verdict     policy.Verdict
+	Slots       int      // that were hashed, and whatever else lies where they do
+	Quarantined []string // directories that were found bad before, and moved away
+}
+
+// VerifyStore hashes all that is in the store again.
+func VerifyStore(ctx context.Context, h *Host) (StoreChecked, error) {
 	st, err := h.store()
 	if err != nil {
-		return policy.Verdict{}, 0, err
+		return StoreChecked{}, err
 	}
 	all, err := st.Verify(ctx)
 	if err != nil {
-		return policy.Verdict{}, 0, err
+		return StoreChecked{}, err
 	}
 	var report evidence.Report
 	for _, c := range all {
 		report = append(report, c.Report...)
 	}
-	return policy.Judge(policy.Check, policy.Settings{}, report), len(all), nil
+	away, err := st.Quarantined()
+	return StoreChecked{policy.Judge(policy.Check, policy.Settings{}, report), len(all), away}, err
 }
 
 // PruneStore removes from the store what is older than age and what no project that this

@@ -3,12 +3,12 @@ package hallmark
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -25,6 +26,7 @@ import (
 type RunOptions struct {
 	Settings  policy.Settings
 	TrustLock bool     // accept what the lock holds without this machine's approval
+	Unlocked  bool     // start a server that hallmark.lock has no entry of, if this machine approved its launch line
 	Arguments []string // more arguments for the server, after those that are locked
 	Stdin     io.Reader
 	Stdout    io.Writer
@@ -33,28 +35,60 @@ type RunOptions struct {
 	LogKey    string    // of the registry's log; "": as this machine knows it
 	// Judged is told the verdict before the server starts; may be nil.
 	Judged func(policy.Verdict)
+	// Ask asks a person at the terminal for what this machine has not approved yet; nil where
+	// nobody can be asked, which refuses it.
+	Ask func(*Reviewed) (Consent, error)
 }
 
 // Run verifies everything that the lock claims of a server, starts it from the verified
 // bytes and relays between it and the client until one of them ends. The server's exit
 // code is returned. If anything is refused nothing has been started.
 func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode int, err error) {
+	exitCode, verdict, err := run(ctx, h, dir, name, o)
+	if o.Ask == nil || !unapproved(verdict) {
+		return exitCode, err
+	}
+	r, err := Review(ctx, h, dir, name, ReviewOptions{Arguments: o.Arguments, Unlocked: o.Unlocked, Confirm: o.Ask})
+	if err != nil || r.Clean {
+		return 0, err
+	}
+	exitCode, _, err = run(ctx, h, dir, name, o)
+	return exitCode, err
+}
+
+// unapproved reports whether nothing but a person's approval is missing of what was judged.
+func unapproved(v policy.Verdict) bool {
+	refused := v.Refused()
+	for _, f := range refused {
+		e := f.Evidence
+		if e.Authority != evidence.Machine || e.Outcome != evidence.Absent || e.Scheme != evidence.Approval && e.Scheme != evidence.Launch {
+			return false
+		}
+	}
+	return len(refused) > 0
+}
+
+// run is Run, without asking anybody.
+func run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode int, judged policy.Verdict, err error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
-		return 0, err
+		return 0, judged, err
 	}
 	defer done()
 	w.logOptions.Key = o.LogKey
 	declared, err := w.server(name)
 	if err != nil {
-		return 0, err
+		return 0, judged, err
 	}
 	entry, locked := w.lock.Server(name)
 	l := &launch{w: w, o: o, declared: declared}
 	if locked {
 		l.entry = &entry
 	}
-	prog, adm, err := l.prepare(ctx)
+	attended, unattended := guard.Attended(ctx, o.Stdout)
+	defer unattended()
+	prog, adm, err := l.prepare(attended)
+	judged = l.verdict
 	if prog != nil {
 		defer prog.close()
 	}
@@ -63,11 +97,12 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 		o.Judged(l.verdict)
 	}
 	if err != nil {
-		return 0, err
+		return 0, judged, err
 	}
+	unattended()
 	process, err := prog.start(ctx, h, adm, w.dir, o.Arguments)
 	if err != nil {
-		return 0, evidence.Errorf(evidence.ClassOf(err), name, "", err)
+		return 0, judged, evidence.Errorf(evidence.ClassOf(err), name, "", err)
 	}
 	options := guard.Options{Server: name, OnDrift: declared.OnDrift, ServerRequests: declared.Requests, Stderr: o.Stderr, Log: o.Log}
 	if locked {
@@ -80,7 +115,8 @@ func Run(ctx context.Context, h *Host, dir, name string, o RunOptions) (exitCode
 		}
 	}
 	// The guard passes signals on to the server, and ends when the server does.
-	return guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
+	exitCode, err = guard.Relay(context.WithoutCancel(ctx), o.Stdin, o.Stdout, process, options)
+	return exitCode, judged, err
 }
 
 // launch is one server on its way to being started.
@@ -89,6 +125,8 @@ type launch struct {
 	o        RunOptions
 	declared project.Server
 	entry    *project.ServerLock // nil: not locked
+	named    bool                // a person named the command line itself, and no project does
+	owed     owed.List
 	report   evidence.Report
 	verdict  policy.Verdict
 }
@@ -104,12 +142,22 @@ func (l *launch) judge(more evidence.Report) (policy.Admitted, error) {
 }
 
 func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitted, err error) {
-	l.report = append(l.report, l.w.launchEvidence(l.declared, l.entry))
+	if l.declared.Type == "http" && len(l.o.Arguments) > 0 {
+		return nil, adm, evidence.Errorf(evidence.Validation, l.declared.Name, "", errors.New("a server that is reached by its URL takes no arguments"))
+	}
+	books, err := l.w.books()
+	if err != nil {
+		return nil, adm, err
+	}
+	books.RequireLock = l.o.Settings.RequireLock
+	name := l.declared.Name
+	l.owed = books.Server(name)
 	if l.entry == nil {
 		return l.prepareBare()
 	}
-	name := l.declared.Name
+	l.report = append(l.report, l.w.launchEvidence(l.declared, l.entry))
 	approval, approved := l.w.approvals.Servers[name]
+	l.report = append(l.report, l.argumentsEvidence(approval)...)
 	l.report = append(l.report, l.w.approvalEvidence(name, *l.entry, l.o.TrustLock))
 	files, err := l.w.readStored(name, *l.entry)
 	if err != nil {
@@ -120,7 +168,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	if err != nil {
 		return nil, adm, err
 	}
-	l.report = append(l.report, proof...)
+	l.report = l.owed.Settle(append(l.report, proof...))
 	l.w.release() // all files are read, and what follows may take minutes
 	// Who may not run this needs no further work, and learns so at once.
 	if _, err := l.judge(nil); err != nil {
@@ -159,35 +207,14 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		return prog, adm, err
 	}
 	prog.values = l.declared.Environment
+	if approved && !l.o.TrustLock {
+		l.report = append(l.report, forgottenRuntime(name, approval, prog)...)
+	}
 	if approval.Runtime != nil && prog.runtime == nil {
 		l.report = append(l.report, evidence.CannotVerify(evidence.Claim{
 			Subject: approval.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine,
 			Want: []digest.Digest{approval.Runtime.Digest}, Where: "what was approved on this machine",
 		}, evidence.NotFound, "the server would be started without it"))
-	}
-	adm, err = l.judge(nil)
-	return prog, adm, err
-}
-
-// prepareBare prepares a server that is not locked: its verify block decides.
-func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
-	if l.declared.Type == "http" && !l.o.Settings.RequireLock {
-		return nil, adm, unpinnedRemote(l.declared)
-	}
-	if l.declared.Command == "" {
-		l.o.Settings.RequireLock = true // without a lock nothing says which bytes a record names
-	}
-	if _, err := l.judge(nil); err != nil {
-		return nil, adm, err
-	}
-	if prog, err = l.w.commandProgram(l.declared, nil, l.w.host.Getenv("PATH"), nil); err != nil {
-		return prog, adm, err
-	}
-	l.report = append(l.report, prog.report...)
-	if l.declared.Verify == nil {
-		l.report = append(l.report, evidence.Compare(evidence.Claim{
-			Subject: prog.exe.Path(), Scheme: evidence.File, Authority: evidence.Verify,
-		}, prog.exe.Observed()))
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err
@@ -316,6 +343,9 @@ func (w *workspace) launchEvidence(s project.Server, locked *project.ServerLock)
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Launch.Digest()}
 	}
+	if s.Line == 0 && s.Facet == "" {
+		return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: "the command line"})
+	}
 	from := fmt.Sprintf("%s line %d", project.ConfigFile, s.Line)
 	if s.Line == 0 {
 		from = "the facet " + s.Facet
@@ -337,77 +367,6 @@ func (w *workspace) approvalEvidence(name string, entry project.ServerLock, trus
 	return e
 }
 
-// storedFiles are the files beside a lock, as they were read and judged.
-type storedFiles struct {
-	report  evidence.Report
-	surface *surface.Surface // nil if it is missing or no surface
-	closure *project.Closure // nil if the entry has none, or it is missing or malformed
-}
-
-// readStored reads the files of an entry once and compares them with its digests.
-func (w *workspace) readStored(name string, entry project.ServerLock) (*storedFiles, error) {
-	out := &storedFiles{}
-	data, err := w.stored(w.surfacePath(name), maxSurface)
-	if err != nil {
-		return nil, err
-	}
-	claim := evidence.Claim{
-		Subject: project.SurfacesDir + "/" + name + ".json", Scheme: evidence.Document, Authority: evidence.Lock,
-		Want: []digest.Digest{entry.Surface}, Where: project.LockFile + ", surface",
-	}
-	if data == nil {
-		out.report = append(out.report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file"))
-	} else if s, err := surface.Read(data); err != nil {
-		out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
-			Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file, which is no canonical surface: " + err.Error(),
-		}))
-	} else {
-		out.surface = s
-		out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
-			Digests: []digest.Digest{s.Digest()}, Size: int64(len(data)), From: "the file",
-		}), itemsEvidence(claim, entry, s))
-	}
-	if entry.Closure == nil {
-		return out, nil
-	}
-	if data, err = w.stored(w.closurePath(name), project.MaxClosure); err != nil {
-		return nil, err
-	}
-	claim = evidence.Claim{
-		Subject: project.ClosureSubject(name), Scheme: evidence.Document, Authority: evidence.Lock,
-		Want: []digest.Digest{entry.Closure.Lock}, Where: project.LockFile + ", closure",
-	}
-	if data == nil {
-		out.report = append(out.report, evidence.CannotVerify(claim, evidence.NotFound, "there is no such file"))
-		return out, nil
-	}
-	out.report = append(out.report, evidence.Compare(claim, evidence.Observed{
-		Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: "the file",
-	}))
-	if out.closure, err = project.ParseClosure(data); err != nil {
-		out.report = append(out.report, evidence.CannotVerify(claim, evidence.Malformed, err.Error()))
-	}
-	return out, nil
-}
-
-// itemsEvidence compares surface_items, by which the guard judges, with the surface
-// that a person can read: an entry whose two halves differ was not written by us.
-func itemsEvidence(c evidence.Claim, entry project.ServerLock, s *surface.Surface) evidence.Evidence {
-	c.Subject, c.Where = c.Subject+" (items)", project.LockFile+", surface_items"
-	c.Want = []digest.Digest{itemsDigest(entry.SurfaceItems)}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{itemsDigest(s.ItemDigests())}, From: "the file"})
-}
-
-func itemsDigest(items map[string]digest.Digest) digest.Digest {
-	h := digest.NewHasher()
-	var line []byte
-	for _, key := range slices.Sorted(maps.Keys(items)) {
-		line = append(strconv.AppendQuote(line[:0], key), ' ')
-		h.Write(append(append(line, items[key].String()...), '\n'))
-	}
-	return h.Digest(digest.SHA256)
-}
-
 // missingArtifacts is evidence of files that the lock names and the declaration no
 // longer uses.
 func missingArtifacts(entry project.ServerLock, p *program) evidence.Report {
@@ -427,10 +386,13 @@ func missingArtifacts(entry project.ServerLock, p *program) evidence.Report {
 // a person reviewed it: a server that behaves the next time has not taken it back. Drift
 // is enforced by the guard; a note that cannot be written costs the report only.
 func (l *launch) observed(r guard.Report) {
-	if len(r.Drift) == 0 {
+	items := map[string]project.DriftItem{}
+	for _, key := range r.Absent {
+		items[key] = project.DriftItem{Reason: guard.NotShown, Want: l.entry.SurfaceItems[key]}
+	}
+	if len(r.Drift) == 0 && !l.mayNotice(len(items)) {
 		return
 	}
-	items := map[string]project.DriftItem{}
 	for _, d := range r.Drift {
 		items[d.Key] = project.DriftItem{Reason: d.Reason, Want: d.Want, Got: d.Got}
 	}
@@ -439,6 +401,19 @@ func (l *launch) observed(r guard.Report) {
 		canonical = s.Canonical()
 	}
 	l.note(items, canonical)
+}
+
+// mayNotice reports whether a notice of n items that are not shown is to be written: it does not
+// take the place of drift. A notice that nothing is left of is removed.
+func (l *launch) mayNotice(n int) bool {
+	note, err := l.w.drift(l.declared.Name, *l.entry)
+	switch {
+	case err != nil || note != nil && !note.OnlyNotice(guard.NotShown):
+		return false
+	case n == 0 && note != nil:
+		os.Remove(l.w.driftPath(l.declared.Name))
+	}
+	return n > 0
 }
 
 // note writes down which items drifted, and the surface that was seen, nil if it has no

@@ -42,6 +42,18 @@ func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) 
 	return slices.Concat(l.report, report), nil
 }
 
+// verifiableProof is lockedProof for an installation. Where nobody knows the key of the
+// registry's log there is nothing to verify a proof with: the record was confirmed when it was
+// locked, and 'hallmark check' says that it cannot be told here.
+func (w *workspace) verifiableProof(r *project.RecordLock) (evidence.Report, error) {
+	if r != nil && r.Proof != "" {
+		if known, err := w.knowsLog(r.Registry); err != nil || !known {
+			return nil, err
+		}
+	}
+	return w.lockedProof(r)
+}
+
 // lockedLog is the log of a registry of which the lock has records, without the network.
 type lockedLog struct {
 	name   string          // of the registry
@@ -179,6 +191,9 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 	if l == nil || l.key == "" {
 		return report, nil
 	}
+	if r.Proof == "" {
+		report = append(report, unprovenEntry(r, l.head.Origin))
+	}
 	index := int64(-1) // that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
 	if r.Proof != "" {
 		p, err := ledger.ParseProof([]byte(r.Proof))
@@ -207,6 +222,19 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 	return append(report, later...), err
 }
 
+// unprovenEntry is evidence that an entry of the lock has no proof, though its registry has a
+// log: it was taken out, or the entry is older than the log.
+func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
+	c := proofClaim(r, origin)
+	c.Subject, c.Where = r.ProofSubject()+" in "+project.LockFile, project.LockFile+", proof"
+	renew := "hallmark pin"
+	if r.Kind == ledger.Facet {
+		renew = "hallmark upgrade " + r.Name
+	}
+	return evidence.Miss(c, evidence.Log, "the registry has the log "+origin+", and the entry has no proof that it is in it",
+		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
+}
+
 // checkArchive is checkRecord for the record of an archive.
 func (l *registryLog) checkArchive(ctx context.Context, client *registry.Client, _ *workspace, r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
@@ -223,6 +251,9 @@ func (l *registryLog) checkArchive(ctx context.Context, client *registry.Client,
 	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
 	if l == nil || l.key == "" {
 		return report, nil
+	}
+	if r.Proof == "" {
+		report = append(report, unprovenEntry(r, l.head.Origin))
 	}
 	if locked, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
 		if _, err := l.see(ctx, locked.Checkpoint); err != nil {

@@ -83,7 +83,7 @@ func TestLockedProofs(t *testing.T) {
 
 	// A checkpoint that contradicts the one which this machine was shown is a fork, each time.
 	err = w.host.changeLogs(context.Background(), func(logs *project.Logs) bool {
-		logs.Checkpoints[public] = string(head)
+		logs.Rely(rules.Name(), public, time.Now(), string(head))
 		return true
 	})
 	if err != nil {

@@ -99,7 +99,10 @@ func TestFacetFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func() (policy.Verdict, error) { return Check(t.Context(), w.host, w.dir, CheckOptions{}) }
+	check := func() (policy.Verdict, error) {
+		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+		return v.Verdict, err
+	}
 	add := func() (policy.Verdict, error) {
 		p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
 		out, err := AddFacet(t.Context(), p.host, p.dir, project.Facet{Name: "kit"}, FacetOptions{})
@@ -123,7 +126,7 @@ func TestFacetFindings(t *testing.T) {
 	v, err = check()
 	warns(t, "check", v, err, subject, true)
 	before := w.requests.Load()
-	if v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v, subject)) != 0 {
+	if v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v.Verdict, subject)) != 0 {
 		t.Errorf("offline: %v %v", err, v.Err())
 	}
 	for _, o := range []FacetOptions{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
@@ -155,6 +158,13 @@ func TestFacetFindings(t *testing.T) {
 	text := w.read(project.ConfigFile)
 	w.write(project.ConfigFile, strings.Replace(text, "log_key", "# log_key", 1))
 	if err := os.Remove(filepath.Join(w.host.Places.State, "logs.json")); err != nil {
+		t.Fatal(err)
+	}
+	// This machine installed it under the log's key, and goes on demanding that.
+	if v, err := again(FacetOptions{Frozen: true}); err == nil || v.Report().Count(evidence.Missing) == 0 {
+		t.Errorf("the log's key is gone: %v", err)
+	}
+	if err := Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := again(FacetOptions{Frozen: true}); err != nil || len(foundOf(v, subject)) != 0 {

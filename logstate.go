@@ -65,14 +65,16 @@ func (h *Host) keepCheckpoint(ctx context.Context, name, key string, kept, s led
 			return false
 		}
 		_, known := logs.Registries[name]
-		if !known {
-			logs.Registries[name] = project.LogKey{Key: key, Since: h.Now().UTC()}
-		}
 		newer := kept.Note == nil || s.Size > kept.Size
-		if newer {
-			logs.Checkpoints[key] = string(s.Note)
+		if !newer && known {
+			return false
 		}
-		return newer || !known
+		note := kept.Note
+		if newer {
+			note = s.Note
+		}
+		logs.Rely(name, key, h.Now().UTC(), string(note))
+		return true
 	})
 	if unwritable(err) {
 		h.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed", "error", err)
@@ -87,8 +89,7 @@ func (h *Host) keepCheckpoint(ctx context.Context, name, key string, kept, s led
 func ForgetLog(ctx context.Context, h *Host, base string) (key string, err error) {
 	name := project.Registry{URL: base}.Name()
 	err = h.changeLogs(ctx, func(logs *project.Logs) bool {
-		key = logs.Registries[name].Key
-		delete(logs.Registries, name)
+		key = logs.Forget(name)
 		return key != ""
 	})
 	if err == nil && key == "" {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -169,6 +170,14 @@ func (a *assembly) outputs(adm policy.Admitted, parts []chosen) (map[string]outp
 				}
 				outputs[o.path] = o
 			}
+		}
+	}
+	// Two facets, or two targets, may make one directory: what is safe in each archive is
+	// looked at once more as it will lie in the project.
+	var names archive.Names
+	for _, path := range slices.Sorted(maps.Keys(outputs)) {
+		if err := names.Add(path); err != nil {
+			return nil, evidence.Errorf(evidence.Refused, a.w.dir, "choose other targets, or leave out one of the facets", err)
 		}
 	}
 	if len(collisions) > 0 {

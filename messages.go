@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"bufio"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"os"
@@ -20,9 +21,11 @@ const (
 )
 
 // messages is what the processes of one capture print for a person. Each line is passed on
-// once, as ten starts of a server that lacks a key would say so ten times, and escaped, as
-// nobody has consented to the server yet: what it prints must not touch what is shown of it.
+// once, as ten starts of a server that lacks a key would say so ten times, and escaped and
+// under the server's name, as nobody has consented to the server yet: what it prints must
+// neither touch nor pass for what is shown of it.
 type messages struct {
+	name  string   // of the server
 	child *os.File // for the processes
 	read  *os.File
 	ended chan struct{}
@@ -31,13 +34,13 @@ type messages struct {
 	last tail
 }
 
-// newMessages passes lines on to w until close.
-func newMessages(w io.Writer) (*messages, error) {
+// newMessages passes the lines of a server on to w until close.
+func newMessages(w io.Writer, server string) (*messages, error) {
 	read, child, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	m := &messages{child: child, read: read, ended: make(chan struct{})}
+	m := &messages{name: server, child: child, read: read, ended: make(chan struct{})}
 	go m.pass(w)
 	return m, nil
 }
@@ -55,7 +58,7 @@ func (m *messages) pass(w io.Writer) {
 			m.last.Write(line)
 			m.mu.Unlock()
 			text := strings.ReplaceAll(strings.TrimRight(string(line), "\r\n"), "\t", "    ")
-			io.WriteString(w, surface.Escape(text)+"\n") // nobody could be told of an error
+			fmt.Fprintf(w, "  %s says: %s\n", surface.Escape(m.name), surface.Escape(text)) // nobody could be told of an error
 		}
 		if err != nil && err != bufio.ErrBufferFull {
 			return
@@ -75,11 +78,23 @@ func (m *messages) close() {
 	m.read.Close()
 }
 
-// lastLines are the last that program printed, for the detail of an error. They are all
+// lastLines are the last that the server printed, for the detail of an error. They are all
 // there once m is closed.
-func (m *messages) lastLines(program string) string {
+func (m *messages) lastLines() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	lines := strings.SplitAfter(strings.TrimRight(string(m.last.kept), "\r\n"), "\n")
-	return spoken(program, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
+	return spoken(m.name, []byte(strings.Join(lines[max(0, len(lines)-maxLast):], "")))
+}
+
+// tail keeps the last bytes of what is written to it.
+type tail struct{ kept []byte }
+
+const tailSize = 4 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	p = p[max(0, n-tailSize):]
+	t.kept = append(t.kept[max(0, len(t.kept)+len(p)-tailSize):], p...)
+	return n, nil
 }

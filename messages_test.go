@@ -11,7 +11,7 @@ import (
 // What processes say is said once, and moves no cursor.
 func TestMessages(t *testing.T) {
 	var out bytes.Buffer
-	m, err := newMessages(&out)
+	m, err := newMessages(&out, "srv")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestMessages(t *testing.T) {
 	}
 	fmt.Fprint(m.child, strings.Repeat("x", maxMessage+1)+"\nthe end")
 	m.close()
-	want := "no key\n    at main\n\\x1b[2Jhidden\n" + strings.Repeat("x", maxMessage) + "\nx\nthe end\n"
+	want := "  srv says: no key\n  srv says:     at main\n  srv says: \\x1b[2Jhidden\n  srv says: " + strings.Repeat("x", maxMessage) + "\n  srv says: x\n  srv says: the end\n"
 	if out.String() != want {
 		t.Errorf("%.200q", out.String())
 	}
@@ -31,7 +31,7 @@ func TestMessages(t *testing.T) {
 
 // What a server left running holds nobody up.
 func TestMessagesHeld(t *testing.T) {
-	m, err := newMessages(new(bytes.Buffer))
+	m, err := newMessages(new(bytes.Buffer), "srv")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ type MonitorOptions struct {
 	Log    LogOptions    // a directory needs a key
 	State  string        // file that keeps what was read; "" reads everything again each time
 	Follow time.Duration // between rounds; 0 is one round
+	Reread int           // in how many rounds all that was read before is read again; 0 is never
 	// Round is told what a round came to; may be nil.
 	Round func(*Monitored) error
 }
@@ -32,6 +33,8 @@ type Monitored struct {
 	Size    int64  `json:"size"`    // entries of the log that were read, in all rounds
 	Root    string `json:"root"`    // as rebuilt from them
 	Read    int64  `json:"read"`    // entries in this round
+	Again   int64  `json:"again"`   // entries that were read before, and read again in this round
+	Began   bool   `json:"began"`   // there was no file with what was read before
 	Records int64  `json:"records"` // that were compared with their entries, in this round
 	// Archives were downloaded and recomputed, in this round; each is once by a monitor.
 	Archives int64     `json:"archives"`
@@ -53,6 +56,7 @@ type Anomaly struct {
 const (
 	AnomalyDuplicate  = "duplicate"         // a name and version twice
 	AnomalyUnreadable = "unreadable entry"  // no leaf
+	AnomalyEntry      = "entry differs"     // an entry is another one than was read before
 	AnomalyTile       = "tile differs"      // a tile is not made of the entries
 	AnomalyRoot       = "root differs"      // the entries do not make the checkpoint's tree
 	AnomalyFork       = "fork"              // two checkpoints that no one log has
@@ -121,6 +125,7 @@ type monitor struct {
 	// Of this round.
 	good          bool  // the newest checkpoint is that of what was read
 	read, records int64 // entries and records
+	again         int64 // entries that were read before
 	archives      int64 // that were read
 
 	nextCompare time.Time      // of the records
@@ -201,17 +206,25 @@ func (m *monitor) err() error {
 
 // round reads what is new, compares, and keeps what it came to.
 func (m *monitor) round(ctx context.Context) (*Monitored, error) {
-	m.read, m.records, m.archives = 0, 0, 0
+	m.read, m.again, m.records, m.archives = 0, 0, 0, 0
+	before, began := m.state.replay.Size(), m.host.Now()
+	var gone error // does not keep what was found from being kept
 	err := m.follow(ctx)
-	if err == nil && m.good && m.source.records != nil {
-		err = m.compareRecords(ctx)
+	if err == nil && m.good && !began.Before(m.nextCompare) {
+		if m.source.records != nil {
+			err = m.compareRecords(ctx)
+		}
+		if err == nil {
+			gone = m.reread(ctx, before)
+		}
+		m.nextCompare = m.host.Now().Add(comparePause * m.host.Now().Sub(began))
 	}
 	if err == nil {
-		err = m.state.write(m.o.State)
+		err = errors.Join(gone, m.state.write(m.o.State))
 	}
 	return &Monitored{
 		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
-		Read: m.read, Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
+		Read: m.read, Again: m.again, Began: m.state.began && m.o.State != "", Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
 	}, err
 }
 
@@ -261,7 +274,7 @@ func (m *monitor) follow(ctx context.Context) error {
 	}
 	m.good = true
 	if m.log == nil {
-		return nil
+		return m.seen(ctx, head)
 	}
 	// What clients on this machine were shown must be this log too.
 	if _, err := m.log.see(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
@@ -270,6 +283,26 @@ func (m *monitor) follow(ctx context.Context) error {
 		return nil
 	} else if err != nil {
 		return err
+	}
+	return nil
+}
+
+// seen holds a copy of a log to what this machine was shown of the log, as far as the copy
+// goes.
+func (m *monitor) seen(ctx context.Context, head ledger.Signed) error {
+	logs, err := m.host.logs()
+	if err != nil {
+		return err
+	}
+	kept, ok := logs.Newest(m.state.Key)
+	if !ok || kept.Size > head.Size {
+		return nil
+	}
+	if err := m.extends(ctx, head, kept.Checkpoint); errors.Is(err, ledger.ErrFork) {
+		m.fork(kept, head, err)
+		m.good = false
+	} else if err != nil {
+		return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 	}
 	return nil
 }

@@ -249,11 +249,12 @@ func (m *monitor) partialTiles(ctx context.Context, size int64) error {
 	return nil
 }
 
-func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) {
+// compareTile reports whether a tile as it is served is the one that is made.
+func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) bool {
 	path := ledger.TilePath(t)
 	if len(shown) != t.W*tlog.HashSize && len(shown) != ledger.TileWidth*tlog.HashSize {
 		m.found(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize), Actual: fmt.Sprintf("%d bytes", len(shown))})
-		return
+		return false
 	}
 	for i, h := range made {
 		there := tlog.Hash(shown[i*tlog.HashSize : (i+1)*tlog.HashSize])
@@ -269,8 +270,9 @@ func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) {
 			a.Index, a.Detail = &index, "the hash of the entry as it is served, and the one in the tile"
 		}
 		m.found(a)
-		return
+		return false
 	}
+	return true
 }
 
 // directorySource reads a copy of a log's files.

@@ -30,7 +30,7 @@ type listedRecord struct {
 	status        registry.Status
 }
 
-// Between two comparisons of all records lies ten times as long as one takes, so that
+// Between two comparisons of all records, and of what was read before, lies ten times as long as one takes, so that
 // following a log does not keep a registry busy.
 const comparePause = 10
 
@@ -47,10 +47,6 @@ const maxUnsettled = 10_000
 // compareRecords reads the registry's list, page by page, and compares each record with
 // its entry, and each entry with what was listed.
 func (m *monitor) compareRecords(ctx context.Context) error {
-	if m.host.Now().Before(m.nextCompare) {
-		return nil
-	}
-	began := m.host.Now()
 	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
 	seen := make([]byte, (size+7)/8)
 	var unsettled []listedRecord
@@ -115,7 +111,6 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 			}
 		}
 	}
-	m.nextCompare = m.host.Now().Add(comparePause * m.host.Now().Sub(began))
 	return nil
 }
 
@@ -186,10 +181,15 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 	body, _, err := m.source.archive(ctx, rec.Kind, rec.Name, rec.Version)
 	var p *registry.Problem
 	switch {
-	case errors.As(err, &p) && p.Status == http.StatusGone: // since it was listed
+	case errors.As(err, &p) && p.Status == http.StatusGone:
+		// It was deleted since it was listed if the log says so, and else it is not served.
+		if deleted, err := m.deletedSince(ctx, index); err != nil || deleted || !m.good {
+			return err
+		}
+		differs(want, "not served, and the log does not say that it was deleted: "+err.Error())
 		return nil
 	case notFound(err):
-		differs(want, "no archive is served")
+		differs(want, "not served")
 		return nil
 	case err != nil:
 		return err
@@ -210,6 +210,24 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", integrity, hash))
 	}
 	return nil
+}
+
+// deletedSince waits whether the log says of the version of an entry that it was deleted.
+func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
+	for range settleTries {
+		if err := m.follow(ctx); err != nil || !m.good {
+			return false, err
+		}
+		if m.state.statuses[index] == isDeleted {
+			return true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(settleWait):
+		}
+	}
+	return false, nil
 }
 
 // archiveHashes recomputes the hashes of an archive: one of a plugin, whose directory is
@@ -312,6 +330,6 @@ func (m *monitor) missing(ctx context.Context, index int64) error {
 		return evidence.Errorf(evidence.Integrity, m.name, "", err)
 	}
 	m.found(Anomaly{What: AnomalyMissing, Index: &index, Subject: leaf.Subject(),
-		Expected: "document " + leaf.Document.String(), Actual: "no such record is listed"})
+		Expected: "document " + leaf.Document.String(), Actual: "not served: no such record is listed"})
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // monitorState is what a monitor read of a log, from its first entry on.
@@ -25,6 +26,8 @@ type monitorState struct {
 	replay    *ledger.Replay
 	head      ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
 	documents []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
+	next      int64         // bundle that is read again next
+	began     bool          // there was no file
 	statuses  []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
 }
 
@@ -40,7 +43,7 @@ var statusNames = map[byte]string{isActive: "active", isDeprecated: "deprecated"
 
 // monitorWire is the first line of the state as it is written. After it come, without
 // anything in between, the replay, the documents and the statuses: as JSON they would take
-// several times the memory that reading the log takes.
+// several times the memory that reading the log takes. Every member is there.
 type monitorWire struct {
 	Version int       `json:"monitor_version"`
 	Key     string    `json:"key"`
@@ -50,16 +53,29 @@ type monitorWire struct {
 	Note    string    `json:"checkpoint"` // of a tree that begins with size and root
 	Tiles   [8][]byte `json:"tiles"`
 	Replay  int64     `json:"replay_bytes"`
+	Next    int64     `json:"reread_next"` // since version 2
+	Digest  string    `json:"digest"`      // since version 2, of the file with "" here: a file that was edited is malformed
 }
 
-const monitorVersion = 1
+// monitorVersion is what this build writes. Of version 1, which it reads too, reread_next
+// and digest are missing.
+const monitorVersion = 2
+
+// members are those of a line of that version.
+func (monitorWire) members(version int) []string {
+	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes", "reread_next", "digest"}
+	if version == 1 {
+		return all[:8]
+	}
+	return all
+}
 
 // maxMonitorState bounds the file, in bytes: of some 20,000,000 entries.
 const maxMonitorState = 2 << 30
 
 // readMonitorState reads the state of the log with that key; without a file it is empty.
 func readMonitorState(path, key string) (*monitorState, error) {
-	s := &monitorState{Key: key, replay: new(ledger.Replay)}
+	s := &monitorState{Key: key, replay: new(ledger.Replay), began: true}
 	if path == "" {
 		return s, nil
 	}
@@ -67,42 +83,112 @@ func readMonitorState(path, key string) (*monitorState, error) {
 	if data == nil || err != nil {
 		return s, err
 	}
-	bad := func(err error) (*monitorState, error) {
-		return nil, evidence.Errorf(evidence.Validation, path, "remove the file, and everything is read again", err)
+	w, parts, err := parseMonitorWire(data)
+	if err == nil && w.Key != key {
+		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
 	}
-	var w monitorWire
-	line, parts, _ := bytes.Cut(data, []byte("\n"))
+	if err == nil {
+		s, err = w.state(parts)
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; without it everything is read again, and what was found before is forgotten", err)
+	}
+	return s, nil
+}
+
+// parseMonitorWire splits a file into its line and what comes after it. A member that is
+// not there is an error: it would read as if nothing had been found, or read.
+func parseMonitorWire(data []byte) (w monitorWire, parts []byte, err error) {
+	line, parts, ok := bytes.Cut(data, []byte("\n"))
+	if !ok {
+		return w, nil, errors.New("it is empty or torn")
+	}
+	if err := surface.CheckJSON(line, surface.Limits{Size: maxMonitorState, Depth: 8}); err != nil {
+		return w, nil, err
+	}
+	var there map[string]json.RawMessage
+	if err := json.Unmarshal(line, &there); err != nil {
+		return w, nil, err
+	}
+	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 || w.Version > monitorVersion {
+		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"], monitorVersion)
+	}
+	for _, name := range w.members(w.Version) {
+		if raw, ok := there[name]; !ok || string(raw) == "null" && (w.Version > 1 || name != "found") {
+			return w, nil, fmt.Errorf("has no %s", name)
+		}
+	}
+	if len(there) != len(w.members(w.Version)) {
+		return w, nil, errors.New("has members that its version does not have")
+	}
+	var tiles []json.RawMessage
+	if err := json.Unmarshal(there["tiles"], &tiles); err != nil || len(tiles) != len(w.Tiles) {
+		return w, nil, errors.New("has not the tiles of each level")
+	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&w); err != nil {
-		return bad(err)
+		return w, nil, err
 	}
-	if w.Version != monitorVersion {
-		return bad(fmt.Errorf("monitor_version is %d; this build reads %d", w.Version, monitorVersion))
+	if w.Version == 1 {
+		return w, parts, nil
 	}
-	if w.Key != key {
-		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
+	said := w.Digest
+	w.Digest = ""
+	blank, err := json.Marshal(w)
+	if err != nil {
+		return w, nil, err
 	}
-	if w.Replay < 0 || w.Replay > int64(len(parts)) {
-		return bad(errors.New("it is torn"))
+	if stateDigest(blank, parts) != said {
+		return w, nil, errors.New("it was changed after it was written")
 	}
+	return w, parts, nil
+}
+
+// stateDigest is the digest of a line without one, and of the parts after it.
+func stateDigest(line []byte, parts ...[]byte) string {
+	h := digest.NewHasher(digest.SHA256)
+	h.Write(line)
+	h.Write([]byte("\n"))
+	for _, part := range parts {
+		h.Write(part)
+	}
+	return h.Digest(digest.SHA256).String()
+}
+
+// state is what a line and the parts after it say.
+func (w monitorWire) state(parts []byte) (*monitorState, error) {
+	s := &monitorState{Key: w.Key, Found: w.Found, next: w.Next}
+	if w.Replay < 0 || w.Replay > int64(len(parts)) || w.Next < 0 {
+		return nil, errors.New("it is torn")
+	}
+	var err error
 	if s.replay, err = ledger.ParseReplay(parts[:w.Replay]); err != nil {
-		return bad(err)
+		return nil, err
 	}
 	parts = parts[w.Replay:]
 	size := s.replay.Size()
 	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
-		return bad(errors.New("its parts are not of one size"))
+		return nil, errors.New("its parts are not of one size")
 	}
-	v, err := ledger.ParseVerifier(key)
+	trust, err := ledger.NewTrust(w.Key, nil, 0)
 	if err != nil {
-		return bad(err)
+		return nil, err
 	}
-	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: v.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
-	s.Found, s.documents, s.statuses = w.Found, parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
+	if size > 0 || w.Note != "" { // nothing of an empty log is verified yet
+		signed, err := trust.Open([]byte(w.Note))
+		if err != nil {
+			return nil, err
+		}
+		if signed.Size < size || signed.Size == size && signed.Root != s.replay.Root() {
+			return nil, errors.New("its checkpoint is not of what was read")
+		}
+	}
+	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
+	s.documents, s.statuses = parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
 	for level, hashes := range w.Tiles {
 		if int64(len(hashes)) != size>>(8*level)%ledger.TileWidth*tlog.HashSize {
-			return bad(errors.New("its tiles are not of its size"))
+			return nil, errors.New("its tiles are not of its size")
 		}
 		for len(hashes) > 0 {
 			s.Tiles[level] = append(s.Tiles[level], tlog.Hash(hashes[:tlog.HashSize]))
@@ -126,13 +212,22 @@ func (s *monitorState) write(path string) error {
 	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := monitorWire{
 		Version: monitorVersion, Key: s.Key, Found: s.Found, Size: s.head.Size, Root: root[:], Note: string(s.head.Note),
-		Replay: int64(len(replay)),
+		Replay: int64(len(replay)), Next: s.next,
+	}
+	if w.Found == nil {
+		w.Found = []Anomaly{}
 	}
 	for level, hashes := range s.Tiles {
+		w.Tiles[level] = []byte{} // which is "", and not null
 		for _, h := range hashes {
 			w.Tiles[level] = append(w.Tiles[level], h[:]...)
 		}
 	}
+	blank, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	w.Digest = stateDigest(blank, replay, s.documents, s.statuses)
 	line, err := json.Marshal(w)
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -33,7 +34,16 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 			locked = &entry
 		}
 	}
-	var err error
+	expected, err := a.expected(x)
+	if err != nil {
+		return err
+	}
+	if x.before == nil { // nothing is asked for what must not be resolved anew
+		x.report = append(x.report, expected.Of(evidence.Source).Settle(nil)...)
+		if _, err := a.judge(x, nil); err != nil {
+			return err
+		}
+	}
 	switch f.Kind() {
 	case project.FromLocal:
 		err = a.fromDirectory(ctx, x, locked)
@@ -45,10 +55,39 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 	if err != nil {
 		return err
 	}
+	if locked != nil && f.Kind() == project.FromRegistry {
+		proof, err := a.lockedProof(f.Name, *locked)
+		if err != nil {
+			return err
+		}
+		x.report = append(x.report, expected.Of(evidence.Proof, evidence.LogKey, evidence.Checkpoint, evidence.Cosignature).Settle(proof)...)
+	}
 	if _, err := a.judge(x, nil); err != nil {
 		return err
 	}
 	return x.read()
+}
+
+// expected is what is owed about a facet. That hallmark.toml declares it is what an
+// installation is for, if it may write the lock.
+func (a *assembly) expected(x *heldFacet) (owed.List, error) {
+	if x.kind == ledger.Artifact { // a server, whose own flow says what is owed
+		return nil, nil
+	}
+	books, err := a.books()
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(books.Facet(x.want.Name), func(e owed.Expectation) bool {
+		return e.Scheme == evidence.Source && (e.Authority != evidence.Lock || e.By == evidence.Project)
+	}), nil
+}
+
+// lockedProof verifies the proof that the lock has of a facet, as verifiableProof does.
+func (a *assembly) lockedProof(name string, entry project.FacetLock) (evidence.Report, error) {
+	return a.w.verifiableProof(&project.RecordLock{
+		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
+	})
 }
 
 // read parses the manifest of a facet from its slot, whose bytes were just audited.
@@ -254,15 +293,10 @@ func (a *assembly) since(ctx context.Context, x *heldFacet, rec registry.Archive
 	if x.kind == ledger.Artifact {
 		return nil
 	}
-	logs, err := a.w.knownLogs()
-	if err != nil {
+	if known, err := a.w.knowsLog(a.w.config.Registry.Name()); err != nil || !known {
 		return err
 	}
-	l := registryLog{rules: a.w.config.Registry, name: a.w.config.Registry.Name()}
-	if !l.chooseKey(logs, a.w.logOptions) {
-		return nil
-	}
-	_, err = a.vouched(ctx, x, rec)
+	_, err := a.vouched(ctx, x, rec)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -75,7 +76,11 @@ func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.Fa
 }
 
 func (w *workspace) repository(f project.Facet) fetch.Repository {
-	return fetch.Repository{URL: f.Git, Environ: w.host.Environ}
+	work := ""
+	if w.host.Places.Cache != "" {
+		work = filepath.Join(w.host.Places.Cache, "work")
+	}
+	return fetch.Repository{URL: f.Git, Environ: w.host.Environ, Work: work}
 }
 
 // gitError gives the error of a repository its class.

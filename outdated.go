@@ -133,6 +133,11 @@ func Outdated(ctx context.Context, h *Host, dir string) (Status, error) {
 			report = append(report, imageTagEvidence(*s.Locked, evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
 		}
 	}
+	gone, err := w.goneEvidence()
+	if err != nil {
+		problems = append(problems, err)
+	}
+	problems = append(problems, policy.Judge(policy.Check, policy.Settings{}, gone).Err())
 	out.Verdict = policy.Judge(policy.Install, policy.Settings{}, report)
 	return out, errors.Join(append(problems, out.Verdict.Err())...)
 }

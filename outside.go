@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -20,7 +19,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
-	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // outside is how a registry asks others about who logs in: with the same rules about
@@ -76,47 +74,6 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 	}
 	return auth.NewIssuer(seed)
-}
-
-// openLog opens the key that signs the log, and begins to sign. A log that is broken is
-// served as far as it was signed, and nothing is published: the error is logged.
-func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*registry.Log, error) {
-	fault := func(err error) (*registry.Log, error) {
-		return nil, evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
-	}
-	var key ledger.Key
-	var err error
-	path := o.LogKeyFile
-	if path != "" {
-		key, err = registry.ReadLogKey(path, o.LogOrigin)
-	} else {
-		var created bool
-		path = filepath.Join(o.Data, "log.key")
-		if key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin); created && err == nil {
-			o.Logger.Info("log key created", "file", path)
-		}
-	}
-	if err != nil {
-		return fault(err)
-	}
-	var heads registry.Heads = registry.FileHeads{Path: path + ".head"}
-	if bucket, ok := blobs.(*registry.S3Blobs); ok {
-		heads = bucket.Heads()
-	}
-	if o.ReplaceLog != "" {
-		if err := registry.ReplaceLog(ctx, heads, key, o.ReplaceLog); err != nil {
-			return fault(err)
-		}
-	}
-	log, err := registry.OpenLog(ctx, entries, heads, key, o.Logger)
-	if errors.Is(err, registry.ErrLogKey) {
-		return nil, evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file", err)
-	}
-	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
-		return fault(err)
-	}
-	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size, "clients_pin", key.VerifierKey)
-	return log, nil
 }
 
 // currentPolicy is the policy of a registry that may change while it runs.

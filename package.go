@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,13 +26,11 @@ func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "node", "install Node.js", err)
 	}
-	cmd := exec.CommandContext(ctx, found, "-p", `process.execPath + "\n" + process.versions.node`)
-	cmd.Env = []string{"PATH=" + path, "HOME=" + w.host.Getenv("HOME"), "SystemRoot=" + w.host.Getenv("SystemRoot")}
-	out, err := cmd.Output()
+	said, err := w.host.ask(ctx, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
 	major, _, ok2 := strings.Cut(strings.TrimSpace(version), ".")
 	if !ok || !ok2 || !filepath.IsAbs(exe) {
 		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not Node.js"))

@@ -2,14 +2,17 @@ package hallmark
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -30,6 +33,13 @@ type PinOptions struct {
 	Settings policy.Settings
 	// Confirm shows what would be locked and asks for consent.
 	Confirm func(*Pinned) (Consent, error)
+	// Begin is asked before a server that is reached by its URL is sent anything, unless this
+	// machine approved it as it is declared. Nil is yes: the caller has asked.
+	Begin func(project.Server) (bool, error)
+	// Start is asked before the program of a server is started to see what it shows, with all
+	// that is known of it by then: which program that is, a checkout says. It is not asked for
+	// what this machine approved, as long as it is the same bytes. Nil is yes.
+	Start func(*Pinned) (bool, error)
 	// Capture is how long one start may take to show the whole surface; 0 is a minute.
 	Capture time.Duration
 	Dry     bool // ask, or rather show, and write nothing whatever the answer
@@ -60,6 +70,7 @@ type Pinned struct {
 	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
 	Same     bool             // the same bytes as Before show another surface
 	Claimed  digest.Digest    // api_surface that its publisher claims; zero if it claims none
+	Preview  Preview          // what it gets, and where it comes from
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
 }
@@ -145,6 +156,18 @@ type pinning struct {
 	out      Pinned
 	report   evidence.Report
 	closure  []byte // to be stored, for a package
+	upgrade  bool   // another version than the locked one, which nobody named
+}
+
+// removed are the keys of the locked items of kinds that are not excluded that no client is shown
+// any more, under no other name either.
+func (p *pinning) removed() (gone []string) {
+	for _, key := range goneItems(p.out.Before, p.out.Surface, p.declared.Excluded()) {
+		if slices.ContainsFunc(p.out.Changes, func(c surface.Change) bool { return c.Item == key }) {
+			gone = append(gone, key)
+		}
+	}
+	return gone
 }
 
 // judge admits what was gathered so far, together with more.
@@ -172,11 +195,16 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	prog.values = p.declared.Environment
 	p.report = append(p.report, prog.report...)
 	entry.Artifacts, entry.Ref = prog.artifacts, prog.own
+	p.out.Preview = p.w.host.Preview(p.declared)
+	p.out.Preview.Hosts = p.w.host.hostsOf(*entry, p.declared)
 	if p.declared.Record == "" {
 		p.rollback()
 	}
 	adm, err := p.judge(nil)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.mayStart(prog); err != nil {
 		return nil, err
 	}
 	shown, err := p.w.capture(ctx, p.declared, prog, adm, p.o.Capture)
@@ -203,17 +231,30 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		return nil, err
 	}
 	more := evidence.Report{consentEvidence(name, answer, p.out.Consent())}
+	if answer == Standing {
+		gone, err := p.gone()
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, gone...)
+	}
 	if entry.Source == project.Artifact {
 		more = append(more, claimedEvidence(name, p.out.Claimed, entry.APISurface, answer))
 	}
+	alarming := ""
 	if p.out.Same {
+		alarming = "the same bytes show another surface"
+	} else if gone := p.removed(); p.upgrade && len(gone) > 0 {
+		alarming = "no client is shown any more: " + surface.Escape(strings.Join(gone, ", "))
+	}
+	if alarming != "" {
 		// The bytes are those that were approved, and yet the model would be shown something
-		// else: nobody gave consent to that beforehand.
+		// else, or what was approved is gone: nobody gave consent to that beforehand.
 		claim.Authority = evidence.Machine
 		alarm := evidence.Compare(claim, observed)
-		alarm.Reason = "the same bytes show another surface"
+		alarm.Reason = alarming
 		if answer == Given {
-			alarm = evidence.Waive(claim, observed, "the same bytes show another surface, which was accepted")
+			alarm = evidence.Waive(claim, observed, alarming+", which was accepted")
 		}
 		more = append(more, alarm)
 	}
@@ -228,9 +269,15 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		key := platform(entry.Closure.Engine, prog.runtime)
 		trees = map[string]digest.Digest{key: entry.Closure.Trees[key]}
 	}
+	var extra [][]string // approved with this launch line, and no other
+	if b := p.out.Before; b != nil && evidence.Same(b.Launch.Digest(), entry.Launch.Digest()) {
+		extra = p.w.approvals.Servers[name].Extra
+	}
 	p.w.approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.path, Runtime: prog.runtime, Trees: trees, At: entry.ApprovedAt,
+		Facet: entry.Launch.Facet, AcceptedLog: p.w.acceptedLog(entry.Record), Extra: extra,
 	}
+	delete(p.w.approvals.Unlocked, name)
 	files = append(files,
 		durable.File{Path: p.w.surfacePath(name), Data: shown.Indented(), Perm: 0o644},
 		durable.File{Path: p.w.driftPath(name), Remove: true})
@@ -238,6 +285,53 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		return append(files, durable.File{Path: p.w.closurePath(name), Remove: true}), nil
 	}
 	return append(files, durable.File{Path: p.w.closurePath(name), Data: p.closure, Perm: 0o644}), nil
+}
+
+// mayStart is an error if nobody consented that the server is started, to see what it shows.
+// That a person ran a command in a checkout is no consent to what the checkout names.
+func (p *pinning) mayStart(prog *program) error {
+	if p.o.Start == nil || prog.remote != nil {
+		return nil // a server behind a URL was asked for before
+	}
+	if b := p.out.Before; b != nil && p.w.approvedAs(p.declared) && sameArtifacts(*b, p.out.Entry) {
+		return nil
+	}
+	p.out.Runtime = prog.runtime
+	yes, err := p.o.Start(&p.out)
+	if err == nil && !yes {
+		err = evidence.Errorf(evidence.Refused, p.declared.Name, "--start consents to that, and --yes to what is found as well",
+			errors.New("would be started to see what it shows, and nobody consented; nothing was started"))
+	}
+	return err
+}
+
+// gone is evidence of what was accepted and is not there to compare with: the entry, or the
+// surface that a person reads. Consent that was given beforehand is to a change that shows, and
+// removing what it would show against must gain nothing.
+func (p *pinning) gone() (evidence.Report, error) {
+	name := p.declared.Name
+	books, err := p.w.books()
+	if err != nil {
+		return nil, err
+	}
+	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
+		return x.By == evidence.Project || x.Authority != evidence.Lock // that an entry is owed, or is of another registry, is why it is made
+	})
+	var found evidence.Report
+	if p.out.Before != nil {
+		stored, err := p.w.readStored(name, *p.out.Before)
+		if err != nil {
+			return nil, err
+		}
+		found = append(stored.report, p.w.launchEvidence(p.declared, p.out.Before))
+	}
+	settled := expected.Settle(found)
+	for i := range settled {
+		if settled[i].Outcome == evidence.Missing {
+			settled[i].Fix = "restore it from version control; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"
+		}
+	}
+	return settled, nil
 }
 
 // consentEvidence is evidence of a person's answer. It is bound to the digest of what
@@ -265,7 +359,7 @@ func sameArtifacts(a, b project.ServerLock) bool {
 func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	s := p.declared
 	if s.Type == "http" {
-		return p.prepareRemote()
+		return p.prepareRemote() // which asks before anything is sent
 	}
 	if s.Record != "" {
 		r, err := p.w.recordNamed(ctx, s.Record)

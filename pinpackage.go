@@ -59,7 +59,7 @@ func (p *pinning) resolve(ctx context.Context, of asked, rt *project.Runtime) (*
 	case launcher.Go:
 		return resolveGo(ctx, p.w.host, of.name, of.spec, rt)
 	}
-	return resolveNPM(ctx, p.w.host, p.w.dir, of.name, of.spec)
+	return resolveNPM(ctx, p.w.host, of.name, of.spec)
 }
 
 // started is what starts the package that was fetched, and the server that it says it is

@@ -29,7 +29,7 @@ type PluginOptions struct {
 	Flags      plugin.Flags
 	Strict     bool
 	Allowlist  string // file; "" is plugin.AllowlistFile, which may be missing
-	Registered string // file with what the plugin registered; "" for none
+	Registered string // file with what the plugin registered, or directory of one for each plugin; "" for none
 	CopyTo     string // directory for a private copy of a plugin that is allowed; "" for none
 }
 
@@ -148,18 +148,43 @@ func pluginHost(h *Host, o PluginOptions) (plugin.Host, error) {
 		return host, err
 	}
 	if o.Registered != "" {
-		data, err := readFile(o.Registered, plugin.MaxRegistered)
-		if err == nil && data == nil {
+		info, err := os.Stat(o.Registered)
+		if err == nil && info.IsDir() {
+			host.RegisteredBy = func(m *plugin.Manifest) (*plugin.Registered, error) { return registeredIn(o.Registered, m) }
+			return host, nil
+		}
+		if host.Registered, err = readRegistered(o.Registered); err == nil && host.Registered == nil {
 			err = evidence.Errorf(evidence.Validation, o.Registered, "", fs.ErrNotExist)
 		}
 		if err != nil {
 			return host, err
 		}
-		if host.Registered, err = plugin.ParseRegistered(data); err != nil {
-			return host, evidence.Errorf(evidence.Validation, o.Registered, "", err)
-		}
 	}
 	return host, nil
+}
+
+// readRegistered reads what a plugin registered; a missing file gives nil.
+func readRegistered(path string) (*plugin.Registered, error) {
+	data, err := readFile(path, plugin.MaxRegistered)
+	if err != nil || data == nil {
+		return nil, err
+	}
+	r, err := plugin.ParseRegistered(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	return r, nil
+}
+
+// registeredIn reads what a plugin registered from a directory that has a file for each
+// plugin: NAME@VERSION.json, or NAME.json. It is nil if there is neither.
+func registeredIn(dir string, m *plugin.Manifest) (*plugin.Registered, error) {
+	for _, name := range []string{m.Subject(), m.Name} {
+		if r, err := readRegistered(filepath.Join(dir, name+".json")); r != nil || err != nil {
+			return r, err
+		}
+	}
+	return nil, nil
 }
 
 // VerifyPlugin reads the plugin at path once, gathers all evidence, and with CopyTo

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -25,6 +26,7 @@ type HashedPlugin struct {
 	Files   int
 	Bytes   int64
 	Written bool // the manifest was rewritten
+	Stale   bool // and the lock beside it is of another one now
 }
 
 // HashPlugin computes dist.hash of the plugin in dir under a profile ("" is what the
@@ -54,7 +56,7 @@ func HashPlugin(ctx context.Context, dir string, p tree.Profile, write bool) (*H
 		return r, at(dir, err)
 	}
 	if !bytes.Equal(data, s.Bundle.Manifest) {
-		r.Written = true
+		r.Written, r.Stale = true, s.Bundle.Documents[plugin.LockFile] != nil
 		return r, writeManifest(dir, data)
 	}
 	return r, nil
@@ -90,7 +92,8 @@ func writeManifest(dir string, data []byte) error {
 }
 
 // SignPlugin signs dist.hash and the whole manifest of the plugin in dir, whose hash
-// must hold, and writes the signatures into it. It returns the id of the key.
+// must hold, and writes the signatures into it. A lock beside the manifest, which would be of
+// another one then, is written anew under the flags that it has. It returns the id of the key.
 func SignPlugin(ctx context.Context, h *Host, dir string, key sign.PrivateKey, id string) (string, error) {
 	if id == "" {
 		id = key.Public().ID()
@@ -118,7 +121,34 @@ func SignPlugin(ctx context.Context, h *Host, dir string, key sign.PrivateKey, i
 	if err != nil {
 		return "", at(dir, err)
 	}
-	return id, writeManifest(dir, data)
+	if err := writeManifest(dir, data); err != nil {
+		return "", err
+	}
+	return id, relock(ctx, h, dir, s.Bundle.Documents[plugin.LockFile])
+}
+
+// relock writes the lock of a plugin anew whose manifest was changed; old is the one that
+// it had, nil for none.
+func relock(ctx context.Context, h *Host, dir string, old []byte) error {
+	if old == nil {
+		return nil
+	}
+	path := filepath.Join(dir, plugin.LockFile)
+	stale := func(err error) error {
+		return evidence.Errorf(evidence.ClassOf(err), path, "the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host", fmt.Errorf("the lock is of the manifest before: %w", err))
+	}
+	lock, err := project.ParseInstallLock(old)
+	if err != nil {
+		return stale(evidence.Errorf(evidence.Validation, "", "", err))
+	}
+	in, err := LockPlugin(ctx, h, dir, PluginOptions{Flags: lock.Policy})
+	if err == nil {
+		err = in.Result.Verdict.Err()
+	}
+	if err != nil {
+		return stale(err)
+	}
+	return nil
 }
 
 // PackPlugin writes the plugin in dir as a zip, which its files determine, to out. What
@@ -151,6 +181,15 @@ func (s *PluginSource) pack(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, at(name, err)
 	}
+	zip, err := s.zip()
+	if err != nil {
+		return nil, at(name, err)
+	}
+	return zip, nil
+}
+
+// zip is the zip of what belongs to the plugin. The same files give the same bytes.
+func (s *PluginSource) zip() ([]byte, error) {
 	contents := s.files()
 	var files []tree.File
 	for path, data := range contents {
@@ -158,8 +197,6 @@ func (s *PluginSource) pack(ctx context.Context, name string) ([]byte, error) {
 	}
 	open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
 	var zip bytes.Buffer
-	if err := archive.WriteZip(&zip, files, open); err != nil {
-		return nil, at(name, err)
-	}
-	return zip.Bytes(), nil
+	err := archive.WriteZip(&zip, files, open)
+	return zip.Bytes(), err
 }

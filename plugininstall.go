@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -68,9 +69,17 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 		}
 	}
 	hashed := r.Profile.Hashed(s.Bundle.Files)
-	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, project.InstallLock{
-		SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: len(hashed), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+	files, err := s.filesHash(ctx, nil, nil)
+	if err != nil {
+		return nil, at(from, err)
+	}
+	origin := project.FromZip
+	if s.Zip.IsZero() {
+		origin = project.FromDirectory
+	}
+	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
+		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags,
 	})
 	if err != nil {
 		return nil, err
@@ -89,19 +98,9 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	defer unlock()
 	path := filepath.Join(o.Dir, r.Manifest.Subject())
 	if _, err := os.Lstat(path); err == nil {
-		there, err := readInstallLock(path)
-		if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
-			return nil, evidence.Errorf(evidence.Refused, path, "a version never changes; remove the directory if you mean it", errors.New("another plugin is installed under this name and version"))
-		}
-		// What the lock says is no proof that the files are still those.
-		now, err := revalidate(ctx, path, there, host)
-		if err == nil {
-			err = now.Verdict.Err()
-		}
-		if err != nil {
+		if err := in.again(ctx, h, path, lock, host); err != nil {
 			return nil, err
 		}
-		in.Path, in.Lock, in.Already = path, there, true
 		return in, nil
 	}
 	if len(r.Manifest.Externals) > 0 {
@@ -112,8 +111,55 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err := s.place(r, path, map[string][]byte{plugin.LockFile: lock}); err != nil {
 		return nil, err
 	}
+	if err := h.rememberPlugin(ctx, path, in.Lock); err != nil {
+		return nil, err
+	}
 	in.Path = path
 	return in, nil
+}
+
+// again completes an install of what may be there already, in path. What this machine
+// installed there is revalidated: what its lock says is no proof that the files are still
+// those. Anything else has to be what would be installed now, byte for byte, and gets
+// the lock of this install.
+func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byte, host plugin.Host) error {
+	other := func(hint string) error {
+		return evidence.Errorf(evidence.Refused, path, hint, errors.New("another plugin is installed under this name and version"))
+	}
+	const remove = "a version never changes; remove the directory if you mean it"
+	there, err := readInstallLock(path)
+	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
+		return other(remove)
+	}
+	installed, err := h.installs(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	if _, ok := installed[filepath.Base(path)]; ok {
+		now, err := revalidate(ctx, path, there, installed, host)
+		if err == nil {
+			err = now.Verdict.Err()
+		}
+		if err == nil {
+			in.Path, in.Lock, in.Already = path, there, true
+		}
+		return err
+	}
+	p, err := readInstalled(ctx, path)
+	if err != nil {
+		return err
+	}
+	if p.files.String() != in.Lock.Files {
+		return other("its documents or its signature differ; " + remove)
+	}
+	if err := policy.Judge(policy.Plugin, policy.Settings{}, p.extras(in.Result.Manifest, true)).Err(); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	in.Path, in.Already = path, true
+	return h.rememberPlugin(ctx, path, in.Lock)
 }
 
 func sumSizes(files []tree.File) (n int64) {
@@ -203,113 +249,4 @@ func fetchPlugin(ctx context.Context, h *Host, from string, o InstallOptions, ho
 		s.source = from
 	}
 	return s, err
-}
-
-func readInstallLock(dir string) (*project.InstallLock, error) {
-	path := filepath.Join(dir, plugin.LockFile)
-	data, err := readFile(path, project.MaxInstallLock)
-	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Integrity, path, "install the plugin again", fs.ErrNotExist)
-	}
-	if err != nil {
-		return nil, err
-	}
-	l, err := project.ParseInstallLock(data)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, dir, "", err)
-	}
-	return l, nil
-}
-
-// RevalidatePlugins checks every plugin below dir against its install.lock.json and for
-// the host, under the flags that the lock records, without the network.
-func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions) ([]Checked, error) {
-	host, err := pluginHost(h, o)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
-	}
-	var all []Checked
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		v := Checked{Path: filepath.Join(dir, e.Name())}
-		l, err := readInstallLock(v.Path)
-		if err == nil && l.Name+"@"+l.Version != e.Name() {
-			err = evidence.Errorf(evidence.Integrity, v.Path, "", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Name+"@"+l.Version))
-		}
-		if err == nil {
-			v.Result, err = revalidate(ctx, v.Path, l, host)
-		}
-		v.Err = err
-		all = append(all, v)
-	}
-	return all, context.Cause(ctx)
-}
-
-// revalidate checks an installed plugin against its lock. The flags that it was installed
-// under stay in force, and those of the host are added.
-func revalidate(ctx context.Context, path string, l *project.InstallLock, host plugin.Host) (*plugin.Result, error) {
-	s, err := ReadPlugin(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	claims, err := l.Claims()
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "", err)
-	}
-	host.Flags = host.Flags.With(l.Policy)
-	r, err := s.check(ctx, path, host, claims...)
-	if err != nil {
-		return nil, err
-	}
-	if r.Manifest.Subject() != l.Name+"@"+l.Version {
-		return nil, evidence.Errorf(evidence.Integrity, path, "", fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Name+"@"+l.Version))
-	}
-	return r, nil
-}
-
-// LockPlugin writes the install.lock.json of the plugin in dir, or refreshes it, without
-// installing anything. One of the same files keeps where they came from. A plugin that is
-// refused gets none.
-func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Installed, error) {
-	host, err := pluginHost(h, o)
-	if err != nil {
-		return nil, err
-	}
-	s, err := ReadPlugin(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	r, err := s.check(ctx, dir, host)
-	if err != nil {
-		return nil, err
-	}
-	in := &Installed{Result: r}
-	if !r.Verdict.Allowed() {
-		return in, nil
-	}
-	hashed := r.Profile.Hashed(s.Bundle.Files)
-	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, project.InstallLock{
-		InstalledAt: h.Now().UTC(), FileCount: len(hashed), TotalBytes: sumSizes(hashed), Policy: o.Flags,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if old, err := project.ParseInstallLock(s.Bundle.Documents[plugin.LockFile]); err == nil && old.Tree == in.Lock.Tree && old.Manifest == in.Lock.Manifest {
-		in.Lock.SourceURL, in.Lock.SHA256 = old.SourceURL, old.SHA256
-	}
-	data, err := in.Lock.Encode()
-	if err != nil {
-		return nil, err
-	}
-	in.Path = dir
-	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
-		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
-	}
-	return in, nil
 }

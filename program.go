@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -118,6 +119,9 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	if err != nil {
 		return p, err
 	}
+	if manager, _ := foreign.Manager(found); manager != "" && target.File == "" {
+		return p, evidence.Errorf(evidence.Refused, s.Name, w.shimHint(found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
+	}
 	if p.exe, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
 		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
@@ -125,7 +129,7 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	key := w.key(found, s.Command)
 	if name, _, script := p.exe.Interpreter(); script {
 		if target.File != "" {
-			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command'",
+			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
 		if err := p.openInterpreter(w, name, approved); err != nil {
@@ -167,6 +171,10 @@ func (p *program) openInterpreter(w *workspace, name string, approved *project.R
 	if err != nil {
 		return err
 	}
+	if hint := w.shimHint(found); hint != "" {
+		return evidence.Errorf(evidence.Refused, p.server, hint+", and the script as its first argument",
+			fmt.Errorf("%s, which the script names, starts another interpreter", found))
+	}
 	if p.interp, err = guard.OpenImage(found); err != nil {
 		return evidence.Errorf(evidence.Operation, p.server, "", err)
 	}
@@ -201,18 +209,7 @@ func (w *workspace) find(command, path string) (string, error) {
 }
 
 // findIn looks for a command in the directories of path.
-func findIn(path, command string) (string, error) {
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue // a relative entry would make what runs depend on where it is run
-		}
-		// An absolute name is checked alone, with the suffixes of this system.
-		if found, err := exec.LookPath(filepath.Join(dir, command)); err == nil {
-			return found, nil
-		}
-	}
-	return "", errors.New("not found in PATH")
-}
+func findIn(path, command string) (string, error) { return foreign.Find(path, command) }
 
 // verifyBlock is the evidence of a verify block. exe is the executable that was opened to
 // run, and seen are the files that were hashed as they were opened, by path: they are judged

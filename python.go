@@ -1,14 +1,12 @@
 package hallmark
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -81,17 +80,12 @@ func (h *Host) askPython(ctx context.Context, python, path string, packages []py
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, python, "-I", "-B", "-c", askPython)
-	cmd.Env = []string{"PATH=" + path, "HOME=" + h.Getenv("HOME"), "SystemRoot=" + h.Getenv("SystemRoot")}
-	cmd.Stdin = bytes.NewReader(in)
-	var out bytes.Buffer
-	var messages tail
-	cmd.Stdout, cmd.Stderr = &out, &messages
-	if err := cmd.Run(); err != nil {
-		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(messages.kept))))
+	said, err := h.ask(ctx, python, []string{"PATH=" + path}, string(in), "-I", "-B", "-c", askPython)
+	if err != nil {
+		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(said.Messages))))
 	}
 	a := new(pythonAnswer)
-	if err := json.Unmarshal(out.Bytes(), a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
+	if err := json.Unmarshal(said.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
 		return fault(errors.Join(errors.New("is no python"), err))
 	}
 	return a, nil
@@ -121,11 +115,11 @@ func (w *workspace) findPython(ctx context.Context, path string) (*project.Runti
 // called name and of all that it depends on, as wheels: nothing is built and no code of
 // the packages runs. requirements are what was asked for, in PEP 508's form.
 func resolvePython(ctx context.Context, h *Host, name string, requirements []string, rt *project.Runtime) (*project.Closure, error) {
-	work, err := os.MkdirTemp("", "hallmark-resolve-")
+	work, remove, err := h.working("python-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(work)
+	defer remove()
 	subject := "pypi:" + strings.Join(requirements, " ")
 	for _, r := range requirements {
 		if r == "" || r[0] == '-' || strings.ContainsAny(r, "\n\r\\#/@") {
@@ -142,10 +136,24 @@ func resolvePython(ctx context.Context, h *Host, name string, requirements []str
 		}
 		return c, nil
 	}
-	if uv, err := findIn(h.Getenv("PATH"), "uv"); err == nil {
+	for _, line := range h.Fetch.Ignored() {
+		h.Logger.Warn(line)
+	}
+	set := append(own(work), h.netrc()...)
+	if uv, err := h.findTool(ctx, "uv", work); err == nil {
+		config, err := h.Fetch.UVFile()
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(work, "uv.toml")
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			return nil, err
+		}
 		out := filepath.Join(work, "pylock.toml")
-		if err := resolver(ctx, uv, "uv", h.Environ, work, subject, "pip", "compile", "--universal", "--only-binary", ":all:", "--generate-hashes",
-			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in); err != nil {
+		// A configuration that is named is read in place of all others, of projects too.
+		if err := h.resolver(ctx, "uv", subject, foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
+			"pip", "compile", "--config-file", file, "--cache-dir", h.kept("uv", work), "--universal", "--only-binary", ":all:", "--generate-hashes",
+			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in}}); err != nil {
 			return nil, err
 		}
 		data, err := readFile(out, project.MaxClosure)
@@ -154,9 +162,15 @@ func resolvePython(ctx context.Context, h *Host, name string, requirements []str
 		}
 		return unpinnable(project.ParsePylock(data, name))
 	}
+	variables, err := h.Fetch.PipVariables()
+	if err != nil {
+		return nil, err
+	}
+	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
 	out := filepath.Join(work, "report.json")
-	if err := resolver(ctx, rt.Path, "pip", h.Environ, work, subject, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:",
-		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in); err != nil {
+	if err := h.resolver(ctx, "pip", subject, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
+		"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--cache-dir", h.kept("pip", work),
+		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
 		return nil, err
 	}
 	data, err := readFile(out, project.MaxClosure)
@@ -165,6 +179,21 @@ func resolvePython(ctx context.Context, h *Host, name string, requirements []str
 	}
 	return unpinnable(project.ParsePipReport(data, name, platform(project.EnginePip, rt)))
 }
+
+// indexesOnly runs pip so that no package it finds can lead it elsewhere: a requirement with
+// a URL would make it start git, or download and build what lies there, which --only-binary
+// does not forbid.
+const indexesOnly = `
+import runpy, sys
+from pip._vendor.packaging import requirements
+was = requirements.Requirement.__init__
+def init(self, *args, **kwargs):
+    was(self, *args, **kwargs)
+    if self.url:
+        sys.exit("the requirement %r leads to a URL, which is not an index" % str(self))
+requirements.Requirement.__init__ = init
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__", alter_sys=True)`
 
 // fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
 // compares each with the closure and with what its registry says.
@@ -222,6 +251,9 @@ func fetchWheels(ctx context.Context, h *Host, c *project.Closure, rt *project.R
 			return err
 		}
 		if all[i].ref != t.ref {
+			if err := fetch.CheckWheel(name); err != nil {
+				return evidence.Errorf(evidence.Validation, all[i].ref.String(), "", err)
+			}
 			return nil
 		}
 		// Only this one call writes these.
@@ -252,20 +284,20 @@ func installWheels(ctx context.Context, h *Host, c *project.Closure, t *packages
 	if err := os.WriteFile(filepath.Join(t.dir, "requirements.txt"), []byte(list.String()), 0o600); err != nil {
 		return err
 	}
-	env := []string{"PATH=" + h.Getenv("PATH"), "HOME=" + t.dir, "USERPROFILE=" + t.dir, "TMPDIR=" + t.dir, "PIP_CONFIG_FILE=" + os.DevNull, "LANG=C.UTF-8"}
-	if v := h.Getenv("SystemRoot"); v != "" {
-		env = append(env, "SystemRoot="+v, "TEMP="+t.dir, "TMP="+t.dir)
-	}
+	env := append(own(t.dir), "PIP_CONFIG_FILE="+os.DevNull, "LANG=C.UTF-8")
 	site := filepath.Join(t.dir, "site-packages")
 	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"), "--require-hashes", "--no-deps",
 		"-r", filepath.Join(t.dir, "requirements.txt")}
 	var err error
-	if uv, lookup := findIn(h.Getenv("PATH"), "uv"); lookup == nil {
-		err = resolver(ctx, uv, "uv", env, t.dir, c.Root.String(), append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
-			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)...)
+	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
+	if uv, lookup := h.findTool(ctx, "uv", t.dir); lookup == nil {
+		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
+			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
+		err = h.resolver(ctx, "uv", c.Root.String(), call)
 	} else {
-		err = resolver(ctx, rt.Path, "pip", env, t.dir, c.Root.String(), append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
-			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)...)
+		call.Path, call.Args = rt.Path, append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
+			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
+		err = h.resolver(ctx, "pip", c.Root.String(), call)
 	}
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ func (w *workspace) recapture(ctx context.Context, name string, o CheckOptions) 
 	if err != nil {
 		return nil, err
 	}
-	report, items := surfaceEvidence(name, entry, seen)
+	report, items := surfaceEvidence(name, entry, seen, declared.Excluded())
 	if len(items) > 0 {
 		l.note(items, seen.Canonical())
 	}
@@ -47,10 +47,18 @@ func (l *launch) capture(ctx context.Context, within time.Duration, judged func(
 	return l.w.capture(ctx, l.declared, prog, adm, within)
 }
 
-// surfaceEvidence compares what a server shows with what is locked, as a whole and item by
-// item where they differ. An item that is not shown now takes nothing back that was
-// approved: it is said, and is no drift.
-func surfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface) (report evidence.Report, drift map[string]project.DriftItem) {
+// notShown is evidence of a locked item that one client was not shown, as others may be.
+func notShown(c evidence.Claim, o evidence.Observed) evidence.Evidence {
+	c.Authority, c.Want, c.Where = evidence.Machine, nil, ""
+	e := evidence.Compare(c, o)
+	e.Reason = guard.NotShown
+	return e
+}
+
+// surfaceEvidence compares what a server shows to all kinds of clients with what is locked, as a
+// whole and item by item where they differ. A locked item of a kind that is not excluded, and
+// that none of them is shown, is drift.
+func surfaceEvidence(name string, entry project.ServerLock, seen *surface.Surface, excluded map[surface.Kind]bool) (report evidence.Report, drift map[string]project.DriftItem) {
 	const from = "the server's answers"
 	drift = map[string]project.DriftItem{}
 	now := seen.ItemDigests()
@@ -66,12 +74,12 @@ func surfaceEvidence(name string, entry project.ServerLock, seen *surface.Surfac
 			report, drift[key] = append(report, e), item
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(entry.SurfaceItems)) {
-		if _, shown := now[key]; !shown {
-			e := evidence.Compare(evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Machine}, evidence.Observed{From: from})
-			e.Reason = "no client was shown it now; what is absent is no drift"
-			report = append(report, e)
-		}
+	for _, key := range goneItems(&entry, seen, excluded) {
+		want := entry.SurfaceItems[key]
+		drift[key] = project.DriftItem{Want: want, Reason: guard.Gone}
+		report = append(report, evidence.CannotVerify(evidence.Claim{
+			Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile + ", surface_items",
+		}, evidence.NotFound, guard.Gone))
 	}
 	if len(drift) > 0 {
 		e := evidence.Compare(evidence.Claim{
@@ -99,4 +107,40 @@ func shown(entry project.ServerLock, now map[string]digest.Digest) map[string]di
 		}
 	}
 	return out
+}
+
+// goneEvidence is of the locked items of all servers that a capture found to be shown to no
+// client any more, as far as nobody has reviewed that.
+func (w *workspace) goneEvidence() (report evidence.Report, err error) {
+	for _, name := range w.lock.Servers() {
+		entry, _ := w.lock.Server(name)
+		note, err := w.drift(name, entry)
+		if err != nil {
+			return report, err
+		}
+		if note == nil {
+			continue
+		}
+		for _, key := range note.Keys(guard.Gone) {
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Want: []digest.Digest{entry.SurfaceItems[key]}, Where: project.LockFile + ", surface_items",
+			}, evidence.NotFound, guard.Gone))
+		}
+	}
+	return report, nil
+}
+
+// goneItems are the keys of an entry, which may be nil, of kinds that are not excluded, which no
+// client is shown now.
+func goneItems(entry *project.ServerLock, now *surface.Surface, excluded map[surface.Kind]bool) (gone []string) {
+	if entry == nil {
+		return nil
+	}
+	shown := now.ItemDigests()
+	for _, key := range slices.Sorted(maps.Keys(entry.SurfaceItems)) {
+		if _, ok := shown[key]; !ok && !excluded[surface.KindOf(key)] {
+			gone = append(gone, key)
+		}
+	}
+	return gone
 }

@@ -20,6 +20,17 @@ func (p *pinning) prepareRemote() (*program, error) {
 	p.report = append(p.report,
 		evidence.Fact(evidence.Claim{Subject: s.Name, Scheme: evidence.Pin, Authority: evidence.Caller, Text: s.URL, Where: project.ConfigFile}, s.URL),
 		p.w.launchEvidence(s, p.out.Before))
+	if err := p.w.maySend(s); err != nil {
+		return nil, err
+	}
+	// Who agreed to send it a variable agreed to ask it.
+	if p.o.Begin != nil && !p.w.approvedAs(s) && len(s.HeaderVariables()) == 0 {
+		if yes, err := p.o.Begin(s); err != nil {
+			return nil, err
+		} else if !yes {
+			return nil, evidence.Errorf(evidence.Refused, s.Name, "--yes consents", fmt.Errorf("%s would be asked what it shows, and nobody consented; nothing was sent", s.URL))
+		}
+	}
 	prog, err := p.w.remoteProgram(s)
 	if err != nil {
 		return nil, err
@@ -28,7 +39,9 @@ func (p *pinning) prepareRemote() (*program, error) {
 	return prog, nil
 }
 
-// remoteProgram is a connection to the server of s, with the values of its variables.
+// remoteProgram is a connection to the server of s, with the values of its variables. They
+// are sent there: the caller has seen to it that somebody agreed, to the entry of the lock
+// or to each variable.
 func (w *workspace) remoteProgram(s project.Server) (*program, error) {
 	headers, err := s.FillHeaders(func(name string) (string, bool) {
 		set := slices.ContainsFunc(w.host.Environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })

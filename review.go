@@ -11,6 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -19,12 +21,15 @@ import (
 // Reviewed is what there is to approve about a server.
 type Reviewed struct {
 	Name     string
-	Entry    project.ServerLock // as it would be approved
+	Entry    project.ServerLock // as it would be approved; zero for a server that is not locked
+	Unlocked *project.Server    // a server that is not locked, whose launch line would be approved; else nil
+	Extra    []string           // arguments for 'run' after '--' that would be approved too
 	Surface  *surface.Surface   // what would be approved
 	Changes  []surface.Change   // since the locked surface
 	Note     *project.DriftNote // drift that is reviewed; nil if the entry itself is
 	Items    []string           // keys of what drifted, in the order of Changes
 	Refused  []string           // those of Items that are not to be approved
+	Absent   []string           // keys of approved items that a client was not shown: a notice, nothing to approve
 	Runtime  *project.Runtime   // the interpreter that would be approved
 	Approved *project.Runtime   // another one that was approved before, or nil
 	Verdict  policy.Verdict
@@ -32,7 +37,12 @@ type Reviewed struct {
 }
 
 // Consent is the digest that an approval is bound to: all that was shown.
-func (r *Reviewed) Consent() digest.Digest { return project.Consent(r.Entry, r.Runtime) }
+func (r *Reviewed) Consent() digest.Digest {
+	if r.Unlocked != nil {
+		return project.ConsentUnlocked(r.Unlocked.Launch(), r.Runtime, r.Extra)
+	}
+	return project.ConsentWith(project.Consent(r.Entry, r.Runtime), r.Extra)
+}
 
 // ReviewOptions say how consent is given: by the digest of what was shown before, or by
 // asking. With Dismiss drift is forgotten and nothing is approved.
@@ -41,11 +51,13 @@ func (r *Reviewed) Consent() digest.Digest { return project.Consent(r.Entry, r.R
 // they are in the lock. If it is nil, Choose names them, who is shown all; if that is nil
 // too, or returns nil, all are meant.
 type ReviewOptions struct {
-	Approve digest.Digest
-	Dismiss bool
-	Items   []string
-	Choose  func(*Reviewed) ([]string, error)
-	Confirm func(*Reviewed) (Consent, error)
+	Approve   digest.Digest
+	Dismiss   bool
+	Arguments []string // for 'run' after '--', to be approved with the rest
+	Unlocked  bool     // approve the launch line of a server that is not locked, whatever hallmark.toml says of that
+	Items     []string
+	Choose    func(*Reviewed) ([]string, error)
+	Confirm   func(*Reviewed) (Consent, error)
 }
 
 // Review approves a locked server on a machine that has not approved all of it yet: its
@@ -61,16 +73,33 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if err != nil {
 		return nil, err
 	}
+	books, err := w.books()
+	if err != nil {
+		return nil, err
+	}
+	expected := books.Server(name)
 	entry, ok := w.lock.Server(name)
 	if !ok {
-		return nil, evidence.Errorf(evidence.Refused, name, "run 'hallmark pin' for this server first", errors.New("is not locked"))
+		return w.reviewUnlocked(ctx, declared, expected, o)
 	}
-	out := &Reviewed{Name: name, Entry: entry}
+	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
 	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err
 	}
-	before := append(evidence.Report{w.launchEvidence(declared, &entry)}, stored.report...)
+	before := expected.Of(evidence.Launch, evidence.Document).Settle(append(evidence.Report{w.launchEvidence(declared, &entry)}, stored.report...))
+	if entry.Record != nil && entry.Record.Proof != "" {
+		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
+		if known, err := w.knowsLog(entry.Record.Registry); err != nil {
+			return nil, err
+		} else if known {
+			proof, err := w.lockedProof(entry.Record)
+			if err != nil {
+				return nil, err
+			}
+			before = append(before, proof...)
+		}
+	}
 	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
 		out.Verdict = v
 		return out, v.Err()
@@ -87,11 +116,19 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if !same {
 		out.Approved = approval.Runtime
 	}
-	if same && w.approvalEvidence(name, entry, false).Outcome == evidence.Match {
+	if same && w.approvalEvidence(name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
+		if declared.Extra != "" || approval.Approved(o.Arguments) {
+			out.Clean = true
+			return out, nil
+		}
+	} else if same && w.approvalEvidence(name, entry, false).Outcome == evidence.Match {
 		if out.Note, err = w.drift(name, entry); err != nil {
 			return nil, err
 		}
-		if out.Note == nil {
+		if out.Note != nil {
+			out.Absent = out.Note.Keys(guard.NotShown)
+		}
+		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
 			out.Clean = true
 			return out, nil
 		}
@@ -115,14 +152,9 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	} else if o.Items != nil {
 		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items", errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
 	}
-	claim := consentEvidence(name, No, out.Consent())
-	if !o.Approve.IsZero() {
-		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
-		claim = evidence.Compare(claim.Claim, claim.Observed)
-	} else if answer, err := o.Confirm(out); err != nil {
+	claim, err := o.consent(out)
+	if err != nil {
 		return out, err
-	} else {
-		claim = consentEvidence(name, answer, out.Consent())
 	}
 	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim, evidence.Compare(
 		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
@@ -130,8 +162,80 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if err := out.Verdict.Err(); err != nil {
 		return out, err
 	}
-	approval.Runtime = out.Runtime
+	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
+	approval.AcceptedLog = w.acceptedLog(entry.Record)
+	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
+		approval.Extra = nil // which were approved with another entry
+	}
+	approval.Approve(o.Arguments)
 	return out, w.approve(ctx, out, approval)
+}
+
+// consent is evidence of consent to what is shown, given by its digest or by a person.
+func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
+	if !o.Approve.IsZero() {
+		claim := consentEvidence(out.Name, No, out.Consent())
+		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
+		return evidence.Compare(claim.Claim, claim.Observed), nil
+	}
+	answer, err := o.Confirm(out)
+	e := consentEvidence(out.Name, answer, out.Consent())
+	e.Fix = "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
+	return e, err
+}
+
+// reviewUnlocked approves the launch line of a server that is not locked, if hallmark.toml or
+// the caller says that it needs no entry and this machine remembers none.
+func (w *workspace) reviewUnlocked(ctx context.Context, s project.Server, expected owed.List, o ReviewOptions) (*Reviewed, error) {
+	l := &launch{w: w, o: RunOptions{Unlocked: o.Unlocked}, declared: s}
+	out := &Reviewed{Name: s.Name, Unlocked: &s, Extra: o.Arguments}
+	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, expected.Settle(evidence.Report{l.unlockedEvidence()}))
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	approval, approved := w.approvals.Unlocked[s.Name]
+	if !approved {
+		approval.Path = w.host.Getenv("PATH")
+	}
+	prog, err := w.commandProgram(s, nil, approval.Path, nil)
+	if prog != nil {
+		defer prog.close()
+	}
+	if err != nil {
+		return out, err
+	}
+	if v := policy.Judge(policy.Bare, policy.Settings{}, prog.report); !v.Allowed() {
+		out.Verdict = v
+		return out, v.Err()
+	}
+	out.Runtime = prog.runtime
+	same := out.Runtime == nil && approval.Runtime == nil ||
+		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) && out.Runtime.Path == approval.Runtime.Path
+	if !same {
+		out.Approved = approval.Runtime
+	}
+	if same && l.bareApproval(approval).Outcome == evidence.Match && (len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
+		out.Clean = true
+		return out, nil
+	}
+	claim, err := o.consent(out)
+	if err != nil {
+		return out, err
+	}
+	if out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim}); !out.Verdict.Allowed() {
+		return out, out.Verdict.Err()
+	}
+	if !evidence.Same(approval.Entry, s.Launch().Digest()) {
+		approval.Extra = nil // which were approved with another launch line
+	}
+	approval.Entry, approval.Runtime, approval.At = s.Launch().Digest(), out.Runtime, w.host.Now().UTC()
+	approval.Approve(o.Arguments)
+	w.approvals.Unlocked[s.Name] = approval
+	data, err := w.approvals.Encode()
+	if err != nil {
+		return out, err
+	}
+	return out, w.replace(ctx, []durable.File{{Path: w.approvalsPath(), Data: data, Perm: 0o600}})
 }
 
 // drifted reads the surface of a drift note into out, as it would be approved: over what is
@@ -156,9 +260,20 @@ func (w *workspace) drifted(out *Reviewed, locked *surface.Surface, keys []strin
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
 	}
-	// What was absent from one process stays approved: absence is no drift.
+	// What one client was not shown stays approved. What no client was shown any more goes.
 	if out.Surface, err = surface.Overlay(locked, s); err != nil {
 		return evidence.Errorf(evidence.Validation, out.Name, "", err)
+	}
+	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone), func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
+		var left []string
+		for _, i := range out.Surface.Items() {
+			if !slices.Contains(gone, i.Key()) {
+				left = append(left, i.Key())
+			}
+		}
+		if out.Surface, err = out.Surface.Only(left...); err != nil {
+			return evidence.Errorf(evidence.Validation, out.Name, "", err)
+		}
 	}
 	out.Changes = w.changes(out.Name, out.Surface)
 	if keys == nil {

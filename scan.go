@@ -3,9 +3,6 @@ package hallmark
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -28,6 +25,12 @@ type ScanOptions struct {
 	Dir   string
 	OS    string // whose places are meant; this system's if empty
 	Home  string // the user's home directory
+	// Project has the project in Dir scanned and nothing else: the files of clients in it and
+	// in every directory below it.
+	Project bool
+	// Program is this machine's own hallmark. Without it no entry is guarded: nobody can say
+	// that what it starts is hallmark.
+	Program string
 }
 
 // Scanned is what [Scan] found.
@@ -54,9 +57,21 @@ type ScannedServer struct {
 	Disabled  bool             `json:"disabled,omitempty"`
 	Launcher  string           `json:"launcher,omitempty"`
 	Packages  []ScannedPackage `json:"packages,omitempty"`
-	Guarded   bool             `json:"guarded,omitempty"` // it is started by hallmark run
+	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark would verify it and start it
+	Cover     Cover            `json:"cover,omitempty"`
+	Roots     []string         `json:"roots,omitempty"` // of hallmark hashfile
 	Findings  []policy.Finding `json:"findings"`
 }
+
+// Cover is how far Hallmark covers an entry that starts it.
+type Cover string
+
+// The standings. An entry without one is not Hallmark's, or is refused.
+const (
+	Guarded    Cover = "guarded"    // hallmark run verifies it when it starts
+	Unapproved Cover = "unapproved" // it is locked, and this machine has not approved it: hallmark run refuses
+	Editor     Cover = "editor"     // hallmark hashfile, which locks nothing
+)
 
 // ScannedPackage is a package that a launcher is told to run.
 type ScannedPackage struct {
@@ -71,28 +86,41 @@ type ScannedPackage struct {
 // Scan reads the configuration files of MCP clients and holds each server against the
 // rules of package launcher. Nothing is started, fetched or written.
 func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
-	files, err := scanFiles(h, o)
+	files, unread, err := scanFiles(ctx, h, o)
 	if err != nil {
 		return nil, err
 	}
-	locked := lockedVersions(o.Dir)
+	sc := newScan(h, o)
 	out := &Scanned{Files: []string{}, Servers: []ScannedServer{}}
-	var report evidence.Report
+	report := unread
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		shown := relative(o.Dir, f.Path)
-		out.Files = append(out.Files, shown)
-		servers, err := clients.Load(f)
+		data, err := clients.Read(f)
+		var servers []clients.Server
+		if err == nil {
+			servers, err = clients.Inspect(f, data)
+		}
+		again := slices.Contains(out.Files, shown)
+		if !again {
+			out.Files = append(out.Files, shown)
+		}
 		if err != nil {
-			report = append(report, unreadable(f, shown, err))
+			if !again {
+				report = append(report, unreadable(shown, err))
+			}
 			continue
 		}
 		for _, s := range servers {
-			scanned, found := h.scanServer(s, shown, locked)
+			scanned, found := sc.server(f, s, shown)
 			v := policy.Judge(policy.Scan, policy.Settings{}, found)
 			scanned.Findings = v.Findings
+			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
+			if !v.Allowed() && scanned.Cover != Editor {
+				scanned.Cover = ""
+			}
 			out.Servers = append(out.Servers, scanned)
 			report = append(report, found...)
 		}
@@ -104,73 +132,6 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 		}
 	}
 	return out, nil
-}
-
-// scanFiles are the files to read: each once.
-func scanFiles(h *Host, o ScanOptions) ([]clients.File, error) {
-	usage := func(err error) error { return evidence.Errorf(evidence.Validation, "", "", err) }
-	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir}
-	if len(o.Paths) == 0 {
-		files, err := clients.Find(machine, o.Clients...)
-		if err != nil {
-			return nil, usage(err)
-		}
-		return files, nil
-	}
-	var out []clients.File
-	for _, name := range o.Paths {
-		st, err := os.Stat(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("there is no such file"))
-		case err != nil:
-			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
-		case st.IsDir():
-			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name}, o.Clients...)
-			if err != nil {
-				return nil, usage(err)
-			}
-			// Managed files of the machine are no part of a project.
-			for _, f := range found {
-				if rel, err := filepath.Rel(name, f.Path); err == nil && filepath.IsLocal(rel) {
-					out = append(out, f)
-				}
-			}
-		default:
-			f := clients.At(name)
-			if len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) {
-				continue
-			}
-			out = append(out, f)
-		}
-	}
-	return out, nil
-}
-
-// relative names a file below dir by its path from there, any other as it is.
-func relative(dir, name string) string {
-	abs, err := filepath.Abs(name)
-	if err != nil {
-		return name
-	}
-	if root, err := filepath.Abs(dir); err == nil {
-		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
-			return filepath.ToSlash(rel)
-		}
-	}
-	return abs
-}
-
-func unreadable(f clients.File, shown string, err error) evidence.Evidence {
-	cause := evidence.Malformed
-	if errors.As(err, new(*fs.PathError)) || errors.Is(err, fs.ErrPermission) {
-		cause = evidence.Unreadable
-	}
-	e := evidence.CannotVerify(evidence.Claim{
-		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown, Place: evidence.Place{File: shown},
-	}, cause, err.Error())
-	e.Rule = launcher.RuleUnreadable
-	return e
 }
 
 // lockedVersions are the packages that the lock of the project in dir holds, by ecosystem
@@ -201,9 +162,25 @@ func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	return out
 }
 
-// scanServer holds one server against the rules.
-func (h *Host) scanServer(s clients.Server, shown string, locked map[artifact.Kind]map[string]string) (ScannedServer, evidence.Report) {
-	known := func(p launcher.Package) string { return locked[artifact.Kind(p.Ecosystem)][p.Name] }
+// scan is one run of Scan.
+type scan struct {
+	h       *Host
+	o       ScanOptions
+	program ownProgram
+	locked  map[artifact.Kind]map[string]string
+	views   map[string]*workspace // by directory
+}
+
+func newScan(h *Host, o ScanOptions) *scan {
+	return &scan{
+		h: h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
+		locked: lockedVersions(o.Dir), views: map[string]*workspace{},
+	}
+}
+
+// server holds one entry against the rules.
+func (sc *scan) server(f clients.File, s clients.Server, shown string) (ScannedServer, evidence.Report) {
+	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
 		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
 		Place: evidence.Place{File: shown, Line: s.Line, Column: s.Column},
@@ -215,7 +192,6 @@ func (h *Host) scanServer(s clients.Server, shown string, locked map[artifact.Ki
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
 		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
 		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled, Launcher: target.Launcher,
-		Guarded: isHallmark(s),
 	}
 	for _, p := range target.Packages {
 		version := known(p)
@@ -225,17 +201,45 @@ func (h *Host) scanServer(s clients.Server, shown string, locked map[artifact.Ki
 		})
 	}
 	if s.Command != "" {
-		report = append(report, h.writable(s.Command, claim)...)
+		report = append(report, sc.h.writable(s.Command, claim)...)
 	}
+	report = append(report, malformed(s, claim)...)
+	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
+	own := e.judge()
+	out.Cover, out.Roots = e.cover, e.roots
 	if s.Disabled { // it is not started, whatever it says
-		for i, e := range report {
-			if e.Outcome != evidence.Match {
-				report[i] = evidence.Waive(e.Claim, e.Observed, "the server is disabled")
-				report[i].Rule, report[i].Fix = e.Rule, e.Fix
-			}
+		report = waived(report)
+		if e.project == "" {
+			own = waived(own)
 		}
 	}
-	return out, report
+	return out, append(report, own...)
+}
+
+// waived is a report of a server that its client has disabled.
+func waived(report evidence.Report) evidence.Report {
+	for i, e := range report {
+		if e.Outcome != evidence.Match {
+			report[i] = evidence.Waive(e.Claim, e.Observed, "the server is disabled")
+			report[i].Rule, report[i].Fix = e.Rule, e.Fix
+		}
+	}
+	return report
+}
+
+// malformed is evidence of an entry that cannot be read as one server.
+func malformed(s clients.Server, claim evidence.Claim) evidence.Report {
+	if s.Problem == "" {
+		return nil
+	}
+	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Caller, "one command, or one URL"
+	e := evidence.Fact(claim, "")
+	e.Rule, e.Reason = launcher.RuleMalformed, "the entry "+s.Problem
+	if s.Extension {
+		e = evidence.CannotVerify(claim, evidence.Unsupported, "the entry "+s.Problem)
+		e.Rule = launcher.RuleUnknown
+	}
+	return evidence.Report{e}
 }
 
 // serverSubject names a server: its client, where that is known, and its name.
@@ -245,11 +249,6 @@ func serverSubject(s clients.Server) string {
 		name = s.Scope + ": " + name
 	}
 	return cmp.Or(s.Client, "config") + ": " + name
-}
-
-// isHallmark reports whether an entry starts hallmark run.
-func isHallmark(s clients.Server) bool {
-	return filepath.Base(filepath.ToSlash(s.Command)) == "hallmark" && len(s.Args) > 0 && s.Args[0] == "run"
 }
 
 // writable is evidence about who else may replace the executable that command resolves

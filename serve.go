@@ -47,6 +47,7 @@ type ServeOptions struct {
 	TokenKeyFile   string             // seed of the key that signs tokens; "" is one in Data, created if it is missing
 	LogKeyFile     string             // key that signs the log; "" is one in Data, created if it is missing
 	LogOrigin      string             // name of the log, if its key is created; "" is a random one
+	FirstLog       bool               // the key of LogKeyFile is new, and has signed nothing anywhere
 	ReplaceLog     string             // name of a log that cannot go on, in whose place the one of the key comes
 	Witnesses      []registry.Witness // who cosign the log's checkpoints
 	PolicyFile     string             // read at the start and whenever Reload says so; "" is none

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -286,14 +285,11 @@ func (w *workspace) askRuntime(ctx context.Context, path string, r sourceRuntime
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, r.commands[0], "install it: the server is started by it", err)
 	}
-	cmd := exec.CommandContext(ctx, found, r.probe...)
-	cmd.Env = []string{"PATH=" + path, "HOME=" + w.host.Getenv("HOME"), "SystemRoot=" + w.host.Getenv("SystemRoot")}
-	cmd.Env = append(cmd.Env, r.set...)
-	out, err := cmd.Output()
+	said, err := w.host.ask(ctx, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	exe, version, ok := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
 	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
 	if r.commands[0] == "python3" {
 		major = strings.TrimSpace(version)

@@ -33,7 +33,8 @@ func CaptureSurface(ctx context.Context, h *Host, dir, name string, o SurfaceOpt
 		if err != nil {
 			return nil, err
 		}
-		l.w = &workspace{host: h, dir: abs, config: &project.Config{}, lock: &project.Lock{}, approvals: &project.Approvals{}, release: func() {}}
+		l.w = &workspace{host: h, dir: abs, config: &project.Config{}, lock: &project.Lock{}, approvals: project.NewApprovals(abs), release: func() {}}
+		l.named = true
 		l.declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0], Arguments: o.Command[1:], Variables: o.Variables}
 	} else {
 		w, done, err := openWorkspace(ctx, h, dir, false)

@@ -22,6 +22,7 @@ type UnpinOptions struct {
 type Unpinned struct {
 	Name     string   `json:"name"`
 	Unlocked bool     `json:"unlocked"` // its entry of the lock was removed
+	Declared bool     `json:"declared"` // hallmark.toml goes on declaring it
 	Restored []string `json:"restored"` // the clients' files in which its entry is what it was
 }
 
@@ -48,6 +49,7 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 	for _, name := range names {
 		_, locked := w.lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
+		_, u.Declared = w.config.Servers[name]
 		if !u.Unlocked && len(u.Restored) == 0 {
 			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "a client's file elsewhere is named with --config",
 				errors.New("is not pinned, and no client's file that is known was rewritten for it"))

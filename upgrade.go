@@ -210,7 +210,7 @@ func (w *workspace) resolved(ctx context.Context, s project.Server, t launcher.T
 	defer w.host.doing("asking %s for the newest version of %s", asked{from: of.Ecosystem}.registry(), s.Name)()
 	if of.Ecosystem == launcher.NPM {
 		spec := map[freedom]string{declared: of.Spec, onward: ">=" + of.Ref.Version()}[f]
-		closure, err := resolveNPM(ctx, w.host, w.dir, of.Name, spec)
+		closure, err := resolveNPM(ctx, w.host, of.Name, spec)
 		if err != nil {
 			return "", err
 		}
@@ -371,7 +371,7 @@ func (u *upgrade) servers(ctx context.Context, w *workspace) (files []durable.Fi
 		if !status.Outdated() {
 			continue
 		}
-		p := &pinning{w: w, o: u.o.Pin, declared: next, path: w.host.Getenv("PATH")}
+		p := &pinning{w: w, o: u.o.Pin, declared: next, path: w.host.Getenv("PATH"), upgrade: true}
 		more, err := p.pin(ctx)
 		if p.out.Name != "" {
 			u.out.Servers = append(u.out.Servers, &p.out)

@@ -73,8 +73,7 @@ func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w
 	} else if err != nil {
 		return nil, nil, err
 	}
-	sum := sha256.Sum256([]byte(w.dir))
-	w.state = filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
+	w.state = h.projectState(w.dir)
 	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
 		return nil, nil, &evidence.Error{
 			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
@@ -107,6 +106,12 @@ func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w
 		w.release()
 	}
 	return w, done, nil
+}
+
+// projectState is where this machine keeps what it knows of the project in dir.
+func (h *Host) projectState(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
 }
 
 func unwritable(err error) bool {
@@ -282,6 +287,9 @@ func (w *workspace) drift(name string, entry project.ServerLock) (*project.Drift
 		return nil, err
 	}
 	n, err := project.ParseDrift(data)
+	if err == nil && n.Server != name {
+		err = errors.New("is about another server")
+	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, w.driftPath(name), "remove the file; the next run notes drift again", err)
 	}

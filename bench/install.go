@@ -303,7 +303,7 @@ func (m *machine) locked(n, heads int) error {
 		shown     []*surface.Surface
 		proofs    []ledger.Proof
 		config    = fmt.Sprintf("manifest_version = 1\n[registry]\nurl = \"https://registry.example.com\"\nlog_key = %q\n", signer.VerifierKey)
-		approvals = project.Approvals{Version: 1, Project: m.project, Servers: map[string]project.Approval{}}
+		approvals = *project.NewApprovals(m.project)
 		now       = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	)
 	for i := range int64(n) {

@@ -18,7 +18,6 @@ printf 'postgres:5432:hallmark:hallmark:%s\n' "$postgres" >secrets.tmp/pgpass
 printf 'ROOT_ACCESS_KEY=hallmark\nROOT_SECRET_KEY=%s\n' "$s3" >secrets.tmp/s3_root.env
 printf 'AWS_ACCESS_KEY_ID=hallmark\nAWS_SECRET_ACCESS_KEY=%s\n' "$s3" >secrets.tmp/s3_client.env
 head -c 32 /dev/urandom >secrets.tmp/token_key
-head -c 32 /dev/urandom >secrets.tmp/log_key
 # The processes in the containers have users of their own, so the files are readable;
 # the directory around them is not.
 chmod 0444 secrets.tmp/*

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -171,10 +172,53 @@ func TestAction(t *testing.T) {
 		return 0, output
 	}
 	dir, env := ciProject(t, tools)
-	for _, with := range []map[string]string{nil, {"install": "true", "offline": "false"}, {"project": dir, "install": "true"}} {
+	for _, with := range []map[string]string{nil, {"install": "true", "offline": "true"}, {"project": dir, "install": "true"}, {"strict": "false", "scan": "false"}} {
 		if code, out := steps(dir, env, with); code != 0 {
 			t.Errorf("%v: exit code %d\n%s", with, code, out)
 		}
+	}
+	// A reviewer reads one line for each gate, and what is behind it.
+	summary := func(lines ...string) {
+		t.Helper()
+		name := filepath.Join(t.TempDir(), "summary.md")
+		code, out := steps(dir, append(env, "GITHUB_STEP_SUMMARY="+name), nil)
+		text, err := os.ReadFile(name)
+		if err != nil || (code == 0) == strings.Contains(string(text), "❌") {
+			t.Errorf("exit code %d, %v\n%s\n%s", code, err, out, text)
+		}
+		for _, line := range lines {
+			if !strings.Contains(string(text), line) {
+				t.Errorf("the summary lacks %q:\n%s", line, text)
+			}
+		}
+	}
+	summary("### ✅ hallmark check: nothing is refused", "### ✅ hallmark scan: nothing is refused")
+	// A client's file of the checkout that starts a server around Hallmark fails the job, be
+	// it the very server that is locked.
+	around := filepath.Join(dir, "sub", ".cursor", "mcp.json")
+	if err := os.MkdirAll(filepath.Dir(around), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(around, []byte(`{"mcpServers": {"evil": {"command": "./say", "args": ["surface.json"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := steps(dir, env, nil); code != 4 || !strings.Contains(out, "around-hallmark") {
+		t.Errorf("a server around the lock: exit code %d\n%s", code, out)
+	}
+	if code, out := steps(dir, env, map[string]string{"scan": "false"}); code != 0 {
+		t.Errorf("without the scan: exit code %d\n%s", code, out)
+	}
+	summary("### ✅ hallmark check: nothing is refused", "### ❌ hallmark scan: 1 finding refused", "| refused | around-hallmark | cursor&#58; evil | sub/.cursor/mcp.json&#58;1 |")
+	if code, _ := steps(dir, env, map[string]string{"sarif": filepath.Join(dir, "a.sarif"), "scan-sarif": filepath.Join(dir, "b.sarif")}); code != 4 {
+		t.Errorf("with files for code scanning: exit code %d", code)
+	}
+	for name, rule := range map[string]string{"a.sarif": `"results"`, "b.sarif": `"around-hallmark"`} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(text), rule) {
+			t.Errorf("%s: %v\n%s", name, err, text)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "sub")); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Remove(filepath.Join(dir, "tools", "agents", "critic.md")); err != nil {
 		t.Fatal(err)
@@ -189,6 +233,11 @@ func TestAction(t *testing.T) {
 	if code, out := steps(dir, env, nil); code != 3 || !strings.Contains(out, "hallmark.lock") {
 		t.Errorf("an edited lock: exit code %d\n%s", code, out)
 	}
+	summary("❌ hallmark check ended with exit code 3.", "### ✅ hallmark scan: nothing is refused")
+	if err := os.WriteFile(filepath.Join(dir, "hallmark.lock"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	summary("❌ hallmark check ended with exit code 2.")
 	// Without hallmark, and without a version to install, it says so.
 	bare := append([]string{"PATH=/usr/bin:/bin"}, env[1:]...)
 	if code, out := steps(dir, bare, map[string]string{"version": "latest"}); code != 2 || !strings.Contains(out, "::error::") {
@@ -196,17 +245,27 @@ func TestAction(t *testing.T) {
 	}
 }
 
-// TestHook has pre-commit, from PyPI, run the hook that takes the hallmark in PATH: it
-// passes a project as it is, fails one whose lock was edited, and is not run for a commit
-// that touches neither.
+// TestHook has pre-commit, from PyPI, run the hooks that take the hallmark in PATH at a
+// commit that touches nothing of Hallmark's: they pass a project as it is, and fail one
+// whose lock was edited, or in which a client's file starts a server around it.
 func TestHook(t *testing.T) {
 	data, err := os.ReadFile("../.pre-commit-hooks.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var hooks []struct{ ID, Entry, Language, Files string }
-	if err := yaml.Unmarshal(data, &hooks); err != nil || len(hooks) != 2 || hooks[0].Language != "golang" || hooks[0].Entry != hooks[1].Entry || hooks[0].Files != hooks[1].Files {
+	var hooks []struct {
+		ID, Entry, Language, Files string
+		Args                       []string
+		Always                     bool `yaml:"always_run"`
+	}
+	if err := yaml.Unmarshal(data, &hooks); err != nil || len(hooks) != 4 {
 		t.Fatalf("%v: %+v", err, hooks)
+	}
+	for i, h := range hooks {
+		// One that chose files by their names would not see a lock that is removed.
+		if same := hooks[i&^1]; h.ID != same.ID+map[bool]string{true: "-system"}[i%2 == 1] || h.Entry != same.Entry || !slices.Equal(h.Args, same.Args) || same.Language != "golang" || !h.Always || h.Files != "" {
+			t.Errorf("%+v", h)
+		}
 	}
 	venv := filepath.Join(t.TempDir(), "venv")
 	env := append(os.Environ(), "PIP_DISABLE_PIP_VERSION_CHECK=1")
@@ -233,18 +292,36 @@ func TestHook(t *testing.T) {
 		git(d, "add", ".")
 		git(d, "commit", "-q", "-m", "first")
 	}
-	try := func(files ...string) (int, string) {
-		args := append([]string{"try-repo", hook, "hallmark-check-system", "--verbose", "--files"}, files...)
-		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), args...)
+	try := func(hook string, repo string) (int, string) {
+		return inDir(t, dir, own, filepath.Join(venv, "bin", "pre-commit"), "try-repo", repo, hook, "--verbose", "--files", "kit/facet.json")
 	}
-	if code, out := try("hallmark.lock"); code != 0 || !strings.Contains(out, "Passed") {
-		t.Errorf("exit code %d\n%s", code, out)
+	for _, id := range []string{"hallmark-check-system", "hallmark-scan-system"} {
+		if code, out := try(id, hook); code != 0 || !strings.Contains(out, "Passed") {
+			t.Errorf("%s: exit code %d\n%s", id, code, out)
+		}
 	}
+	// A client's file that starts a server around Hallmark.
+	around := filepath.Join(dir, ".mcp.json")
+	if err := os.WriteFile(around, []byte(`{"mcpServers": {"evil": {"command": "./evil"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"hallmark-check-system", "hallmark-scan-system"} {
+		if code, out := try(id, hook); code != 1 || !strings.Contains(out, "exit code: 4") || !strings.Contains(out, "around-hallmark") {
+			t.Errorf("%s, a server around the lock: exit code %d\n%s", id, code, out)
+		}
+	}
+	if err := os.Remove(around); err != nil {
+		t.Fatal(err)
+	}
+	// An edited lock, and one that is gone, are seen whatever the commit touches.
 	edited(t, dir)
-	if code, out := try("kit/facet.json"); code != 0 || !strings.Contains(out, "Skipped") {
-		t.Errorf("another file: exit code %d\n%s", code, out)
-	}
-	if code, out := try("hallmark.surfaces/say.json"); code != 1 || !strings.Contains(out, "exit code: 3") {
+	if code, out := try("hallmark-check-system", hook); code != 1 || !strings.Contains(out, "exit code: 3") {
 		t.Errorf("an edited lock: exit code %d\n%s", code, out)
+	}
+	if err := os.Remove(filepath.Join(dir, "hallmark.toml")); err != nil {
+		t.Fatal(err)
+	}
+	if code, out := try("hallmark-check-system", hook); code != 1 || !strings.Contains(out, "exit code: 2") {
+		t.Errorf("no project: exit code %d\n%s", code, out)
 	}
 }

@@ -224,7 +224,8 @@ func testDiskFull(t *testing.T, s *stage) {
 		full(t, s, "pin", "--yes")
 		empty(t, filepath.Join(small, "cache", "store", "staging"))
 		for path := range files(t, small) {
-			if !strings.HasSuffix(path, "writer") && !strings.HasSuffix(path, "files") {
+			// What npm fetched stays in a cache of its own, and is compared whenever it is used.
+			if !strings.HasSuffix(path, "writer") && !strings.HasSuffix(path, "files") && !strings.HasPrefix(path, filepath.Join(small, "cache", "npm")+"/") {
 				t.Errorf("%s is left", path)
 			}
 		}

@@ -156,7 +156,7 @@ func TestImages(t *testing.T) {
 	}
 	name := r.Host + "/acme/notes"
 	p := newImageProject(t, w, tools, name+":v2")
-	if code, out := p.run(t, p.bin, "run", "notes"); code != 4 || !strings.Contains(out, "unverified") {
+	if code, out := p.run(t, p.bin, "run", "--unlocked", "notes"); code != 4 || !strings.Contains(out, "unverified") {
 		t.Errorf("run before pin: exit code %d\n%s", code, out)
 	}
 	code, out := p.run(t, p.bin, "pin", "--yes")
@@ -224,7 +224,7 @@ func TestImages(t *testing.T) {
 		if code != 6 || !strings.Contains(out, "notes  "+locked+" -> "+moved.String()) {
 			t.Errorf("outdated: exit code %d\n%s", code, out)
 		}
-		code, out = p.run(t, p.bin, "upgrade", "--dry-run")
+		code, out = p.run(t, p.bin, "upgrade", "--dry-run", "--start")
 		if _, now, _ := p.lock(t); code != 0 || now != locked || !strings.Contains(out, "  linux/amd64 "+platforms["linux/amd64"]+" -> ") {
 			t.Errorf("upgrade --dry-run: exit code %d\n%s", code, out)
 		}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +62,7 @@ var table = map[string]place{
 	"plugin":     {layer: formats, rank: 3},
 	"ledger":     {layer: formats, rank: 3},
 	"project":    {layer: formats, rank: 4},
+	"owed":       {layer: formats, rank: 5},
 
 	"internal/fetch":    {layer: edges},
 	"internal/store":    {layer: edges},
@@ -71,10 +75,18 @@ var table = map[string]place{
 	"internal/durable":  {layer: edges},
 	"internal/beneath":  {layer: edges},
 	"internal/places":   {layer: edges},
+	"internal/descend":  {layer: edges},
+	"internal/foreign":  {layer: edges},
 }
 
-// base are the edges for others: how files are written and how trees are opened.
-var base = []string{"internal/durable", "internal/beneath"}
+// base are the edges for others: how files are written, how trees are opened, how programs are
+// started and ended, and how those of others are.
+var base = []string{"internal/durable", "internal/beneath", "internal/descend", "internal/foreign"}
+
+// starters are the packages that may start processes: servers from verified bytes, and the
+// programs that resolve and answer questions. Every other program goes through one of them,
+// so that none gets a checkout's configuration, the user's environment or a terminal.
+var starters = []string{"internal/guard", "internal/foreign", "internal/descend"}
 
 // small are the packages of the program that runs beside each client, as often as there are
 // clients: it links one edge and no flow.
@@ -159,6 +171,9 @@ func breach(rel string, from place, imp string) string {
 	if !ours {
 		if from.layer <= formats && impure(imp) {
 			return from.layer.String() + " do no I/O of their own"
+		}
+		if from.layer != tests && imp == "os/exec" && !slices.Contains(starters, rel) {
+			return "processes are started by " + strings.Join(starters, " and ")
 		}
 		if from.layer != tests && strings.HasPrefix(imp, "github.com/santhosh-tekuri/jsonschema/") {
 			return "it compiles the schemas of all drafts at each start of a program; it is for tests"
@@ -269,6 +284,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "project", m + "ledger", ""},
 		{m + "internal/store", m + "internal/durable", ""},
 		{m + "internal/store", m + "internal/beneath", ""},
+		{m + "internal/guard", m + "internal/descend", ""},
 		{m + "internal/registry/sqlstore", m + "internal/registry", ""},
 		{m + "internal/fetch", "net/http", ""},
 		{module, m + "internal/guard", ""},
@@ -300,6 +316,14 @@ func TestLayerRule(t *testing.T) {
 		{m + "surface", "net", "no I/O"},
 		{m + "artifact", "net/http", "no I/O"},
 		{m + "launcher", "os/exec", "no I/O"},
+		{m + "internal/fetch", "os/exec", "processes are started by"},
+		{m + "internal/registry/sqlstore", "os/exec", "processes are started by"},
+		{module, "os/exec", "processes are started by"},
+		{m + "cmd/hallmark", "os/exec", "processes are started by"},
+		{m + "internal/foreign", "os/exec", ""},
+		{m + "internal/guard", "os/exec", ""},
+		{m + "internal/fetch", m + "internal/foreign", ""},
+		{m + "bench", "os/exec", ""},
 		{m + "project", "syscall", "no I/O"},
 		{m + "archive", "io/ioutil", "no I/O"},
 		{m + "tree", "path/filepath", "no I/O"}, // Walk, Glob, EvalSymlinks; package path does without
@@ -317,5 +341,31 @@ func TestLayerRule(t *testing.T) {
 		case tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)):
 			t.Errorf("%s imports %s: got %q, want one with %q", tt.from, tt.imp, got, tt.want)
 		}
+	}
+}
+
+// TestStarters looks for the other way to start a process: os.StartProcess and the system's
+// own calls need no import that TestLayers sees.
+func TestStarters(t *testing.T) {
+	starts := regexp.MustCompile(`\b(os\.StartProcess|(syscall|unix|windows)\.(StartProcess|ForkExec|Exec|Execve\w*|CreateProcess\w*|PosixSpawn))\b`)
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(filepath.ToSlash(path), "../"))
+		switch {
+		case e.IsDir() && (rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".."):
+			return fs.SkipDir
+		case e.IsDir() || !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") || slices.Contains(starters, filepath.ToSlash(filepath.Dir(rel))):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if found := starts.Find(text); found != nil {
+			t.Errorf("%s: %s: processes are started by %s", rel, found, strings.Join(starters, " and "))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -124,9 +124,9 @@ func TestLogOfReplicas(t *testing.T) {
 	}
 	bin := build(t, "hallmark")
 	var replicas []*registryProcess
-	for i := range 2 {
+	for i, first := range []string{"--first-log=true", "--first-log=false"} {
 		replicas = append(replicas, startRegistry(t, bin, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
-			"--log-key-file", filepath.Join(dir, "log.key"), "--validation", "off", "--allow-anonymous"))
+			"--log-key-file", filepath.Join(dir, "log.key"), first, "--validation", "off", "--allow-anonymous"))
 	}
 
 	const clients, each = 64, 12

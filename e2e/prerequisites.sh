@@ -12,6 +12,7 @@
 #	registry    docker-registry, for images: tests start their own
 #	bun, deno   start servers that were packed from source; packages of npm, in bin/runtimes
 #	openssl     signs what tests verify, and the other way round; minisign too
+#	unzip       and bsdtar: other programs that unpack what tests forge
 #	versitygw   an S3 server, built into bin/ with go install
 #
 # Under CI=true whatever cannot be installed is an error; elsewhere the tests
@@ -90,6 +91,10 @@ fi
 if ! command -v openssl >/dev/null 2>&1 || ! command -v minisign >/dev/null 2>&1; then
 	install "signatures of other programs" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" "openssl minisign" ||
 		lacking "openssl or minisign is not installed" "tests that need them are skipped"
+fi
+if ! command -v unzip >/dev/null 2>&1 || ! command -v bsdtar >/dev/null 2>&1; then
+	install "other programs that unpack archives" "unzip libarchive-tools" "unzip bsdtar" "unzip libarchive-tools" "unzip libarchive" libarchive ||
+		lacking "unzip or bsdtar is not installed" "tests that need them are skipped"
 fi
 # Debian's nodejs comes without npm. Without their install scripts both packages are
 # nothing but the program for this machine.

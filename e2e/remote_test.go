@@ -39,7 +39,9 @@ func TestRemoteServer(t *testing.T) {
 	}
 	stateful, stateless := mcpHandler(false), mcpHandler(true)
 	var modern atomic.Bool
+	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
 		switch to := elsewhere.Load().(string); {
 		case r.Header.Get("Authorization") != "Bearer s3cret" && r.URL.Path != "/open":
 			http.Error(w, "who are you?", http.StatusUnauthorized)
@@ -72,13 +74,24 @@ func TestRemoteServer(t *testing.T) {
 	want(4, "run 'hallmark pin tickets' first", "run", "tickets")
 	want(1, "header Authorization: the variable TICKETS_TOKEN is not set", "pin", "--yes")
 	t.Setenv("TICKETS_TOKEN", "wrong")
-	want(1, "the server answered 401 Unauthorized", "pin", "--yes")
+	// The variable goes nowhere before somebody agreed to this host, consent to the entry or not.
+	host := strings.TrimPrefix(server.URL, "http://")
+	asked.Store(0)
+	want(4, "wants the value of TICKETS_TOKEN sent to "+host, "pin")
+	want(4, "--allow-env TICKETS_TOKEN="+host, "pin", "--yes")
+	want(4, "--allow-env TICKETS_TOKEN="+host, "pin", "--yes", "--allow-env", "TICKETS_TOKEN=mcp.example.com")
+	if asked.Load() > 0 {
+		t.Error("a request was sent before anybody agreed")
+	}
+	allow := "--allow-env=TICKETS_TOKEN=" + host
+	want(1, "the server answered 401 Unauthorized", "pin", "--yes", allow)
 	t.Setenv("TICKETS_TOKEN", "s3cret")
 	elsewhere.Store(other.URL)
-	want(1, "redirects are refused", "pin", "--yes")
+	want(1, "redirects are refused", "pin", "--yes", allow)
 	elsewhere.Store("")
-	want(4, "what runs there is not verified", "pin")
-	want(0, "tickets is pinned", "pin", "--yes")
+	want(4, "what runs there is not verified", "pin", allow)
+	want(4, "sent        TICKETS_TOKEN to "+host, "pin", allow)
+	want(0, "tickets is pinned", "pin", "--yes", allow)
 	filepath.WalkDir(g.dir, func(path string, e os.DirEntry, err error) error {
 		if data, _ := os.ReadFile(path); strings.Contains(string(data), "s3cret") {
 			t.Errorf("%s holds the token", path)

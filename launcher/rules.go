@@ -24,6 +24,10 @@ const (
 	RuleSecret       = "secret-in-args"         // a secret that every process of the machine can read
 	RuleWritable     = "writable-command"       // an executable that others may replace
 	RuleUnreadable   = "unreadable-file"        // a configuration that cannot be read
+	RuleMalformed    = "malformed-entry"        // an entry that cannot be read as one server
+	RuleUnguarded    = "not-guarded"            // an entry that names hallmark, and is not what guards
+	RuleAround       = "around-hallmark"        // a server of a project that is started without hallmark
+	RuleRoot         = "wide-root"              // an editing server for more than the project
 	placeholder      = "<version>"
 	placeholderImage = "sha256:<digest>"
 )
@@ -40,6 +44,10 @@ var Rules = map[string]string{
 	RulePlainHTTP:  "The server is reached without encryption: whoever is on the way reads and changes what it says.",
 	RuleSecret:     "A secret stands in the arguments, where every process of the machine and every copy of the file shows it.",
 	RuleWritable:   "The executable, or a directory above it, can be written by others, who can put another program there.",
+	RuleMalformed:  "The entry cannot be read as one server, so that what its client starts is not known.",
+	RuleUnguarded:  "The entry names hallmark, but what it starts is not this machine's own program with a locked server of the project.",
+	RuleAround:     "The project locks its servers with Hallmark, and this entry starts one without it.",
+	RuleRoot:       "The editing server may read and write more than the project.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",
 }
 

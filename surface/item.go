@@ -63,6 +63,17 @@ type Item struct {
 // is: [Escape] it before printing.
 func (i Item) Key() string { return key(i.Kind, i.Name) }
 
+// KindOf is the kind of the item with the given key, "" if there is no such kind.
+func KindOf(key string) Kind {
+	name, _, _ := strings.Cut(key, ":")
+	for _, k := range Kinds() {
+		if name == string(k) {
+			return k
+		}
+	}
+	return ""
+}
+
 func key(k Kind, name string) string {
 	if k == KindInstructions {
 		return string(k)

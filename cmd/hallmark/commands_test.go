@@ -50,6 +50,20 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// approve NAME [ARGUMENT...]
+//
+// This machine approves what 'hallmark review NAME' shows, by its digest.
+func approve(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, !neg && len(args) > 0, "approve NAME [ARGUMENT...]")
+	ts.Exec("hallmark", append([]string{"review", "--json"}, args...)...) // refused, and says the digest
+	var shown struct{ Consent, Error string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &shown))
+	if shown.Consent == "" {
+		ts.Fatalf("nothing to approve: %s", shown.Error)
+	}
+	ts.Check(ts.Exec("hallmark", append([]string{"review", "--approve", shown.Consent}, args...)...))
+}
+
 // [!] json FILE KEY... PATTERN
 //
 // FILE, or stdout, is one JSON document, in which the value under the keys, printed

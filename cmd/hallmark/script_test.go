@@ -129,6 +129,7 @@ func writable(dir string) {
 // commands are those that scripts have besides testscript's own.
 var commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"code":      code,
+	"approve":   approve,
 	"registry":  startRegistry,
 	"terminate": terminate,
 	"republish": republish,

@@ -10,7 +10,8 @@
 // version is agreed to be VERSION is given "METHOD@VERSION", where that is there, and one
 // with the capability sampling "METHOD+sampling".
 // "tools/list CURSOR" is the page with that cursor; without one every page is the first.
-// "version" is the server's.
+// "version" is the server's. "$start" is a shell command that each process begins with, and with
+// "$deaf" it ignores signals, and the end of its input while the file is there that this names.
 //
 // It is read anew for every request. A first line that begins with "#!" is left out, so
 // that FILE can be a script whose interpreter the puppet is. A call to a tool is answered by the tool's name:
@@ -33,8 +34,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 )
 
 var errMethod = errors.New("no such method")
@@ -65,9 +70,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: puppet FILE [ARGUMENT...]")
 		os.Exit(2)
 	}
+	deaf := begin()
 	lines := bufio.NewReader(os.Stdin)
 	for {
 		line, err := lines.ReadBytes('\n')
+		for _, missing := os.Stat(deaf); err != nil && missing == nil; _, missing = os.Stat(deaf) {
+			time.Sleep(100 * time.Millisecond)
+		}
 		if err != nil {
 			return
 		}
@@ -100,7 +109,28 @@ func main() {
 	}
 }
 
-func respond(r request) (any, error) {
+// begin does what the file wants of each process, and returns the name under "$deaf".
+func begin() string {
+	script, err := read()
+	if err != nil {
+		return "" // the first request says so
+	}
+	var command, deaf string
+	json.Unmarshal(script["$start"], &command)
+	json.Unmarshal(script["$deaf"], &deaf)
+	if deaf != "" {
+		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	}
+	if command != "" {
+		shell := exec.Command("/bin/sh", "-c", command)
+		shell.Stderr = os.Stderr
+		shell.Run()
+	}
+	return deaf
+}
+
+// read reads the file.
+func read() (script map[string]json.RawMessage, err error) {
 	data, err := os.ReadFile(os.Args[1])
 	if err != nil {
 		return nil, err
@@ -108,8 +138,13 @@ func respond(r request) (any, error) {
 	if first, rest, ok := bytes.Cut(data, []byte("\n")); ok && bytes.HasPrefix(first, []byte("#!")) {
 		data = rest
 	}
-	var script map[string]json.RawMessage
-	if err := json.Unmarshal(data, &script); err != nil {
+	err = json.Unmarshal(data, &script)
+	return script, err
+}
+
+func respond(r request) (any, error) {
+	script, err := read()
+	if err != nil {
 		return nil, err
 	}
 	const meta = "io.modelcontextprotocol/"

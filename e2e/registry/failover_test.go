@@ -39,7 +39,7 @@ func TestPostgresFailsOver(t *testing.T) {
 	}
 	flags := []string{"--db", primary.FailoverURL("postgres", standby), "--log-key-file", keyFile, "--rate-writes", "0"}
 	var replicas []*replica
-	for range 2 {
+	for _, start := range []func(testing.TB, ...string) *replica{startFirst, start} {
 		replicas = append(replicas, start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...))
 	}
 

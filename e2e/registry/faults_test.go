@@ -84,6 +84,15 @@ func start(t testing.TB, flags ...string) *replica {
 	return r
 }
 
+// startFirst is start of the first replica with a key that is ready and has not signed. When
+// it is run again the key is not new any more.
+func startFirst(t testing.TB, flags ...string) *replica {
+	t.Helper()
+	r := start(t, slices.Concat(flags, []string{"--first-log"})...)
+	r.argv = r.argv[:len(r.argv)-1]
+	return r
+}
+
 // complaints are the last lines of the log that are not of what went well.
 func (r *replica) complaints() string {
 	lines := slices.DeleteFunc(strings.SplitAfter(r.log.String(), "\n"), func(line string) bool {
@@ -422,7 +431,7 @@ func TestReplicas(t *testing.T) {
 	}
 	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("archives")}
 	keyed := append(flags, "--log-key-file", keyFile)
-	a, b := start(t, append(keyed, "--data", t.TempDir())...), start(t, append(keyed, "--data", t.TempDir())...)
+	a, b := startFirst(t, append(keyed, "--data", t.TempDir())...), start(t, append(keyed, "--data", t.TempDir())...)
 	refusesOtherKey(t, flags)
 	publishing, stopReading := publishers(t, "both", a, b), readers(t, b)
 

@@ -92,7 +92,7 @@ func TestOneLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	flags := []string{"--db", db.URL("postgres"), "--log-key-file", keyFile, "--rate-writes", "0"}
-	replicas := []*replica{start(t, append(flags, "--data", t.TempDir())...), start(t, append(flags, "--data", t.TempDir())...)}
+	replicas := []*replica{startFirst(t, append(flags, "--data", t.TempDir())...), start(t, append(flags, "--data", t.TempDir())...)}
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestWitnessedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := start(t, "--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--rate-writes", "0", "--witness", witnessKey+"=http://"+addr)
+	r := startFirst(t, "--data", filepath.Join(dir, "data"), "--log-key-file", keyFile, "--rate-writes", "0", "--witness", witnessKey+"=http://"+addr)
 	const records = 300
 	for i := range records {
 		if status := r.publish(fmt.Sprintf("io.example.witnessed/s%d", i), "1.0.0"); status != http.StatusOK && status != http.StatusCreated {

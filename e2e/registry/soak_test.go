@@ -53,7 +53,7 @@ func TestSoak(tt *testing.T) {
 		t.Fatal(err)
 	}
 	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("soak"), "--log-key-file", keyFile, "--rate-writes", "0"}
-	l := &load{t: t, trust: trust, replicas: []*replica{start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...), start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...)}}
+	l := &load{t: t, trust: trust, replicas: []*replica{startFirst(t, slices.Concat(flags, []string{"--data", t.TempDir()})...), start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...)}}
 	for range 20 { // so that there is something to read
 		l.publish(t.Context(), l.replicas[0])
 	}

@@ -50,6 +50,8 @@ type Machine struct {
 type File struct {
 	Client string // its id: "claude-code"
 	Path   string
+	User   bool   // it is the user's or the machine's, for every project
+	Root   string // the directory of the project that it belongs to, "" if its name does not tell
 
 	format format
 	shapes []string
@@ -82,37 +84,52 @@ func Find(m Machine, ids ...string) ([]File, error) {
 				if st, err := os.Stat(name); err != nil || st.IsDir() {
 					continue
 				}
-				i := slices.IndexFunc(found, func(f File) bool {
-					return f.Path == name && (f.Client == c.id || slices.Contains(f.shapes, l.shape))
-				})
-				switch {
-				case i < 0:
-					found = append(found, File{c.id, name, formatOf(name), []string{l.shape}})
-				case !slices.Contains(found[i].shapes, l.shape):
-					found[i].shapes = append(found[i].shapes, l.shape)
+				f := File{Client: c.id, Path: name, User: l.base != project, format: formatOf(name), shapes: []string{l.shape}}
+				if l.base == project {
+					f.Root = m.Project
 				}
+				found = merged(found, f)
 			}
 		}
 	}
 	return found, nil
 }
 
+// merged adds f to files. A file that several clients read is listed once for each that
+// finds servers elsewhere in it than the others.
+func merged(files []File, f File) []File {
+	shape := f.shapes[0]
+	i := slices.IndexFunc(files, func(o File) bool {
+		return o.Path == f.Path && (o.Client == f.Client || slices.Contains(o.shapes, shape))
+	})
+	if i < 0 {
+		return append(files, f)
+	}
+	if !slices.Contains(files[i].shapes, shape) {
+		files[i].shapes = append(files[i].shapes, shape)
+	}
+	files[i].User = files[i].User || f.User
+	return files
+}
+
 // At is the file called name, of whichever client: the one whose file has that name,
 // else any shape that its format is used with.
 func At(name string) File {
 	f := File{Path: name, format: formatOf(name)}
-	slashed := filepath.ToSlash(name)
+	parts := strings.Split(filepath.ToSlash(name), "/")
 	for _, c := range table {
 		for _, l := range c.files {
-			// Two last elements tell .vscode/mcp.json from .cursor/mcp.json.
-			tail := path.Join(path.Base(path.Dir(l.path)), path.Base(l.path))
-			if strings.HasSuffix("/"+slashed, "/"+tail) && f.format == formatOf(l.path) {
-				if f.Client == "" {
-					f.Client = c.id
-				}
-				if !slices.Contains(f.shapes, l.shape) {
-					f.shapes = append(f.shapes, l.shape)
-				}
+			if f.format != formatOf(l.path) || !l.namedLike(parts) {
+				continue
+			}
+			if f.Client == "" {
+				f.Client = c.id
+			}
+			if f.Root == "" && l.base == project {
+				f.Root, _ = l.rootOf(name)
+			}
+			if !slices.Contains(f.shapes, l.shape) {
+				f.shapes = append(f.shapes, l.shape)
 			}
 		}
 	}
@@ -155,8 +172,11 @@ func Parse(f File, data []byte) ([]Server, error) {
 	var out []Server
 	for _, shape := range f.shapes {
 		for _, e := range entries(root, shape) {
+			if !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
+				continue
+			}
 			s, ok := e.server(f)
-			if !ok || slices.ContainsFunc(out, func(o Server) bool { return o.entry.at == s.entry.at }) {
+			if !ok {
 				continue
 			}
 			s.Line, s.Column = position(data, e.at)

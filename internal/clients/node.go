@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -45,6 +46,11 @@ func (n *node) get(key string) *node {
 		}
 	}
 	return found
+}
+
+// isNull reports whether n says nothing, as JSON and YAML write that.
+func (n *node) isNull() bool {
+	return n.kind == scalar && slices.Contains([]string{"null", "Null", "NULL", "~", ""}, n.text)
 }
 
 // first returns the first of the named members that n has, and its name.

@@ -22,6 +22,11 @@ type Server struct {
 	Verify    string // the type of a verify block, or "checksum" for the older one; "" if there is none
 	Algorithm string // of that block
 
+	// Of [Inspect] alone: why the entry cannot be read as one server, and whether an extension
+	// of the client says what is started.
+	Problem   string
+	Extension bool
+
 	entry entry
 }
 
@@ -30,18 +35,23 @@ type entry struct {
 	scope, name string
 	at          int // offset of the name, or of the value in a list
 	value       *node
+	item        bool // of a list, where servers name themselves
 }
 
 // entries finds servers by a path of keys, "mcp/servers": "*" is any key, and becomes the
 // scope. The last key leads to an object of servers by name, or to a list of servers that
-// name themselves.
+// name themselves. What is no object there is an entry too, and no server.
 func entries(root *node, shape string) []entry {
 	type place struct {
 		scope string
 		n     *node
 	}
 	places := []place{{"", root}}
-	for key := range strings.SplitSeq(shape, "/") {
+	var keys []string
+	if shape != itself {
+		keys = strings.Split(shape, "/")
+	}
+	for _, key := range keys {
 		var next []place
 		for _, p := range places {
 			for _, m := range p.n.members {
@@ -58,17 +68,37 @@ func entries(root *node, shape string) []entry {
 	var out []entry
 	for _, p := range places {
 		for _, m := range p.n.members {
-			if m.value.kind == object {
-				out = append(out, entry{p.scope, m.key, m.at, m.value})
-			}
+			out = append(out, entry{scope: p.scope, name: m.key, at: m.at, value: m.value})
 		}
-		for _, item := range p.n.items {
-			if name := item.get("name"); item.kind == object && name != nil {
-				out = append(out, entry{p.scope, name.text, item.start, item})
+		for _, value := range p.n.items {
+			e := entry{scope: p.scope, at: value.start, value: value, item: true}
+			if e.at == 0 {
+				e.at = p.n.start // items of a list of TOML have no places
 			}
+			if name := value.get("name"); name != nil {
+				e.name = name.text
+			}
+			out = append(out, e)
+		}
+		if p.n.kind < list && !p.n.isNull() {
+			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.n.start, value: p.n})
 		}
 	}
 	return out
+}
+
+// isTable reports whether e can be a server: an object, with a name.
+func (e entry) isTable() bool {
+	return e.value.kind == object && (!e.item || e.value.get("name") != nil)
+}
+
+// holder is the object that says what runs: the entry, or the one in it that says how the
+// server is reached.
+func (e entry) holder() *node {
+	if t := e.value.get("transport"); t != nil && t.kind == object {
+		return t
+	}
+	return e.value
 }
 
 // launch is where an entry says what runs.
@@ -82,11 +112,11 @@ type launch struct {
 // launch finds them: command and args (arguments), cmd; a list in command; or an object
 // in command with path and args.
 func (e entry) launch() (l launch, ok bool) {
-	command, key := e.value.first("command", "cmd")
+	command, key := e.holder().first("command", "cmd")
 	if command == nil {
 		return l, false
 	}
-	l = launch{holder: e.value, command: command}
+	l = launch{holder: e.holder(), command: command}
 	if command.kind == object {
 		l.holder = command
 		if l.command, key = command.first("path", "command"); l.command == nil {
@@ -108,6 +138,24 @@ func (e entry) launch() (l launch, ok bool) {
 	return l, false
 }
 
+// objects are those whose members say how a server is started or reached.
+func (e entry) objects() []*node {
+	out := []*node{e.value}
+	if h := e.holder(); h != e.value {
+		out = append(out, h)
+	}
+	if c := e.holder().get("command"); c != nil && c.kind == object {
+		out = append(out, c)
+	}
+	return out
+}
+
+// The keys under which clients look for a URL, and for variables.
+var (
+	urlKeys      = []string{"url", "serverUrl", "httpUrl", "uri"}
+	variableKeys = []string{"env", "environment", "envs", "env_keys", "env_vars", "variables"}
+)
+
 // server reads an entry; ok is false if it starts nothing and reaches nothing.
 func (e entry) server(f File) (s Server, ok bool) {
 	s = Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, entry: e}
@@ -125,30 +173,21 @@ func (e entry) server(f File) (s Server, ok bool) {
 		}
 		ok = true
 	}
-	if url, _ := e.value.first("url", "serverUrl", "httpUrl", "uri"); !ok && url != nil && url.kind == text && url.text != "" {
+	if url, _ := e.holder().first(urlKeys...); !ok && url != nil && url.kind == text && url.text != "" {
 		s.URL, ok = url.text, true
 	}
 	if !ok {
 		return s, false
 	}
-	holders := []*node{e.value}
-	if c := e.value.get("command"); c != nil && c.kind == object {
-		holders = append(holders, c)
-	}
-	for _, h := range holders {
-		for _, key := range []string{"env", "environment", "envs", "env_keys", "env_vars", "variables"} {
+	for _, h := range e.objects() {
+		for _, key := range variableKeys {
 			s.Variables = append(s.Variables, names(h.get(key))...)
 		}
 		for _, key := range []string{"headers", "http_headers", "env_http_headers"} {
 			s.Headers = append(s.Headers, names(h.get(key))...)
 		}
 	}
-	if v := e.value.get("disabled"); v != nil && v.text == "true" {
-		s.Disabled = true
-	}
-	if v := e.value.get("enabled"); v != nil && v.text == "false" {
-		s.Disabled = true
-	}
+	s.Disabled = e.disabled()
 	for _, key := range []string{"checksum", "verify"} {
 		v := e.value.get(key)
 		if v == nil || v.kind != object {

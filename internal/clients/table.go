@@ -2,6 +2,7 @@ package clients
 
 import (
 	"cmp"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -33,8 +34,11 @@ type client struct {
 	files []location
 }
 
-// The usual key.
-const usual = "mcpServers"
+// The usual key, and the shape of a file that is itself the object of servers.
+const (
+	usual  = "mcpServers"
+	itself = "."
+)
 
 // vscode are the editors that keep settings as VS Code does.
 var vscode = []string{"Code", "Code - Insiders", "VSCodium"}
@@ -46,6 +50,20 @@ func inVSCode(path, shape string) []location {
 		out = append(out, location{base: config, path: editor + "/User/" + path, shape: shape})
 	}
 	return out
+}
+
+// inContainer locates the settings of an editor in a development container.
+func inContainer(shape string) []location {
+	return []location{
+		{base: project, path: ".devcontainer/devcontainer.json", shape: shape},
+		{base: project, path: ".devcontainer/*/devcontainer.json", shape: shape},
+		{base: project, path: ".devcontainer.json", shape: shape},
+	}
+}
+
+// both locates a file that a client has in a project and in the user's home directory.
+func both(path, shape string) []location {
+	return []location{{base: project, path: path, shape: shape}, {base: home, path: path, shape: shape}}
 }
 
 func join(parts ...[]location) []location {
@@ -64,6 +82,8 @@ var table = []client{
 		{base: config, path: "Claude/claude_desktop_config.json", shape: usual}}},
 	{"claude-code", "Claude Code", []location{
 		{base: project, path: ".mcp.json", shape: usual},
+		{base: project, path: ".mcp.json", shape: itself}, // in a plugin
+		{base: project, path: ".claude-plugin/plugin.json", shape: usual},
 		{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
 		{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
 		{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
@@ -75,10 +95,19 @@ var table = []client{
 	{"vscode", "Visual Studio Code", join([]location{
 		{base: project, path: ".vscode/mcp.json", shape: "servers"},
 		{base: project, path: ".vscode/settings.json", shape: "mcp/servers"},
-		{base: project, path: ".vscode/settings.json", shape: "mcp.servers"}},
+		{base: project, path: ".vscode/settings.json", shape: "mcp.servers"},
+		{base: project, path: "*.code-workspace", shape: "mcp/servers"},
+		{base: project, path: "*.code-workspace", shape: "settings/mcp/servers"},
+		{base: project, path: "*.code-workspace", shape: "settings/mcp.servers"},
+		{base: project, path: "*.code-workspace", shape: "settings/amp.mcpServers"},
+		{base: project, path: ".mcp.json", shape: "servers"}, // of Visual Studio, beside a solution
+		{base: project, path: ".vs/mcp.json", shape: "servers"}},
+		inContainer("customizations/vscode/mcp/servers"), inContainer("customizations/vscode/settings/mcp/servers"),
+		inContainer("customizations/vscode/settings/mcp.servers"), inContainer("customizations/vscode/settings/amp.mcpServers"),
 		inVSCode("mcp.json", "servers"), inVSCode("settings.json", "mcp/servers"), inVSCode("settings.json", "mcp.servers"))},
 	{"copilot", "GitHub Copilot", []location{
 		{base: project, path: ".mcp.json", shape: usual},
+		{base: project, path: ".github/mcp.json", shape: usual},
 		{base: home, path: ".copilot/mcp-config.json", shape: usual, env: "COPILOT_HOME"}}},
 	{"windsurf", "Windsurf", []location{
 		{base: home, path: ".codeium/windsurf/mcp_config.json", shape: usual}}},
@@ -91,6 +120,8 @@ var table = []client{
 		{base: home, path: ".codex/config.toml", shape: "mcp_servers", env: "CODEX_HOME"}}},
 	{"gemini", "Gemini CLI", []location{
 		{base: project, path: ".gemini/settings.json", shape: usual},
+		{base: project, path: ".gemini/extensions/*/gemini-extension.json", shape: usual},
+		{base: project, path: "gemini-extension.json", shape: usual},
 		{base: home, path: ".gemini/settings.json", shape: usual},
 		{os: "linux", base: system, path: "etc/gemini-cli/settings.json", shape: usual},
 		{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usual},
@@ -98,10 +129,16 @@ var table = []client{
 	{"opencode", "opencode", []location{
 		{base: project, path: "opencode.json", shape: "mcp"},
 		{base: project, path: "opencode.jsonc", shape: "mcp"},
+		{base: project, path: ".opencode/opencode.json", shape: "mcp"},
+		{base: project, path: ".opencode/opencode.jsonc", shape: "mcp"},
 		{base: xdg, path: "opencode/opencode.json", shape: "mcp"},
 		{base: xdg, path: "opencode/opencode.jsonc", shape: "mcp"}}},
 	{"kiro", "Kiro", []location{
 		{base: project, path: ".kiro/settings/mcp.json", shape: usual},
+		{base: project, path: ".kiro/agents/*.json", shape: usual},
+		{base: project, path: ".amazonq/mcp.json", shape: usual},
+		{base: project, path: ".amazonq/default.json", shape: usual},
+		{base: project, path: ".amazonq/cli-agents/*.json", shape: usual},
 		{base: home, path: ".kiro/settings/mcp.json", shape: usual}}},
 	{"lmstudio", "LM Studio", []location{
 		{base: home, path: ".lmstudio/mcp.json", shape: usual}}},
@@ -122,10 +159,33 @@ var table = []client{
 		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}},
 	{"continue", "Continue", []location{
 		{base: project, path: ".continue/mcpServers/*.yaml", shape: usual},
+		{base: project, path: ".continue/mcpServers/*.yml", shape: usual},
 		{base: project, path: ".continue/mcpServers/*.json", shape: usual},
+		{base: project, path: ".continue/config.yaml", shape: usual},
+		{base: project, path: ".continue/config.json", shape: usual},
+		{base: project, path: ".continue/agents/*.yaml", shape: usual},
 		{base: home, path: ".continue/config.yaml", shape: usual},
 		{base: home, path: ".continue/config.json", shape: usual},
 		{base: home, path: ".continue/mcpServers/*.yaml", shape: usual}}},
+	{"qwen", "Qwen Code", both(".qwen/settings.json", usual)},
+	{"droid", "Droid", both(".factory/mcp.json", usual)},
+	{"auggie", "Auggie", append(both(".augment/settings.json", usual),
+		location{base: project, path: ".augment/settings.local.json", shape: usual})},
+	{"vibe", "Mistral Vibe", both(".vibe/config.toml", "mcp_servers")},
+	{"kimi", "Kimi Code", both(".kimi-code/mcp.json", usual)},
+	{"mastra", "Mastra Code", both(".mastracode/mcp.json", usual)},
+	{"mcporter", "MCPorter", []location{
+		{base: project, path: "config/mcporter.json", shape: usual},
+		{base: home, path: ".mcporter/mcporter.json", shape: usual}}},
+	{"pi", "Pi", []location{
+		{base: project, path: ".pi/mcp.json", shape: usual},
+		{base: home, path: ".pi/agent/mcp.json", shape: usual}}},
+	{"kilo", "Kilo", []location{
+		{base: project, path: "kilo.json", shape: "mcp"},
+		{base: project, path: ".kilocode/mcp.json", shape: usual},
+		{base: xdg, path: "kilo/kilo.json", shape: "mcp"}}},
+	{"grok", "Grok", both(".grok/config.toml", "mcp_servers")},
+	{"junie", "Junie", both(".junie/mcp/mcp.json", usual)},
 	{"jp", "JP", []location{
 		{base: project, path: ".jp/config.toml", shape: "providers/mcp"},
 		{base: project, path: ".jp.toml", shape: "providers/mcp"},
@@ -137,6 +197,40 @@ var table = []client{
 // anyShapes are tried on a file whose name says nothing.
 var anyShapes = []string{usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
 	"extensions", "providers/mcp", "projects/*/mcpServers"}
+
+// parts are the elements of a location's path, each a name or a pattern.
+func (l location) parts() []string { return strings.Split(strings.ToLower(l.path), "/") }
+
+// namedLike reports whether the last elements of a file's path are those of l: two of them
+// tell .vscode/mcp.json from .cursor/mcp.json. Case is that of a file system without it.
+func (l location) namedLike(file []string) bool {
+	want := l.parts()
+	return matches(want[max(0, len(want)-2):], file)
+}
+
+// matches reports whether the last elements of a path fit patterns in lower case.
+func matches(patterns, elements []string) bool {
+	if len(elements) < len(patterns) {
+		return false
+	}
+	for i, element := range elements[len(elements)-len(patterns):] {
+		if ok, err := path.Match(patterns[i], strings.ToLower(element)); err != nil || !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// rootOf is the directory of the project whose file called name has the place of l.
+func (l location) rootOf(name string) (dir string, ok bool) {
+	if !matches(l.parts(), strings.Split(filepath.ToSlash(name), "/")) {
+		return "", false
+	}
+	for range l.parts() {
+		name = filepath.Dir(name)
+	}
+	return name, true
+}
 
 // expand gives the files of a location on m.
 func (m Machine) expand(l location) []string {
@@ -150,7 +244,7 @@ func (m Machine) expand(l location) []string {
 		}
 		return m.Getenv(name)
 	}
-	path := filepath.FromSlash(l.path)
+	name := filepath.FromSlash(l.path)
 	inHome := func(parts ...string) string {
 		if m.Home == "" {
 			return ""
@@ -181,16 +275,15 @@ func (m Machine) expand(l location) []string {
 		}
 	}
 	if l.env != "" && env(l.env) != "" {
-		dir, path = env(l.env), filepath.Base(path)
+		dir, name = env(l.env), filepath.Base(name)
 	}
 	if dir == "" {
 		return nil
 	}
-	name := filepath.Join(dir, path)
 	if !strings.ContainsRune(l.path, '*') {
-		return []string{name}
+		return []string{filepath.Join(dir, name)}
 	}
-	found, err := filepath.Glob(escapeGlob(dir) + string(filepath.Separator) + path)
+	found, err := filepath.Glob(escapeGlob(dir) + string(filepath.Separator) + name)
 	if err != nil {
 		return nil
 	}

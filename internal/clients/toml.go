@@ -30,7 +30,11 @@ func readTOML(data []byte) (*node, error) {
 		case unstable.Table:
 			table = t.walk(root, e.Key(), nil)
 		case unstable.ArrayTable:
-			table = &node{kind: object, start: len(data), end: len(data)}
+			// An item stands where its header does: each of a list has a place of its own.
+			keys := e.Key()
+			keys.Next()
+			at := int(keys.Node().Raw.Offset)
+			table = &node{kind: object, start: at, end: at}
 			t.walk(root, e.Key(), table)
 		case unstable.KeyValue:
 			t.keyValue(table, e)

@@ -3,17 +3,23 @@ package clients
 import (
 	"bytes"
 	"errors"
+	"io"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML reads the first document of a file. Aliases are followed once and tags are
-// not obeyed.
+// readYAML reads a file of one document. Aliases are followed once and tags are not
+// obeyed. What readers of YAML read differently is refused: a second document, a merge
+// key, a key that is no plain text.
 func readYAML(data []byte) (*node, error) {
-	var doc yaml.Node
-	if err := yaml.Unmarshal(data, &doc); err != nil {
+	var doc, more yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(data))
+	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.New("not YAML: " + strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := documents.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, errors.New("not one document of YAML")
 	}
 	if len(doc.Content) == 0 {
 		return &node{kind: object}, nil
@@ -73,6 +79,9 @@ func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
 		n.kind = object
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			k := y.Content[i]
+			if k.Kind != yaml.ScalarNode || k.Value == "<<" {
+				return nil, syntaxError(t.data, t.offset(k.Line, k.Column), "a key that readers of YAML read differently")
+			}
 			v, err := t.value(y.Content[i+1], depth+1, inside)
 			if err != nil {
 				return nil, err

@@ -120,8 +120,11 @@ func (c *Client) staging(ref artifact.Ref, err error) error {
 }
 
 // explain makes the error of a transfer into one of the three kinds that the
-// package comment names.
+// package comment names. What a person has to agree to first stays as it is.
 func (c *Client) explain(ctx context.Context, ref artifact.Ref, u *url.URL, err error) error {
+	if refusedUse(err) {
+		return err
+	}
 	var f *failure
 	if errors.As(err, &f) {
 		return &Error{Ref: ref.String(), Cause: f.cause, URL: show(u), Status: f.status, Err: f.err, Hint: f.hint}

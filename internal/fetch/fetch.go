@@ -152,11 +152,17 @@ type Config struct {
 	// transfer begins anew. May be nil.
 	Progress func(ref artifact.Ref, done, total int64)
 
+	// Variables asks for consent to send variables that a checkout's files name. Nil
+	// refuses them. UserConfig sets it; who asks is set there.
+	Variables *Agreement
+
 	Logger   *slog.Logger // nil: silent
 	Warnings []string     // what UserConfig read and does not honour; New logs them
 
 	// create makes the staging file; nil is os.CreateTemp. For tests.
 	create func(dir string) (stagingFile, error)
+
+	ignored *ignored // what a checkout's files say and is not taken; may be nil
 }
 
 // ServerConfig is the configuration of a server: no ambient credentials, no

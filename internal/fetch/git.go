@@ -2,21 +2,22 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -28,11 +29,15 @@ import (
 //     working tree and so neither checkout, filter nor hook; submodules are left alone.
 //   - Files come from the object store, as blobs: what the repository's attributes or the
 //     user's configuration say of line ends cannot change them.
-//   - Time and disk are bounded by [Limits]: FileTime and FileSize.
+//   - No repository around the working directory counts, and of the environment only how to
+//     connect: see package foreign.
+//   - Time and disk are bounded by [Limits]: FileTime and FileSize. A server that is silent
+//     for as long as Stall is given up, and so is a list of references after resolveTime.
 type Repository struct {
 	URL     string
 	Environ []string
 	Limits  Limits
+	Work    string // where directories to work in are made, the user's alone; "" is the system's
 }
 
 // GitRef says which commit of a repository is meant: that of a tag, of a branch, or with
@@ -53,11 +58,13 @@ func (r Repository) Resolve(ctx context.Context, ref GitRef) (commit string, err
 	case ref.Branch != "":
 		names = []string{"refs/heads/" + ref.Branch}
 	}
-	dir, err := os.MkdirTemp("", "hallmark-git-")
+	dir, remove, err := foreign.Dir(r.Work, "git-")
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer remove()
+	ctx, cancel := context.WithTimeoutCause(ctx, min(resolveTime, r.Limits.orDefault().FileTime), r.timeUp())
+	defer cancel()
 	out, err := r.git(ctx, dir, append([]string{"ls-remote", "--", r.URL}, names...)...)
 	if err != nil {
 		return "", err
@@ -72,7 +79,7 @@ func (r Repository) Resolve(ctx context.Context, ref GitRef) (commit string, err
 			return id, nil
 		}
 	}
-	return "", &Error{Ref: "git+" + r.URL, Cause: evidence.NotFound, Err: fmt.Errorf("%s: %w", names[len(names)-1], ErrNoRef)}
+	return "", &Error{Ref: r.ref(), Cause: evidence.NotFound, Err: fmt.Errorf("%s: %w", names[len(names)-1], ErrNoRef)}
 }
 
 // Commit is one commit of a repository, on this machine until Close.
@@ -87,7 +94,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	if !objectID.MatchString(commit) {
 		return nil, fmt.Errorf("%+q is not the id of a commit", commit)
 	}
-	dir, err := os.MkdirTemp("", "hallmark-git-")
+	dir, _, err := foreign.Dir(r.Work, "git-")
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +108,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 
 func (c *Commit) fetch(ctx context.Context) error {
 	r := c.repo
-	ctx, cancel := context.WithTimeoutCause(ctx, r.Limits.orDefault().FileTime, &Error{Ref: "git+" + r.URL, Cause: evidence.Unreachable, Err: errTimeUp})
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Limits.orDefault().FileTime, r.timeUp())
 	defer cancel()
 	ctx, stop := c.bounded(ctx)
 	defer stop()
@@ -117,7 +124,7 @@ func (c *Commit) fetch(ctx context.Context) error {
 	}
 	kind, err := r.git(ctx, c.dir, "cat-file", "-t", c.ID)
 	if err != nil || strings.TrimSpace(string(kind)) != "commit" {
-		return &Error{Ref: "git+" + r.URL + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
+		return &Error{Ref: r.ref() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
 	}
 	return nil
 }
@@ -144,7 +151,7 @@ func (c *Commit) bounded(ctx context.Context) (context.Context, func()) {
 				return nil
 			})
 			if size > limit {
-				cancel(&Error{Ref: "git+" + c.repo.URL, Cause: evidence.TooLarge, Err: fmt.Errorf("more than %s bytes", evidence.Group(limit))})
+				cancel(&Error{Ref: c.repo.ref(), Cause: evidence.TooLarge, Err: fmt.Errorf("more than %s bytes", evidence.Group(limit))})
 				return
 			}
 		}
@@ -213,66 +220,46 @@ var gitSettings = []string{
 	"uploadpack.packObjectsHook=", "advice.detachedHead=false",
 }
 
-// gitKept are the variables of git's own that are passed on: how to connect. All others
-// of them say where a repository lies, or make git run something.
-var gitKept = []string{"GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH"}
+// resolveTime is how long a server may take to list its references.
+const resolveTime = 2 * time.Minute
+
+// ref names the repository in messages, without what may be a password.
+func (r Repository) ref() string { return "git+" + artifact.WithoutUser(r.URL) }
+
+func (r Repository) timeUp() error {
+	return &Error{Ref: r.ref(), Cause: evidence.Unreachable, Err: errTimeUp}
+}
 
 // maxGitOutput bounds what git may print, in bytes: a list of files, or one of them.
 const maxGitOutput = 512 << 20
 
 // git runs the git command in a directory of ours.
 func (r Repository) git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	limits := r.Limits.orDefault()
+	stall := max(1, int(limits.Stall/time.Second))
 	all := []string{"--git-dir=" + dir}
-	for _, s := range gitSettings {
+	for _, s := range append(gitSettings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
 		all = append(all, "-c", s)
 	}
-	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
-	cmd.Dir = dir
-	ssh := "ssh"
-	for _, v := range r.Environ {
-		name, value, _ := strings.Cut(v, "=")
-		if name == "GIT_SSH_COMMAND" && value != "" {
-			ssh = value
-			continue
-		}
-		if keep := !strings.HasPrefix(name, "GIT_") && name != "SSH_ASKPASS"; keep || slices.Contains(gitKept, name) {
-			cmd.Env = append(cmd.Env, v)
-		}
+	bin, err := foreign.Find(foreign.Value(r.Environ, "PATH"), "git")
+	if err != nil {
+		return nil, &Error{Ref: r.ref(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GIT_SSH_COMMAND="+ssh+" -oBatchMode=yes",
-		"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C")
-	cmd.WaitDelay = 5 * time.Second
-	out, messages := &capped{limit: maxGitOutput}, &capped{limit: 16 << 10, quiet: true}
-	cmd.Stdout, cmd.Stderr = out, messages
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		if errors.Is(err, exec.ErrNotFound) {
-			return nil, &Error{Ref: "git+" + r.URL, Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
-		}
-		text := strings.TrimSpace(messages.String())
-		return nil, &Error{Ref: "git+" + r.URL, Cause: evidence.Unreachable, Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(strings.ReplaceAll(text, "\n", "; ")))}
+	ssh := cmp.Or(foreign.Value(r.Environ, "GIT_SSH_COMMAND"), "ssh")
+	out, err := foreign.Run(ctx, foreign.Call{
+		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir, Environ: r.Environ, Time: limits.FileTime, Output: maxGitOutput,
+		Set: []string{
+			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
+			"GIT_SSH_COMMAND=" + ssh + " -oBatchMode=yes -oConnectTimeout=" + strconv.Itoa(stall) + " -oServerAliveInterval=15 -oServerAliveCountMax=4",
+			"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir), "LC_ALL=C",
+		},
+	})
+	if err == nil {
+		return out.Stdout, nil
 	}
-	return out.Bytes(), nil
-}
-
-// capped keeps what is written to it, up to a limit; quiet forgets what is beyond, else
-// that is an error.
-type capped struct {
-	bytes.Buffer
-	limit int
-	quiet bool
-}
-
-func (c *capped) Write(p []byte) (int, error) {
-	n := len(p)
-	if c.Len()+n > c.limit {
-		if !c.quiet {
-			return 0, fmt.Errorf("more than %d bytes", c.limit)
-		}
-		p = p[:max(0, c.limit-c.Len())]
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	c.Buffer.Write(p)
-	return n, nil
+	text := strings.ReplaceAll(strings.TrimSpace(string(out.Messages)), "\n", "; ")
+	return nil, &Error{Ref: r.ref(), Cause: evidence.Unreachable, Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(artifact.WithoutUsers(text)))}
 }

@@ -170,6 +170,9 @@ func (n *network) get(ctx context.Context, r request) (*http.Response, error) {
 		}
 		if authorization != nil {
 			value, err := authorization(at)
+			if refusedUse(err) {
+				return nil, err // a person decides; nothing was sent
+			}
 			if err != nil {
 				return nil, refused("%w", err)
 			}

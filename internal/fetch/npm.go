@@ -70,7 +70,11 @@ func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.A
 }
 
 func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
-	u, err := npmVersionURL(c.config.NPM.registry(ref.Name()), ref.Name(), ref.Version())
+	base, err := c.config.NPM.registry(ref.Name())
+	if err != nil {
+		return nil, err
+	}
+	u, err := npmVersionURL(base, ref.Name(), ref.Version())
 	if err != nil {
 		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "see 'registry' in your npm configuration"}
@@ -193,7 +197,11 @@ func (n NPMConfig) tarball(v *NPMVersion) (*url.URL, error) {
 		return nil, errors.New("dist.tarball is not a URL")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	base, err := url.Parse(n.registry(v.Name))
+	registry, err := n.registry(v.Name)
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(registry)
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
 	}

@@ -10,14 +10,15 @@ import (
 	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
-// registry is the base URL for a package.
-func (n NPMConfig) registry(name string) string {
+// registry is the base URL for a package. It is an error if nobody agreed to a variable in it.
+func (n NPMConfig) registry(name string) (string, error) {
 	if scope, _, ok := strings.Cut(name, "/"); ok {
-		if base := n.Setting(scope + ":registry"); base != "" {
-			return base
+		if base, err := n.sent(scope + ":registry"); base != "" || err != nil {
+			return base, err
 		}
 	}
-	return cmp.Or(n.Setting("registry"), model.RegistryURLNPM)
+	base, err := n.sent("registry")
+	return cmp.Or(base, model.RegistryURLNPM), err
 }
 
 // authorization is the Authorization header for u: that of the longest path at or
@@ -28,13 +29,26 @@ func (n NPMConfig) authorization(u *url.URL) (string, error) {
 	}
 	// As npm does it: //host/a/b, //host/a/, //host/a, //host/, //host
 	for key := "//" + hostPort(u) + cmp.Or(u.EscapedPath(), "/"); len(key) > 2; key = parent(key) {
-		if token := n.secret(key + ":_authToken"); token != "" {
+		if token, err := n.secret(key + ":_authToken"); token != "" || err != nil {
+			if err != nil {
+				return "", err
+			}
 			return header("Bearer", token, key+":_authToken")
 		}
-		if auth := n.secret(key + ":_auth"); auth != "" {
+		if auth, err := n.secret(key + ":_auth"); auth != "" || err != nil {
+			if err != nil {
+				return "", err
+			}
 			return header("Basic", auth, key+":_auth")
 		}
-		user, password := n.secret(key+":username"), n.secret(key+":_password")
+		user, err := n.secret(key + ":username")
+		if err != nil {
+			return "", err
+		}
+		password, err := n.secret(key + ":_password")
+		if err != nil {
+			return "", err
+		}
 		if user != "" && password != "" {
 			clear, err := decodeBase64(password)
 			if err != nil {
@@ -58,12 +72,12 @@ func dotted(u *url.URL) bool {
 
 // secret is a setting, unless it holds a variable that is not set: then sending it
 // could only do harm.
-func (n NPMConfig) secret(key string) string {
-	v := n.Setting(key)
-	if strings.Contains(v, "${") {
-		return ""
+func (n NPMConfig) secret(key string) (string, error) {
+	v, err := n.sent(key)
+	if err != nil || strings.Contains(v, "${") {
+		return "", err
 	}
-	return v
+	return v, nil
 }
 
 func header(scheme, value, key string) (string, error) {

@@ -7,7 +7,10 @@ import (
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // NPMConfig is what npm's configuration says.
@@ -32,53 +35,90 @@ type NPMConfig struct {
 
 	// Proxy is for npm alone; nil means that of Config.
 	Proxy func(*url.URL) (*url.URL, error)
+
+	user    map[string]string // settings of the user's files, without those of the environment
+	project npmProject        // of the checkout
+	cafile  string            // absolute
+	fill    func(template) (string, error)
 }
 
-// npmUser reads npm's configuration of a user into config.
-func npmUser(config *Config, env func(string) string, projectDir, home string) error {
-	layers := []func(string) string{func(key string) string { return npmEnv(env, key) }}
-	setting := func(key string) string {
-		for _, layer := range layers {
-			if v := layer(key); v != "" {
-				return v
-			}
-		}
-		return ""
+// sent is the value of a key that is about to be asked, or sent: a variable that a
+// checkout's file names is looked up only if a person agreed.
+func (n NPMConfig) sent(key string) (string, error) {
+	if t, ok := n.project.templates[key]; ok && n.fill != nil && n.Setting(key) == "" {
+		return n.fill(t)
 	}
-	add := func(path string) error {
+	return n.Setting(key), nil
+}
+
+// npmUser reads npm's configuration of a user into config. Of the file of the checkout in
+// projectDir only named keys are taken, and variables in it are looked up when somebody
+// agreed.
+func npmUser(config *Config, env func(string) string, projectDir, home string) error {
+	read := func(path string) (string, error) {
 		text, err := readFile(path, maxNPMRC)
 		if err != nil {
-			return fmt.Errorf("npm configuration: %w", err)
+			return "", fmt.Errorf("npm configuration: %w", err)
 		}
-		file := parseNPMRC(text, env)
-		layers = append(layers, func(key string) string { return file[key] })
-		return nil
+		return text, nil
 	}
-
+	fromEnv := func(key string) string { return npmEnv(env, key) }
+	var checkout npmProject
+	if projectDir != "" {
+		text, err := read(filepath.Join(projectDir, ".npmrc"))
+		if err != nil {
+			return err
+		}
+		checkout = readNPMProject(text, config.ignored)
+	}
+	own := map[string]string{}
+	ofUser := func(key string) string { return cmp.Or(fromEnv(key), own[key]) }
 	user := npmEnv(env, "userconfig")
 	if user == "" && home != "" {
 		user = filepath.Join(home, ".npmrc")
 	}
-	user = resolve(user, projectDir, home)
-	if projectDir != "" {
-		if err := add(filepath.Join(projectDir, ".npmrc")); err != nil {
+	if user = resolve(user, projectDir, home); user != "" {
+		text, err := read(user)
+		if err != nil {
 			return err
 		}
+		own = parseNPMRC(text, env)
 	}
-	if user != "" {
-		if err := add(user); err != nil {
+	// Where the global file lies no checkout says.
+	if global := globalNPMRC(ofUser, env); global != "" {
+		text, err := read(resolve(global, projectDir, home))
+		if err != nil {
 			return err
 		}
-	}
-	if global := globalNPMRC(setting, env); global != "" {
-		if err := add(resolve(global, projectDir, home)); err != nil {
-			return err
+		for key, value := range parseNPMRC(text, env) {
+			own[key] = cmp.Or(own[key], value)
 		}
 	}
-	config.NPM.Setting = setting
+	setting := func(key string) string {
+		if v := fromEnv(key); v != "" {
+			return v
+		}
+		if _, waits := checkout.templates[key]; waits {
+			return "" // see sent
+		}
+		if v := checkout.settings[key]; v != "" {
+			return v
+		}
+		if _, _, credential := foreign.HostKey(key); credential && checkout.trust != "" {
+			return "" // a checkout that says whom to trust on the way gets no secret of the user's
+		}
+		return own[key]
+	}
+	config.NPM.Setting, config.NPM.user, config.NPM.project = setting, own, checkout
+	agreement := config.Variables
+	config.NPM.fill = func(t template) (string, error) { return t.fill(env, agreement) }
+	config.NPM.cafile = resolve(setting("cafile"), projectDir, home)
+	if checkout.trust != "" && slices.ContainsFunc(sortedKeys(own), func(key string) bool { _, _, ok := foreign.HostKey(key); return ok }) {
+		config.ignored.lines = append(config.ignored.lines, ".npmrc names "+checkout.trust+", so that your own credentials for registries are not sent from this checkout; write the key into your own .npmrc")
+	}
 
 	config.NPM.Authorities = authorities("npm",
-		resolve(setting("cafile"), projectDir, home),
+		config.NPM.cafile,
 		resolve(env("NODE_EXTRA_CA_CERTS"), projectDir, home))
 
 	proxies := proxyEnvironment(env)

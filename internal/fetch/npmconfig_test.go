@@ -37,7 +37,7 @@ func TestUserConfig(t *testing.T) {
 		env  map[string]string
 		want map[string]string
 	}{
-		{"files", nil, map[string]string{"a": "project", "b": "user", "c": "global", "d": "", "@p:registry": "https://p.example.com"}},
+		{"files", nil, map[string]string{"a": "user", "b": "user", "c": "global", "d": "", "@p:registry": "https://p.example.com"}},
 		{"environment", map[string]string{"npm_config_a": "env", "NPM_CONFIG_B": "env", "npm_config_c": ""}, map[string]string{"a": "env", "b": "env", "c": "global"}},
 		{"environment's spelling", map[string]string{
 			"npm_config_replace_registry_host":            "always",
@@ -53,9 +53,9 @@ func TestUserConfig(t *testing.T) {
 			"//two.example.com/a_b:_authToken": "expanded",
 			"registry":                         "https://r.example.com",
 		}},
-		{"userconfig", map[string]string{"npm_config_userconfig": alternative}, map[string]string{"a": "project", "b": "alternative"}},
+		{"userconfig", map[string]string{"npm_config_userconfig": alternative}, map[string]string{"a": "", "b": "alternative"}},
 		{"globalconfig", map[string]string{"NPM_CONFIG_GLOBALCONFIG": alternative}, map[string]string{"b": "user", "c": ""}},
-		{"relative", map[string]string{"npm_config_globalconfig": "~/../other/alternative", "npm_config_userconfig": "../nothing"}, map[string]string{"a": "project", "b": "alternative", "c": ""}},
+		{"relative", map[string]string{"npm_config_globalconfig": "~/../other/alternative", "npm_config_userconfig": "../nothing"}, map[string]string{"a": "", "b": "alternative", "c": ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			config, err := UserConfig(environment(tt.env), project, home)
@@ -77,8 +77,8 @@ func TestUserConfig(t *testing.T) {
 	if err != nil || config.NPM.Setting("a") != "" {
 		t.Errorf("without files: %q, %v", config.NPM.Setting("a"), err)
 	}
-	if got := config.NPM.registry("@p/a"); !strings.HasPrefix(got, "https://") {
-		t.Errorf("registry %q", got)
+	if got, err := config.NPM.registry("@p/a"); err != nil || !strings.HasPrefix(got, "https://") {
+		t.Errorf("registry %q, %v", got, err)
 	}
 	write(t, filepath.Join(home, ".npmrc"), strings.Repeat("#", maxNPMRC+1))
 	if _, err = UserConfig(environment(nil), "", home); err == nil || !strings.Contains(err.Error(), ".npmrc is larger") {

@@ -2,19 +2,24 @@ package fetch
 
 import (
 	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 )
 
 // maxNPMRC is the largest .npmrc that is read, in bytes.
 const maxNPMRC = 1 << 20
 
-// parseNPMRC reads the text of an .npmrc file as npm does: lines "key = value" in
-// the ini dialect of npm, "#" and ";" begin comments, values may be quoted, and
-// ${NAME} in keys and values stands for a variable of the environment. A key
-// without "=" is "true", the last of several equal keys counts, and what follows a
-// [section] is no setting. Nothing is an error, as for npm.
-func parseNPMRC(text string, env func(string) string) map[string]string {
-	settings := make(map[string]string)
+// npmSetting is a line of an .npmrc file, as it is written: variables stand in it.
+type npmSetting struct{ key, value string }
+
+// npmSettings reads the text of an .npmrc file as npm does: lines "key = value" in
+// the ini dialect of npm, "#" and ";" begin comments and values may be quoted. A key
+// without "=" is "true", and what follows a [section] is no setting. Nothing is an error,
+// as for npm.
+func npmSettings(text string) []npmSetting {
+	var settings []npmSetting
 	text = strings.TrimPrefix(text, "\ufeff")
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		indented := line[0] == ' ' || line[0] == '\t'
@@ -37,10 +42,34 @@ func parseNPMRC(text string, env func(string) string) map[string]string {
 		if key == "" {
 			continue
 		}
-		settings[expand(key, env)] = strings.TrimSpace(expand(value, env))
+		settings = append(settings, npmSetting{key, value})
 	}
 	return settings
 }
+
+// parseNPMRC is what a file of the user's says: ${NAME} in keys and values stands for a
+// variable of the environment, and the last of several equal keys counts.
+func parseNPMRC(text string, env func(string) string) map[string]string {
+	settings := make(map[string]string)
+	for _, s := range npmSettings(text) {
+		settings[expand(s.key, env)] = strings.TrimSpace(expand(s.value, env))
+	}
+	return settings
+}
+
+// npmQuote writes a value so that npm reads exactly it, and looks up no variable.
+func npmQuote(value string) string {
+	escaped := beforeVariable.ReplaceAllString(value, `$1$1\$${`)
+	quoted, err := json.Marshal(escaped)
+	if err != nil {
+		panic(err) // a string
+	}
+	return string(quoted)
+}
+
+var beforeVariable = regexp.MustCompile(`(\\*)\$\{`)
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // iniValue takes quotes, escapes and a comment off a key or value.
 func iniValue(s string) string {

@@ -6,10 +6,10 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -117,27 +117,20 @@ func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
 		return unreadable(errors.Unwrap(err)) // the path is that of a temporary file
 	}
 	defer f.Close()
-	z, err := openZip(f)
+	z, err := openZip(f, maxZipList)
 	if err != nil {
 		return unreadable(err)
 	}
+	// Two files that match are read by no one in the same way.
 	read := func(is func(string) bool) ([]byte, error) {
-		for _, f := range z.File {
-			if !is(f.Name) {
-				continue
-			}
-			r, err := f.Open()
-			if err != nil {
-				return nil, err
-			}
-			defer r.Close()
-			data, err := io.ReadAll(io.LimitReader(r, limit+1))
-			if err == nil && int64(len(data)) > limit {
-				err = fmt.Errorf("%s is larger than %s bytes", quoted(f.Name), evidence.Group(limit))
-			}
-			return data, err
+		found := slices.DeleteFunc(slices.Clone(z.paths), func(path string) bool { return !is(path) })
+		switch len(found) {
+		case 0:
+			return nil, nil
+		case 1:
+			return z.read(found[0], limit)
 		}
-		return nil, nil
+		return nil, fmt.Errorf("it has both %s and %s", quoted(found[0]), quoted(found[1]))
 	}
 	data, err := read(func(name string) bool {
 		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")

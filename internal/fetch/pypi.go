@@ -33,6 +33,9 @@ type PyPIConfig struct {
 
 	// Authorities gives those for PyPI alone, as that of NPMConfig does.
 	Authorities func() (*x509.CertPool, error)
+
+	pip func(string) string // pip's settings of the user; nil: none
+	uv  map[string]any      // uv's of the user, see chosenUV
 }
 
 // pypiFile is what an index says of one file of a release.

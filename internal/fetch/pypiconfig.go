@@ -17,7 +17,7 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 	if err != nil {
 		return err
 	}
-	list, err := uvIndexes(env, projectDir, home)
+	list, err := uvIndexes(env, projectDir, home, config.ignored)
 	if err != nil {
 		return err
 	}
@@ -35,12 +35,17 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 	if err != nil {
 		return err
 	}
-	credentials := make(map[string]login) // by the host, with its port
-	hosts := make(map[string]bool)        // of the indexes
+	config.PyPI.pip, config.PyPI.uv = pip, uvSettings(env, home)
+	credentials := make(map[string]login)     // by the host, with its port
+	waiting := make(map[string][]VariableUse) // that somebody has to agree to first, likewise
+	agreement := config.Variables
+	hosts := make(map[string]bool) // of the indexes
 	indexes := list.extra
 	if len(indexes) > 0 || list.standard.url != "" {
 		// A default is always asked, last.
-		indexes = append(indexes, pypiIndex{cmp.Or(list.standard.url, defaultIndex), list.standard.user, list.standard.password})
+		last := list.standard
+		last.url = cmp.Or(last.url, defaultIndex)
+		indexes = append(indexes, last)
 	}
 	for _, ix := range indexes {
 		u, err := url.Parse(ix.url)
@@ -57,13 +62,18 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 		}
 		hosts[hostPort(u)] = true
 		if _, seen := credentials[hostPort(u)]; l != (login{}) && !seen {
-			credentials[hostPort(u)] = l
+			credentials[hostPort(u)], waiting[hostPort(u)] = l, ix.uses
 		}
 		u.RawQuery, u.Fragment, u.RawFragment = "", "", ""
 		config.PyPI.Indexes = append(config.PyPI.Indexes, u.String())
 	}
 	config.PyPI.Authorization = func(u *url.URL) (string, error) {
 		l, ok := credentials[hostPort(u)]
+		for _, use := range waiting[hostPort(u)] {
+			if err := agreement.Agreed(use); err != nil {
+				return "", err
+			}
+		}
 		// A netrc has no ports: its machine is the host at its usual port, and that
 		// of an index.
 		if !ok && (u.Port() == "" || u.Port() == "443" || hosts[hostPort(u)]) {

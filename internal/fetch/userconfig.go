@@ -44,7 +44,7 @@ import (
 //
 // env is [os.Getenv] or a stand-in; projectDir and home may be empty.
 func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	var config Config
+	config := Config{Variables: new(Agreement), ignored: new(ignored)}
 	config.Proxy = proxyEnvironment(env).ProxyFunc()
 	if err := npmUser(&config, env, projectDir, home); err != nil {
 		return config, err

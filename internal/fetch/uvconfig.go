@@ -3,8 +3,11 @@ package fetch
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -16,7 +19,10 @@ import (
 const defaultIndex = model.RegistryURLPyPI + "/simple"
 
 // pypiIndex is an index of a configuration.
-type pypiIndex struct{ url, user, password string }
+type pypiIndex struct {
+	url, user, password string
+	uses                []VariableUse // of the user and the password, where a checkout's file chose their names
+}
 
 // indexList is the indexes of a configuration.
 type indexList struct {
@@ -38,14 +44,14 @@ type uvFile struct {
 
 // uvIndexes are the indexes that uv's configuration names: of its variables, then of
 // its files.
-func uvIndexes(env func(string) string, projectDir, home string) (indexList, error) {
+func uvIndexes(env func(string) string, projectDir, home string, dropped *ignored) (indexList, error) {
 	var list indexList
 	add := func(text string, standard bool) {
 		name, rest, named := strings.Cut(text, "=")
 		if !named || strings.ContainsAny(name, ":/") {
 			name, rest = "", text
 		}
-		list.add(env, name, rest, standard)
+		list.add(env, "", name, rest, standard)
 	}
 	if text := cmp.Or(env("UV_DEFAULT_INDEX"), env("UV_INDEX_URL")); text != "" {
 		add(text, true)
@@ -54,6 +60,10 @@ func uvIndexes(env func(string) string, projectDir, home string) (indexList, err
 		add(text, false)
 	}
 	for _, path := range uvFiles(env, projectDir, home) {
+		checkout := ""
+		if projectDir != "" && filepath.Dir(path) == filepath.Clean(projectDir) && env("UV_CONFIG_FILE") == "" {
+			checkout = filepath.Base(path)
+		}
 		text, err := readFile(path, maxConfigFile)
 		if err != nil {
 			return list, fmt.Errorf("uv configuration: %w", err)
@@ -73,25 +83,41 @@ func uvIndexes(env func(string) string, projectDir, home string) (indexList, err
 		if err != nil {
 			return list, fmt.Errorf("uv configuration: %s: %w", path, err)
 		}
+		if checkout == "uv.toml" {
+			noteUV(text, dropped)
+		}
 		for _, ix := range file.Index {
 			if !ix.Explicit || ix.Default {
-				list.add(env, ix.Name, ix.URL, ix.Default)
+				list.add(env, checkout, ix.Name, ix.URL, ix.Default)
 			}
 		}
 		if file.IndexURL != "" {
-			list.add(env, "", file.IndexURL, true)
+			list.add(env, checkout, "", file.IndexURL, true)
 		}
 		for _, u := range file.ExtraIndexURL {
-			list.add(env, "", u, false)
+			list.add(env, checkout, "", u, false)
 		}
 	}
 	return list, nil
 }
 
+// noteUV says which keys of a checkout's uv.toml are not taken.
+func noteUV(text string, dropped *ignored) {
+	var all map[string]any
+	if toml.Unmarshal([]byte(text), &all) != nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if key != "index" && key != "index-url" && key != "extra-index-url" {
+			dropped.note("uv.toml", key, "")
+		}
+	}
+}
+
 // add appends an index; the first default counts. The credentials of one that has a
-// name are in variables.
-func (l *indexList) add(env func(string) string, name, url string, standard bool) {
-	ix := pypiIndex{url: url}
+// name are in variables. If a file of a checkout chose the name, it chose the variables.
+func (l *indexList) add(env func(string) string, checkout, name, address string, standard bool) {
+	ix := pypiIndex{url: address}
 	if name != "" {
 		key := strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -101,6 +127,13 @@ func (l *indexList) add(env func(string) string, name, url string, standard bool
 		}, name)
 		prefix := "UV_INDEX_" + strings.ToUpper(key)
 		ix.user, ix.password = env(prefix+"_USERNAME"), env(prefix+"_PASSWORD")
+		if u, err := url.Parse(address); err == nil && checkout != "" {
+			for _, part := range []string{"_USERNAME", "_PASSWORD"} {
+				if env(prefix+part) != "" {
+					ix.uses = append(ix.uses, VariableUse{Variable: prefix + part, Host: hostPort(u), File: checkout})
+				}
+			}
+		}
 	}
 	switch {
 	case !standard:

@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
 )
 
 // Wheel is what a wheel says of itself.
@@ -31,14 +33,14 @@ func ReadWheel(name string) (*Wheel, error) {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := openZip(f)
+	z, err := openZip(f, maxZipList)
 	if err != nil {
 		return nil, err
 	}
 	w := &Wheel{Scripts: map[string]string{}}
 	seen := map[string]bool{}
-	for _, file := range z.File {
-		dir, base, ok := strings.Cut(file.Name, "/")
+	for _, path := range z.paths {
+		dir, base, ok := strings.Cut(path, "/")
 		if !ok || !strings.HasSuffix(dir, ".dist-info") || base != "METADATA" && base != "entry_points.txt" {
 			continue
 		}
@@ -46,15 +48,7 @@ func ReadWheel(name string) (*Wheel, error) {
 			return nil, fmt.Errorf("has %s twice", base)
 		}
 		seen[base] = true
-		r, err := file.Open()
-		if err != nil {
-			return nil, err
-		}
-		text, err := io.ReadAll(io.LimitReader(r, maxWheelText+1))
-		r.Close()
-		if err == nil && len(text) > maxWheelText {
-			err = fmt.Errorf("%s is larger than %d bytes", base, maxWheelText)
-		}
+		text, err := z.read(path, maxWheelText)
 		if err != nil {
 			return nil, err
 		}
@@ -72,6 +66,30 @@ func ReadWheel(name string) (*Wheel, error) {
 		return nil, errors.New("is no wheel: it has no METADATA")
 	}
 	return w, nil
+}
+
+// CheckWheel refuses a wheel that programs would unpack differently, or whose list of files
+// is too long.
+func CheckWheel(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = openZip(f, maxWheelList)
+	return err
+}
+
+// CheckTarball refuses a tarball of npm that programs would unpack differently.
+func CheckTarball(name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	limits := archive.Limits{Packed: 1 << 40, Unpacked: 16 << 30, Ratio: 1 << 40, Entries: 1 << 20}
+	_, err = archive.Walk(f, archive.Package, limits, func(archive.Entry, io.Reader) error { return nil })
+	return err
 }
 
 // entryPoints reads the section of console scripts of an ini file.

@@ -46,10 +46,10 @@ func TestReadWheel(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	for want, files := range map[string][]string{
-		"it has no METADATA":        {"a/__init__.py", ""},
-		"has METADATA twice":        {"a-1.dist-info/METADATA", "", "b-1.dist-info/METADATA", ""},
-		"entry_points.txt has":      {"a-1.dist-info/METADATA", "", "a-1.dist-info/entry_points.txt", "[console_scripts]\nx\n"},
-		"METADATA is larger than 4": {"a-1.dist-info/METADATA", strings.Repeat("a", maxWheelText+1)},
+		"it has no METADATA":         {"a/__init__.py", ""},
+		"has METADATA twice":         {"a-1.dist-info/METADATA", "", "b-1.dist-info/METADATA", ""},
+		"entry_points.txt has":       {"a-1.dist-info/METADATA", "", "a-1.dist-info/entry_points.txt", "[console_scripts]\nx\n"},
+		`METADATA" is larger than 4`: {"a-1.dist-info/METADATA", strings.Repeat("a", maxWheelText+1)},
 	} {
 		if _, err := ReadWheel(writeWheel(t, files...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -41,7 +41,7 @@ func BenchmarkRelay(b *testing.B) {
 				go pump(source, p.stdin.write)
 				go pump(p.stdout, sink.write)
 				<-done
-				p.end(context.Background(), graceClose, graceTerm)
+				p.end(nil, graceClose, graceTerm)
 			})
 		})
 		b.Run(fmt.Sprintf("%dB/relay", size), func(b *testing.B) {

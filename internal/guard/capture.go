@@ -60,7 +60,7 @@ func Capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 		grace = 0
 	}
 	p.stdout.stop()
-	p.end(ctx, grace, graceTerm)
+	p.end(ctx.Done(), grace, graceTerm)
 	if err != nil {
 		return surface.Listing{}, info, fmt.Errorf("%s: %w", shown(p.name), err)
 	}
@@ -94,7 +94,7 @@ func capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	var reading lister
 	if err == nil && welcome.err != nil {
 		code, why := reading.failure(welcome.err)
-		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d: %s", code, shown(why))
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, serverSaid(why))
 	}
 	if err != nil {
 		return l, info, err
@@ -261,6 +261,11 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 			if ok {
 				c.answered = true
 				return a, nil
+			}
+		}
+		for _, m := range seemings(line) {
+			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc && string(m.id) != "null") {
+				return answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
 			}
 		}
 	}

@@ -17,8 +17,8 @@
 // relative imports nor ES modules work.) On other systems every file is
 // hashed again and started by its name.
 //
-// A server has a process group of its own. It gets the signals that the guard gets, and
-// what is left of it when the server ends is killed (on Linux and BSD systems).
+// A server has a session of its own, without a controlling terminal. It gets the signals that
+// the guard gets, and what it started ends with it; see package descend for how far that goes.
 //
 // # Relay
 //
@@ -30,8 +30,9 @@
 //     not directly before the line feed, an id over 1 KiB, a routing member given
 //     twice or in other letter case, a message that is both a request and an
 //     answer. The client gets a JSON-RPC error; what the server sent is dropped,
-//     with a line on standard error, and the request it answers, where that can
-//     be told, is answered with an error.
+//     with a line on standard error, and the request it answers is answered with an
+//     error: the one whose id can be read, leniently, or else those of which no more wait
+//     than answers were lost.
 //   - An answer that no pending request waits for is dropped, and so is a second
 //     one. A request under an id that is pending is refused. Ids are compared by
 //     JSON type and value.
@@ -44,10 +45,16 @@
 //     request before is refused; in stateless protocol versions it begins after
 //     the answer to server/discover or with the first guarded request, with that
 //     request's _meta.
+//   - The results of initialize and server/discover, and those of listings around their
+//     items, hold nothing but the members that the protocol names, with values that have no
+//     room for text: see prune.go. Everything else is left out, with a line on standard error.
 //   - In every listing's answer, items that are new, changed, malformed or given
 //     twice are cut out, and so are changed instructions of an initialize or
 //     discover result. Guarded requests that name such an item, or one that was
 //     never approved, are answered with an error that says why.
+//
+// An approved tool or prompt that the guard's last listing did not show is refused with that.
+// That it is absent is a notice, and no drift: clients of another kind may be shown it.
 //
 // A resource may be read under a URI that no listing holds: it is refused if it
 // matches a drifted template or is another spelling of a drifted resource, and

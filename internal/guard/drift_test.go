@@ -94,10 +94,49 @@ func TestBenign(t *testing.T) {
 			c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 			c.send(listTools)
 			c.want(`{"jsonrpc":"2.0","id":"list","result":` + listing + `}`)
-			if len(c.drift()) > 0 || c.notes.String() != "" {
+			notice := ""
+			if !strings.Contains(listing, mulTool) { // said, and no drift
+				notice = "hallmark: srv: tool:mul: " + NotShown + "\n"
+			}
+			if len(c.drift()) > 0 || c.notes.String() != notice {
 				t.Errorf("drift %v, notes %q", c.drift(), c.notes)
 			}
 		})
+	}
+}
+
+// TestAbsent: a call to what this client is not shown is answered with that, until it is
+// shown. What is left goes on working.
+func TestAbsent(t *testing.T) {
+	change := []string{`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, `{"jsonrpc":"2.0","id":$ID,"result":{}}`}
+	p, _ := startPeer(t, base().set("tools/list", []string{tools(addTool)}, []string{tools(addTool, mulTool)}, []string{tools()}).set("change", change), nil)
+	approved := approve(t, "tool", addTool, "tool", mulTool)
+	approved.Items["instructions"] = surface.InstructionsItem("Be kind.").Digest
+	c := relayTo(t, p, Options{Approved: approved})
+	c.shake()
+	c.send(callTool("1", "mul"))
+	c.wantError("1", codeWithheld, NotShown)
+	c.send(callTool("2", "add"))
+	c.want(`{"jsonrpc":"2.0","id":2,"result":{"content":[]}}`)
+	for i, shown := range []bool{true, false} {
+		c.send(`{"jsonrpc":"2.0","id":3,"method":"change"}`)
+		c.want(change[0])
+		c.next()
+		c.send(callTool("4", "mul"))
+		if shown {
+			c.want(`{"jsonrpc":"2.0","id":4,"result":{"content":[]}}`)
+		} else {
+			c.wantError("4", codeWithheld, NotShown)
+		}
+		want := [][]string{{"instructions"}, {"instructions", "tool:add", "tool:mul"}}[i]
+		c.mu.Lock()
+		if last := c.reports[len(c.reports)-1]; !slices.Equal(last.Absent, want) || len(last.Drift) > 0 {
+			t.Errorf("%+v, want %q", last, want)
+		}
+		c.mu.Unlock()
+	}
+	if n := strings.Count(c.notes.String(), "tool:mul: "+NotShown); n != 1 {
+		t.Errorf("notes %q", c.notes)
 	}
 }
 

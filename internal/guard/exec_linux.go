@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/descend"
 )
 
 // maxSealed is the largest executable that is copied into memory.
@@ -124,8 +124,7 @@ func above(file *os.File, files []*os.File) (int, error) {
 	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
 }
 
-// start runs c in a process group of its own. What it starts in turn gets the signals
-// that it gets, and is killed when it ends, except what makes a group for itself.
+// start runs c as the first process of a family.
 func start(c Command) (*Process, error) {
 	argv, run, files := c.Args, c.Exe, []*os.File{nil, nil, c.Stderr}
 	if c.Interpreter != nil {
@@ -153,13 +152,13 @@ func start(c Command) (*Process, error) {
 	}
 	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
 	files[0], files[1] = childIn, childOut
-	var process *os.Process
+	var (
+		process *os.Process
+		family  *descend.Family
+	)
 	fd, err := above(run.file, files)
 	if err == nil {
-		process, err = os.StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, &os.ProcAttr{
-			Dir: c.Dir, Env: c.Env, Files: files,
-			Sys: &syscall.SysProcAttr{Setpgid: true},
-		})
+		process, family, err = descend.StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
 		unix.Close(fd)
 	}
 	childIn.Close()
@@ -170,7 +169,7 @@ func start(c Command) (*Process, error) {
 		stdout.close()
 		return nil, err
 	}
-	p := &Process{name: c.Name, process: process, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
+	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
 	go p.wait()
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/descend"
 )
 
 // open hashes path. On these systems a file cannot be executed through its
@@ -74,8 +75,8 @@ func start(c Command) (*Process, error) {
 		in.Close()
 		return nil, err
 	}
-	process, err := os.StartProcess(run.Path(), argv, &os.ProcAttr{
-		Dir: c.Dir, Env: c.Env, Files: []*os.File{childIn, childOut, c.Stderr}, Sys: processGroup(),
+	process, family, err := descend.StartProcess(run.Path(), argv, &os.ProcAttr{
+		Dir: c.Dir, Env: c.Env, Files: []*os.File{childIn, childOut, c.Stderr},
 	})
 	childIn.Close()
 	childOut.Close()
@@ -85,7 +86,7 @@ func start(c Command) (*Process, error) {
 		stdout.close()
 		return nil, err
 	}
-	p := &Process{name: c.Name, process: process, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
+	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
 	go p.wait()
 	return p, nil
 }

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -49,7 +48,7 @@ func output(t *testing.T, c Command, images ...*Image) (string, int) {
 			break
 		}
 	}
-	p.end(context.Background(), graceClose, graceTerm)
+	p.end(nil, graceClose, graceTerm)
 	p.stdout.close()
 	return b.String(), p.ExitCode()
 }

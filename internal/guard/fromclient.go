@@ -178,6 +178,8 @@ func (s *session) route(line []byte, m *message) error {
 	if len(s.pending) >= maxPending {
 		return &refused{codeRequest, "too many requests wait for an answer"}
 	}
+	s.asks++
+	q.turn = s.asks
 	s.pending[id] = q
 	if q.what == askInitialize {
 		s.initializing = true
@@ -224,6 +226,10 @@ func (s *session) notification(line []byte, m *message, method string) error {
 	case guardedMethod(method):
 		return &refused{codeRequest, "a call without an id: " + shown(method)}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asks++
+	s.told = s.asks
 	return nil
 }
 

@@ -69,31 +69,44 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 	id, ok := idKey(m.id.of(line))
 	s.mu.Lock()
 	q := s.pending[id]
+	lost := len(s.lost) > 0
 	if ok && q != nil {
 		delete(s.pending, id)
+		if q.turn > s.told {
+			s.told = 0
+		}
 	}
 	s.mu.Unlock()
 	if !ok || q == nil {
 		s.notes.printf("dropped an answer of the server that no request waits for")
+		s.lose(m.whole.of(line), nil, errID)
 		return nil
 	}
-	return s.answered(line, &m, q)
+	out := s.answered(line, &m, q)
+	if lost {
+		s.settleLost()
+	}
+	return out
 }
 
 // drop leaves out a message of the server. If it seems to answer a request, that is
 // answered with an error.
 func (s *session) drop(line []byte, m *message, why error) []byte {
 	const most = 64
-	s.notes.printf("dropped a message of the server: %s: %s", why, shown(string(line[:min(len(line), most)])))
+	s.notes.printf("dropped a message of the server: %s; it began %s", why, quote(string(line[:min(len(line), most)])))
 	id, ok := idKey(m.id.of(line))
-	if !ok || m.method.ok() {
-		return nil
-	}
 	s.mu.Lock()
 	q := s.pending[id]
-	delete(s.pending, id)
+	if ok = ok && !m.method.ok() && q != nil; ok {
+		delete(s.pending, id)
+	}
 	s.mu.Unlock()
-	if q == nil {
+	if !ok {
+		var tail []byte
+		if why == errLong {
+			tail = s.tail
+		}
+		s.lose(line, tail, why)
 		return nil
 	}
 	return s.broken(q, why.Error())

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -96,29 +95,6 @@ func gone(pid string) bool {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return false
-}
-
-// TestSignalAfterExit: the number of a process that was waited for may be another's.
-func TestSignalAfterExit(t *testing.T) {
-	needLinux(t)
-	p := startSelf(t, "args")
-	<-p.Exited()
-	// A group under the number of p: what a signal by p would hit.
-	other := exec.Command("sleep", "20")
-	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer other.Wait()
-	defer other.Process.Kill()
-	p.process = &os.Process{Pid: other.Process.Pid}
-	p.Kill()
-	p.terminate()
-	p.signal(syscall.SIGKILL)
-	time.Sleep(50 * time.Millisecond)
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", other.Process.Pid)); err != nil || strings.Contains(string(stat), ") Z ") {
-		t.Error("another process was killed")
-	}
 }
 
 // TestClientEnds: the server's input is closed; one that does not end is made to.

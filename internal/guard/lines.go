@@ -40,9 +40,13 @@ type lines struct {
 	lo, hi int // unread bytes are buf[lo:hi]
 	seen   int // no line feed in buf[lo:seen]
 	err    error
+	tail   []byte // the end of the last line over the limit
 }
 
-const firstBuffer = 64 << 10
+const (
+	firstBuffer = 64 << 10
+	maxTail     = 2 << 10
+)
 
 func newLines(r io.Reader, limit int) *lines {
 	return &lines{r: r, limit: limit, buf: make([]byte, firstBuffer)}
@@ -73,6 +77,8 @@ func (l *lines) next() ([]byte, error) {
 			line := l.buf[l.lo:end]
 			l.lo, l.seen = end, end
 			if len(line) > l.limit {
+				l.tail = nil
+				l.ends(line)
 				return line[:l.limit], errLong
 			}
 			return line, nil
@@ -87,6 +93,7 @@ func (l *lines) next() ([]byte, error) {
 		}
 		if l.hi-l.lo > l.limit {
 			head := bytes.Clone(l.buf[l.lo : l.lo+min(l.limit, firstBuffer)])
+			l.tail = nil
 			l.skip()
 			return head, errLong
 		}
@@ -120,15 +127,24 @@ func (l *lines) fill() {
 	l.err = err
 }
 
+// ends adds to what is known of the end of a line.
+func (l *lines) ends(part []byte) {
+	l.tail = append(l.tail, part[max(0, len(part)-maxTail):]...)
+	l.tail = l.tail[max(0, len(l.tail)-maxTail):]
+}
+
 // skip drops what is left of the line.
 func (l *lines) skip() {
+	l.ends(l.buf[l.lo:l.hi])
 	for l.err == nil {
 		l.lo, l.hi, l.seen = 0, 0, 0
 		l.fill()
 		if end := l.find(); end >= 0 {
+			l.ends(l.buf[:end])
 			l.lo, l.seen = end, end
 			return
 		}
+		l.ends(l.buf[:l.hi])
 	}
 	l.lo, l.hi, l.seen = 0, 0, 0
 }

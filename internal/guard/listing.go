@@ -48,9 +48,10 @@ type lister struct {
 	s           scanner
 }
 
-// list returns the items of listings[k].
+// list returns the items of listings[k], nil if there is no such method.
 func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err error) {
 	cursors := map[string]bool{}
+	items = []json.RawMessage{}
 	for cursor := []byte(nil); ; {
 		a, err := l.ask(ctx, listings[k].method, l.params(cursor))
 		switch {
@@ -61,7 +62,7 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 			if code == codeNoMethod && cursor == nil {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s: error %d: %s", listings[k].method, code, shown(why))
+			return nil, fmt.Errorf("%s: error %d; %s", listings[k].method, code, serverSaid(why))
 		}
 		page, next, err := l.page(k, a.result)
 		if err != nil {
@@ -174,7 +175,8 @@ func (r *relay) ask(ctx context.Context, method string, params []byte) (answer, 
 	r.mu.Lock()
 	r.asked++
 	id := fmt.Sprintf("hallmark-%s-%d", r.nonce, r.asked)
-	q := &request{what: askGuard, answer: make(chan answer, 1)}
+	r.asks++
+	q := &request{what: askGuard, answer: make(chan answer, 1), turn: r.asks}
 	r.pending["s"+id] = q
 	r.mu.Unlock()
 	line := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`+"\n", id, method, params)

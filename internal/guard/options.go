@@ -61,6 +61,7 @@ type Options struct {
 type Report struct {
 	Listing surface.Listing
 	Drift   []Drift                 // sorted by key
+	Absent  []string                // keys of approved items that this client is not shown, sorted
 	Failed  map[surface.Kind]string // kinds that could not be listed or judged, and why
 }
 
@@ -70,6 +71,13 @@ const (
 	New       = "new, never approved"
 	Duplicate = "given more than once"
 	Malformed = "malformed"
+)
+
+// What is said of an approved item that is not there: by one session, in which a client of
+// another kind may be shown it, and by a capture as every kind of client.
+const (
+	NotShown = "approved, and not shown to this client"
+	Gone     = "approved, and shown to no client any more"
 )
 
 // Drift is one item that differs from the approved surface.

@@ -71,7 +71,8 @@ func startSelf(t testing.TB, mode string, env ...string) *Process {
 	adm, subjects := admit(t, m)
 	p, err := Exec(t.Context(), adm, subjects, Command{
 		Name: "srv", Exe: m, Args: []string{self},
-		Env: append(os.Environ(), append(env, "GUARD_TEST_SERVER="+mode)...),
+		// Under -race a program sleeps for a second at its end, longer than it is waited for.
+		Env: append(os.Environ(), append(env, "GUARD_TEST_SERVER="+mode, "GORACE=atexit_sleep_ms=10")...),
 	})
 	if err != nil {
 		t.Fatal(err)

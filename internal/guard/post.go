@@ -181,7 +181,7 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 	case "":
 		return errors.New("the server gave no answer")
 	default:
-		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream", shown(kind))
+		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream", named(kind))
 	}
 }
 
@@ -282,7 +282,7 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", shown(e))
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", named(e))
 	}
 	return resp, nil
 }
@@ -292,7 +292,7 @@ func unreached(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	return fmt.Errorf("the server cannot be reached: %s", shown(err.Error()))
+	return fmt.Errorf("the server cannot be reached; the connection said: %s", quote(err.Error()))
 }
 
 // headerValue is a value that a header can hold: the text itself, or its base64 in the

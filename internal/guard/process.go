@@ -1,18 +1,20 @@
 package guard
 
 import (
-	"context"
 	"os"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/descend"
 )
 
 // Process is a started server, or a connection to a remote one.
 type Process struct {
 	name    string
 	process *os.Process
-	remote  *bridge // in place of process
+	family  *descend.Family
+	remote  *bridge // in place of process and family
 	stdin   *sink
 	stdout  *source
 	exited  chan struct{} // closed when the process was waited for
@@ -20,9 +22,6 @@ type Process struct {
 	state   string        // how the process ended: "exit status 3", "signal: killed"
 
 	endOnce sync.Once
-
-	mu    sync.Mutex
-	ended bool // no signal is sent any more: the number may come to be another's
 }
 
 // Pid is the process id, 0 for a remote server.
@@ -47,22 +46,18 @@ func (p *Process) ExitCode() int {
 	}
 }
 
-// wait ends what the process leaves in its group, and reaps it. It runs once, in a
-// goroutine of its own.
+// wait waits until the process and all that descends from it have ended. It runs once, in
+// a goroutine of its own.
 func (p *Process) wait() {
-	ended := waitUnreaped(p.process.Pid)
-	p.mu.Lock()
-	if ended {
-		p.killGroup() // its number is still its own
-	}
-	p.ended = true
-	p.mu.Unlock()
-	state, err := p.process.Wait()
 	p.code = 1
-	if err == nil {
-		p.code, p.state = exitCode(state), state.String()
-	}
-	p.stdout.stop() // before exited, after which it may be closed
+	p.family.Wait(func() error {
+		state, err := p.process.Wait()
+		if err == nil {
+			p.code, p.state = exitCode(state), state.String()
+		}
+		p.stdout.stop() // before exited, after which it may be closed
+		return err
+	})
 	close(p.exited)
 }
 
@@ -70,17 +65,26 @@ func (p *Process) wait() {
 const (
 	graceClose = 5 * time.Second // after its standard input was closed
 	graceTerm  = 2 * time.Second // after it was asked to terminate
+
+	// Once its client has left, or a signal said that it is to end, all is over within a second.
+	graceLeft = 500 * time.Millisecond // until it is asked to terminate
+	termLeft  = 100 * time.Millisecond // until it is killed
 )
 
-// end closes the process's standard input and waits until it ends: for at most
-// grace, or until ctx is done, then it is terminated, and after term it is killed.
-func (p *Process) end(ctx context.Context, grace, term time.Duration) {
+// end closes the process's standard input and waits until it ends: for at most grace, or
+// until now, then it is terminated, and after term, which is termLeft at most if now has
+// come, it is killed.
+func (p *Process) end(now <-chan struct{}, grace, term time.Duration) {
 	p.endOnce.Do(func() { p.stdin.close() })
-	if p.waitFor(ctx.Done(), grace) {
+	if p.waitFor(now, grace) {
 		return
 	}
 	p.terminate()
-	if p.waitFor(nil, term) {
+	began := time.Now()
+	if p.waitFor(now, term) {
+		return
+	}
+	if p.waitFor(nil, min(term, termLeft)-time.Since(began)) {
 		return
 	}
 	p.kill()
@@ -101,7 +105,11 @@ func (p *Process) signal(s os.Signal) {
 		p.remote.signal(s)
 		return
 	}
-	p.signalProcess(s)
+	if s == os.Kill {
+		p.family.Kill()
+	} else if n, ok := s.(syscall.Signal); ok {
+		p.family.Signal(n)
+	}
 }
 
 func (p *Process) terminate() { p.signal(syscall.SIGTERM) }

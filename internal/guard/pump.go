@@ -23,6 +23,7 @@ func (s *session) pump(l *lines, handle func([]byte, error) []byte, out func([]b
 		if err != nil && !errors.Is(err, errLong) {
 			return
 		}
+		s.tail = l.tail
 		write := handle(line, err)
 		ok := true
 		if len(write) > 0 && &write[0] == &line[0] {
@@ -72,6 +73,9 @@ func (r *relay) reply() {
 	}
 }
 
+// settleLeft is how long calls may wait for a listing once the client has left.
+const settleLeft = 250 * time.Millisecond
+
 // settle waits until held calls have been passed on, before the server's input is
 // closed: a client may send all it has to say and close at once.
 func (r *relay) settle(serverDone <-chan struct{}) {
@@ -81,7 +85,7 @@ func (r *relay) settle(serverDone <-chan struct{}) {
 	if holding == nil {
 		return
 	}
-	t := time.NewTimer(r.o.ListTimeout)
+	t := time.NewTimer(settleLeft)
 	defer t.Stop()
 	select {
 	case <-holding:
@@ -92,13 +96,17 @@ func (r *relay) settle(serverDone <-chan struct{}) {
 	}
 }
 
+// deliverLeft is how long a client that has left may take nothing of what is delivered.
+const deliverLeft = 200 * time.Millisecond
+
 // deliver waits until the client got all that the server had written. A client that
-// takes nothing for the time of grace gets no more if it has closed its end, and for
-// twelve times as long if it has not.
-func (r *relay) deliver(clientDone, serverDone <-chan struct{}) {
-	t := time.NewTicker(r.o.grace)
+// takes nothing for deliverLeft gets no more if it has left, and after twelve times the
+// grace if it has not.
+func (r *relay) deliver(leaving, serverDone <-chan struct{}) {
+	tick := min(r.o.grace, deliverLeft)
+	t := time.NewTicker(tick)
 	defer t.Stop()
-	last, idle := int64(-1), 0
+	last, idle := r.client.written.Load(), time.Duration(0)
 	for {
 		select {
 		case <-serverDone:
@@ -112,13 +120,14 @@ func (r *relay) deliver(clientDone, serverDone <-chan struct{}) {
 			last, idle = now, 0
 			continue
 		}
-		idle++
+		idle += tick
+		most := 12 * r.o.grace
 		select {
-		case <-clientDone:
-			idle += 12
+		case <-leaving:
+			most = tick
 		default:
 		}
-		if idle >= 12 {
+		if idle >= most {
 			r.client.stop()
 		}
 	}

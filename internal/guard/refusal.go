@@ -57,11 +57,14 @@ func (g *sight) refusal(kind surface.Kind, name string) string {
 	if g.approved[k].IsZero() {
 		return quoted(kind, name) + ": was never approved"
 	}
+	if g.absent[k] && (kind == surface.KindTool || kind == surface.KindPrompt) {
+		return quoted(kind, name) + ": " + NotShown
+	}
 	return ""
 }
 
 // quoted is the name of an item for a message.
-func quoted(kind surface.Kind, name string) string { return string(kind) + " " + shown(name) }
+func quoted(kind surface.Kind, name string) string { return string(kind) + " " + named(name) }
 
 // uriRefusal says why the resource under uri must not be read, or "". The rules are
 // in the package comment.
@@ -108,7 +111,7 @@ func (g *sight) any() string {
 	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		if len(drift) > 0 {
 			k := slices.Min(slices.Collect(maps.Keys(drift)))
-			return shown(k) + ": " + drift[k].Reason
+			return named(k) + ": " + drift[k].Reason
 		}
 	}
 	for _, l := range listings {

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -33,6 +34,9 @@ type relay struct {
 	sight     *sight
 	pending   map[string]*request // sent to the server and not answered, by idKey
 	asked     int                 // requests by the guard so far
+	asks      int                 // requests and notifications to the server so far
+	told      int                 // of asks, the last notification that no later request's answer followed; 0 is none
+	lost      []int               // answers that cannot be told to a request: how many asks there were, ascending
 	tasks     memory[string]      // tool that a task runs, by task id
 	tasksFull bool                // some are missing in tasks
 
@@ -65,6 +69,7 @@ type request struct {
 	answer    chan answer // of askGuard; has room for one
 	raw       []byte      // the id as it was written
 	cancelled bool
+	turn      int // its place among asks
 }
 
 type what byte
@@ -79,6 +84,9 @@ const (
 	askGuard
 )
 
+// errLeft is why nothing is done for a client that takes nothing any more.
+var errLeft = errors.New("the client has closed its end")
+
 // maxPending bounds the requests that wait for an answer, in either direction of
 // the queue: sent, and held.
 const maxPending = 10_000
@@ -89,13 +97,15 @@ type session struct {
 	s     scanner
 	flush func() bool // writes the lines before the current one; nil outside a pump
 	then  func()      // to do once the current line has been written
+	tail  []byte      // the end of the current line, if that is too long
 }
 
 // Relay forwards between the client and p until either side ends, and returns the
 // code with which p ended. If the client closes clientIn, or clientOut breaks, the
-// server's standard input is closed, and a server that does not end is terminated.
-// What the server had written when it ended is delivered. The signals INT, TERM,
-// HUP and QUIT are passed on to the server. err is not nil only if ctx ended.
+// server's standard input is closed, and a server that does not end is terminated, so that
+// Relay returns within a second. What the server had written when it ended is delivered. The
+// signals INT, TERM, HUP and QUIT are passed on to the server, which is given as long to
+// end. err is not nil only if ctx ended.
 //
 // A read of clientIn that waits when Relay returns is ended if clientIn is an
 // [*os.File] on Linux; elsewhere it goes on waiting in a goroutine of its own.
@@ -113,6 +123,15 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 		defer signal.Stop(broken)
 	}
 
+	hurry := make(chan struct{}) // closed when the server has had its time
+	late := sync.OnceFunc(func() { close(hurry) })
+	leaving := make(chan struct{}) // closed when its time begins
+	left := sync.OnceFunc(func() {
+		close(leaving)
+		time.AfterFunc(min(r.o.grace, graceLeft), late)
+	})
+	unattended := attend(clientIn, clientOut, left, r.leave)
+	defer unattended()
 	clientDone, serverDone, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	r.running.Go(r.reply)
 	go func() {
@@ -124,27 +143,34 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 		defer close(clientDone)
 		s := session{relay: r}
 		s.pump(newLines(in, r.o.lineLimit), s.fromClient, r.server.write)
+		left()
 		r.settle(serverDone)
 	}()
 	ending := sync.OnceFunc(func() {
 		go func() {
 			defer close(ended)
-			p.end(ctx, r.o.grace, r.o.term)
+			p.end(hurry, r.o.grace, r.o.term)
 		}()
 	})
-	client, server, gone, done := clientDone, serverDone, r.gone, ctx.Done()
+	client, server, gone, done, hurried := clientDone, serverDone, r.gone, ctx.Done(), hurry
 	for alive := true; alive; {
 		select {
 		case s := <-signals:
 			p.signal(s)
+			left()
+		case <-hurried:
+			hurried = nil
+			ending()
 		case <-done:
 			done, err = nil, ctx.Err()
+			late()
 			ending()
 		case <-client:
 			client = nil
 			ending()
 		case <-gone:
 			gone = nil
+			left()
 			ending()
 		case <-server: // it may have closed its output and stay
 			server = nil
@@ -153,16 +179,17 @@ func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Proc
 			alive = false
 		}
 	}
-	r.deliver(clientDone, serverDone)
+	r.deliver(leaving, serverDone)
 	cancel()
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
+	unattended()
 	in.stop()
 	if in.stoppable() {
 		select {
 		case <-clientDone:
-		case <-time.After(r.o.grace): // it has an error for a client that reads nothing
+		case <-time.After(min(r.o.grace, deliverLeft)): // it has an error for a client that reads nothing
 			r.client.stop()
 			<-clientDone
 		}

@@ -159,12 +159,27 @@ func TestBadServerLines(t *testing.T) {
 		{"folded result", `{"jsonrpc":"2.0","id":$ID,"Result":{"a":1},"result":{}}`, "letter case"},
 		{"result and error", `{"jsonrpc":"2.0","id":$ID,"result":{},"error":{"code":1,"message":""}}`, "both"},
 		{"neither", `{"jsonrpc":"2.0","id":$ID}`, "neither"},
-		{"method and result", `{"jsonrpc":"2.0","id":$ID,"method":"ping","result":{}}`, ""},
+		{"method and result", `{"jsonrpc":"2.0","id":$ID,"method":"ping","result":{}}`, "both"},
 		{"too long", `{"jsonrpc":"2.0","id":$ID,"result":"` + long + `"}`, "too long"},
 		{"unknown id", `{"jsonrpc":"2.0","id":777,"result":{}}`, ""},
-		{"id of another type", `{"jsonrpc":"2.0","id":"5","result":{}}`, ""},
-		{"batch and more", `[{"jsonrpc":"2.0","id":$ID,"result":{}}] {}`, ""},
-		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`, ""},
+		{"id of another type", `{"jsonrpc":"2.0","id":"5","result":{}}`, "another type"},
+		{"id that is an object", `{"jsonrpc":"2.0","id":{"id":5},"result":{}}`, "cannot be told"},
+		{"id that is true", `{"jsonrpc":"2.0","result":{},"id":true}`, "cannot be told"},
+		{"id that is no number", `{"jsonrpc":"2.0","id":05,"result":{}}`, "cannot be told"},
+		{"id that is too long", `{"jsonrpc":"2.0","id":"` + long[:2000] + `","result":{}}`, "cannot be told"},
+		{"no id", `{"jsonrpc":"2.0","result":{}}`, "cannot be told"},
+		{"folded id", `{"jsonrpc":"2.0","ID":$ID,"result":{}}`, "letter case"},
+		{"id after what is not JSON", `{"jsonrpc":"2.0","result":{"a":tru,"id":6,"b":"\"}"},"id":$ID}`, "not valid JSON"},
+		{"not JSON, no id", `{"jsonrpc":"2.0","result":{"a":`, "cannot be told"},
+		{"id after what is too long", `{"jsonrpc":"2.0","result":"` + long + `","id": $ID }`, "too long"},
+		{"too long, no id", `{"jsonrpc":"2.0","result":"` + long + `"}`, "cannot be told"},
+		{"batch in a batch", `[[{"jsonrpc":"2.0","id":$ID,"result":{}}]]`, "not valid JSON"},
+		{"batch that is cut", `[{"jsonrpc":"2.0","id":$ID,"result":{}},`, "not valid JSON"},
+		{"batch that is too long", `[{"jsonrpc":"2.0","id":6,"result":{}},{"jsonrpc":"2.0","id":$ID,"result":"` + long + `"}]`, "too long"},
+		{"text in brackets", `[INFO] {"id": 5} is "done`, ""},
+		{"line of a log", `{"level":"error","error":"none","message":"started"}`, ""},
+		{"batch and more", `[{"jsonrpc":"2.0","id":$ID,"result":{}}] {}`, "not valid JSON"},
+		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}`, "cannot be told"},
 		{"guessed id of the guard", `{"jsonrpc":"2.0","id":"hallmark-1","result":{"tools":[]}}`, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -180,6 +195,53 @@ func TestBadServerLines(t *testing.T) {
 				t.Errorf("notes: %q", c.notes)
 			}
 		})
+	}
+}
+
+// TestLostAnswers: an answer that cannot be told to a request ends one as soon as it is clear
+// which, and no other.
+func TestLostAnswers(t *testing.T) {
+	const lost = `{"jsonrpc":"2.0","id":[],"result":{}}`
+	p, _ := startPeer(t, base(addTool).
+		set("wait", []string{}).
+		set("lose", []string{lost}).
+		set("notifications/initialized", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		set("answer p", []string{`{"jsonrpc":"2.0","id":"p","result":"p"}`}).
+		set("answer later", []string{`{"jsonrpc":"2.0","id":"later","result":"later"}`}).
+		set("null", []string{`{"jsonrpc":"2.0","id":null,"result":{}}`}).
+		set("answer", []string{`{"jsonrpc":"2.0","id":1,"result":"one"}`, `{"jsonrpc":"2.0","id":3,"result":"three"}`}), nil)
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+	c.shake() // its listing is not ended by the answer to a notification
+	c.send(callTool(`"a"`, "add"))
+	c.want(`{"jsonrpc":"2.0","id":"a","result":{"content":[]}}`)
+	c.send(`{"jsonrpc":"2.0","id":0,"method":"null"}`)
+	c.wantError("0", codeInternal, "cannot be told")
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"lose"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`)
+	c.quiet()
+	c.send(`{"jsonrpc":"2.0","method":"answer"}`)
+	c.want(`{"jsonrpc":"2.0","id":1,"result":"one"}`)
+	c.wantError("2", codeInternal, "cannot be told")
+	c.want(`{"jsonrpc":"2.0","id":3,"result":"three"}`)
+	c.send(`{"jsonrpc":"2.0","id":"x","method":"wait"}`, `{"jsonrpc":"2.0","id":"y","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
+	c.quiet()
+	c.send(`{"jsonrpc":"2.0","method":"lose"}`)
+	c.wantError(`"x"`, codeInternal, "cannot be told")
+	c.wantError(`"y"`, codeInternal, "cannot be told")
+	c.send(`{"jsonrpc":"2.0","id":"p","method":"wait"}`, `{"jsonrpc":"2.0","id":"q","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
+	c.quiet()
+	c.send(`{"jsonrpc":"2.0","id":"later","method":"wait"}`, `{"jsonrpc":"2.0","method":"answer p"}`)
+	c.wantError(`"q"`, codeInternal, "cannot be told")
+	c.want(`{"jsonrpc":"2.0","id":"p","result":"p"}`)
+	c.send(`{"jsonrpc":"2.0","method":"answer later"}`)
+	c.want(`{"jsonrpc":"2.0","id":"later","result":"later"}`)
+	for i := range maxLost + 4 {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"many%02d","method":"wait"}`, i))
+	}
+	for range maxLost {
+		c.send(`{"jsonrpc":"2.0","method":"lose"}`)
+	}
+	for i := range maxLost + 4 {
+		c.wantError(fmt.Sprintf(`"many%02d"`, i), codeInternal, "cannot be told")
 	}
 }
 

@@ -267,6 +267,12 @@ func TestRemoteAnswers(t *testing.T) {
 		"events":         {say(200, inEvents, ": hello\nevent: message\nid: 1\nretry: 10\ndata: "+good+"\n\n"), ""},
 		"event in parts": {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\ndata:\"id\":$ID,\"result\":{\"content\":[]}}\r\n\r\n"), ""},
 		"other events":   {say(200, inEvents, "event: prime\ndata: nonsense\n\nid: 7\n\ndata: "+good+"\n\n"), ""},
+		"CR only":        {say(200, inEvents, ": hello\revent: message\rid: 1\rdata: "+good+"\r\r"), ""},
+		"CR in parts":    {say(200, inEvents, "data: {\"jsonrpc\":\"2.0\",\rdata: \"id\":$ID,\r\ndata: \"result\":{\"content\":[]}}\n\r"), ""},
+		"mark":           {say(200, inEvents, "\ufeffdata: "+good+"\n\n"), ""},
+		"mark and CR":    {say(200, inEvents, "\ufeff\r\ndata: "+good+"\r\r"), ""},
+		"two marks":      {say(200, inEvents, "\ufeff\ufeffdata: "+good+"\n\n"), "broke off"},
+		"half a mark":    {say(200, inEvents, "\xef\xbbdata: "+good+"\n\n"), "broke off"},
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 		}, "redirects are refused"},
@@ -275,7 +281,7 @@ func TestRemoteAnswers(t *testing.T) {
 		"not JSON":         {say(200, inJSON, "nonsense"), "no answer"},
 		"other id":         {say(200, inJSON, strings.Replace(good, "$ID", `"other"`, 1)), "no answer"},
 		"JSON-RPC error":   {say(400, inJSON, `{"jsonrpc":"2.0","id":$ID,"error":{"code":-32602,"message":"bad"}}`), "bad"},
-		"error without id": {say(400, inJSON, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`), `400 Bad Request: bad \x1b[2J`},
+		"error without id": {say(400, inJSON, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"bad \u001b[2J"}}`), `400 Bad Request; the server said: "bad \x1b[2J"`},
 		"no permission":    {say(401, "text/plain", "no"), "401 Unauthorized; see 'headers'"},
 		"busy":             {say(503, "text/plain", "later"), "503 Service Unavailable"},
 		"broken off":       {say(200, inEvents, "data: {"), "broke off"},

@@ -26,7 +26,7 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 			}
 			var said struct{ Error struct{ Message string } }
 			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
-				why = ": " + shown(said.Error.Message)
+				why = "; " + serverSaid(said.Error.Message)
 			}
 		}
 	}
@@ -58,7 +58,7 @@ func whole(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, lineLimit+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("the server's answer broke off: %s", shown(err.Error()))
+		return nil, fmt.Errorf("the server's answer broke off; the connection said: %s", quote(err.Error()))
 	case len(data) > lineLimit:
 		return nil, errLong
 	}

@@ -12,6 +12,11 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 	var at [2]span
 	k := &listings[q.listing]
 	_, err := s.s.object(line, m.result.lo, k.fields, at[:])
+	if err == nil {
+		if line, m, err = s.prune(line, m, pages(k.member, s.o.Server), k.method); err == nil {
+			_, err = s.s.object(line, m.result.lo, k.fields, at[:])
+		}
+	}
 	if err != nil {
 		return s.refuse(q, err)
 	}
@@ -87,6 +92,11 @@ var welcomeFields = names("capabilities", "instructions")
 func (s *session) welcome(line []byte, m *message, q *request) []byte {
 	var at [2]span
 	_, err := s.s.object(line, m.result.lo, welcomeFields, at[:])
+	if err == nil {
+		if line, m, err = s.prune(line, m, introductions(s.o.Server), "the introduction"); err == nil {
+			_, err = s.s.object(line, m.result.lo, welcomeFields, at[:])
+		}
+	}
 	var o offers
 	if err == nil {
 		o, err = s.s.offersOf(line, at[0])

@@ -46,6 +46,10 @@ type sight struct {
 	// remembered cannot be told from what was approved.
 	flooded map[surface.Kind]bool
 
+	// Approved items that the guard's own last listing of their kind did not show; true if
+	// the kind could be listed.
+	absent map[string]bool
+
 	failed  map[surface.Kind]string // kinds that could not be listed, and why
 	listing surface.Listing         // as last listed, kind by kind
 	sizes   map[surface.Kind]int    // bytes of listing
@@ -57,7 +61,7 @@ func newSight(a Approved, judge func(string, digest.Digest, digest.Digest) error
 	}
 	return &sight{
 		approved: a.Items, exclude: a.Exclude, judge: judge,
-		flooded: map[surface.Kind]bool{}, failed: map[surface.Kind]string{}, sizes: map[surface.Kind]int{},
+		absent: map[string]bool{}, flooded: map[surface.Kind]bool{}, failed: map[surface.Kind]string{}, sizes: map[surface.Kind]int{},
 	}
 }
 
@@ -145,7 +149,8 @@ func nameOf(kind surface.Kind, raw []byte) []byte {
 // key is surface.Item.Key.
 func key(kind surface.Kind, name string) string { return string(kind) + ":" + name }
 
-// replace sets what the guard's own listing of kind showed.
+// replace sets what the guard's own listing of kind showed; raw is nil if the server has no
+// method to list it.
 func (g *sight) replace(kind surface.Kind, raw []json.RawMessage, err error) {
 	g.sizes[kind] = 0
 	for _, r := range raw {
@@ -180,11 +185,18 @@ func (g *sight) replace(kind surface.Kind, raw []json.RawMessage, err error) {
 		}
 	}
 	delete(g.failed, kind)
+	maps.DeleteFunc(g.absent, func(k string, _ bool) bool { return strings.HasPrefix(k, string(kind)+":") })
 	if err != nil {
 		g.failed[kind] = err.Error()
 		return
 	}
+	for k := range g.approved {
+		if strings.HasPrefix(k, string(kind)+":") {
+			g.absent[k] = raw != nil
+		}
+	}
 	for _, it := range g.items(kind, raw) {
+		delete(g.absent, key(kind, it.name))
 		if it.drift != nil && !g.listed.put(it.drift.Key, *it.drift, 0) {
 			g.failed[kind] = "more drifted than can be remembered"
 		}
@@ -197,6 +209,9 @@ func (g *sight) instructions(text string, malformed bool) *Drift {
 	const k = string(surface.KindInstructions)
 	g.listed.drop(k)
 	g.listing.Instructions = text
+	if delete(g.absent, k); text == "" && !malformed && !g.exclude[surface.KindInstructions] && !g.approved[k].IsZero() {
+		g.absent[k] = true
+	}
 	if g.exclude[surface.KindInstructions] || text == "" && !malformed {
 		return nil
 	}
@@ -228,7 +243,7 @@ func (g *sight) page(kind surface.Kind, raw []json.RawMessage) (keep []bool, dri
 			}
 			keep[i] = g.blind(kind) == ""
 			g.answered.drop(k)
-			again = again || known
+			again = again || known || g.absent[k] // shown now
 			continue
 		}
 		drifted = append(drifted, *it.drift)
@@ -250,7 +265,7 @@ func (g *sight) report() Report {
 	for _, m := range []memory[Drift]{g.caught, g.answered, g.listed} {
 		maps.Copy(all, m.m)
 	}
-	r := Report{Listing: g.listing, Failed: maps.Clone(g.failed)}
+	r := Report{Listing: g.listing, Failed: maps.Clone(g.failed), Absent: slices.Sorted(maps.Keys(g.absent))}
 	for kind := range g.flooded {
 		if r.Failed[kind] == "" {
 			r.Failed[kind] = "more drifted than can be remembered"

@@ -143,7 +143,7 @@ type position struct {
 // events passes on the messages of a stream until it ends or p, which may be nil, is
 // answered.
 func (b *bridge) events(r io.Reader, p *post, at *position) error {
-	lines := newLines(r, lineLimit)
+	lines := newLines(newEventStream(r), lineLimit)
 	var data []byte
 	name, id, any := "", at.id, false
 	for {
@@ -156,7 +156,7 @@ func (b *bridge) events(r io.Reader, p *post, at *position) error {
 		case line[len(line)-1] != '\n':
 			return io.EOF // within an event, which is lost
 		}
-		line = bytes.TrimRight(line, "\r\n")
+		line = line[:len(line)-1]
 		if len(line) == 0 {
 			if any {
 				at.events++

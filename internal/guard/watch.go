@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -146,7 +147,7 @@ func (r *relay) round() (again bool) {
 		if !stale[listing.kind] {
 			continue
 		}
-		var res result
+		res := result{items: []rawItem{}}
 		if o.capability(listing.capability) && !r.o.Approved.Exclude[listing.kind] {
 			res.items, res.err = l.list(ctx, k)
 		}
@@ -176,6 +177,9 @@ func (r *relay) announce(report Report) {
 	for _, d := range report.Drift {
 		r.noteDrift(d)
 	}
+	for _, key := range report.Absent {
+		r.noteOnce(named(key) + ": " + NotShown)
+	}
 	for kind, why := range report.Failed {
 		r.notes.printf("the server's %s could not be listed: %s", plural(kind), why)
 	}
@@ -183,19 +187,9 @@ func (r *relay) announce(report Report) {
 
 // noteDrift writes a line about d, once.
 func (r *relay) noteDrift(d Drift) {
-	line := shown(d.Key) + ": " + d.Reason
-	r.mu.Lock()
-	again := r.noted[line]
-	if len(r.noted) < maxNotes {
-		r.noted[line] = true
-	}
-	r.mu.Unlock()
-	if again {
-		return
-	}
 	verb := "withheld"
 	if r.o.OnDrift == Warn {
 		verb = "let through"
 	}
-	r.notes.printf("%s; %s; run 'hallmark review %s'", line, verb, shown(r.o.Server))
+	r.noteOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", named(d.Key), d.Reason, verb, shown(r.o.Server)))
 }

@@ -2,6 +2,8 @@ package hashfile
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -16,122 +18,210 @@ import (
 // it answers that it needs input, and the call comes again with it.
 const statelessVersion = "2026-07-28"
 
-// rootsTime is how long a client may take to list its roots.
-const rootsTime = 30 * time.Second
+// DefaultRootsWait is how long a client may take to list its roots.
+const DefaultRootsWait = 15 * time.Second
 
 // maxClientRoots bounds what a client can make the server hold open.
 const maxClientRoots = 256
 
-// clientRoots are the client's roots as it last listed them.
+// clientRoots are the client's roots. Before each call it is asked for them; one that
+// promised to tell of changes is asked once, and again after it told of one.
 type clientRoots struct {
-	mu         sync.Mutex
-	generation int      // raised by each list_changed
-	listed     int      // generation of what follows; 0 is never
-	paths      []string // without links
-	given      []string // as they were listed
-	opened     []*root  // only if they are the allowed directories themselves; calls may use those of earlier lists
+	asking chan struct{} // holds a token while a call asks
 
-	asking sync.Mutex // one call at a time asks
+	mu      sync.Mutex
+	changes int     // list_changed so far
+	asked   int     // how often the client was asked
+	latest  listing // the newest answer
+	names   map[string]*named
+}
+
+// listing is the client's answer.
+type listing struct {
+	number  int // of the question, from 1
+	changes int // that had been told when it was asked
+	paths   []string
+	err     error
 }
 
 // changed makes the next call ask again.
 func (c *clientRoots) changed() {
 	c.mu.Lock()
-	c.generation++
+	c.changes++
 	c.mu.Unlock()
 }
 
-func (c *clientRoots) close() {
+func (c *clientRoots) close() { c.named(nil) }
+
+// named are the roots of the paths, as they were named when they were first listed.
+func (c *clientRoots) named(paths []string) []*named {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range c.opened {
-		r.dir.Close()
+	listed, found := map[string]*named{}, []*named{}
+	for _, path := range paths {
+		if listed[path] != nil {
+			continue
+		}
+		n := c.names[path]
+		if n == nil {
+			n = &named{given: path}
+			n.agreed, _, _ = lead(path)
+		}
+		listed[path], found = n, append(found, n)
+	}
+	for path, n := range c.names {
+		if listed[path] == nil {
+			n.close()
+		}
+	}
+	c.names = listed
+	return found
+}
+
+// list asks the client for its roots, unless an answer is there that holds for a call which
+// begins now: to a question that was put later, or by another call meanwhile, or if the
+// client tells of changes, after the last one. It fails if there is none in time.
+func (c *clientRoots) list(ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration) ([]string, error) {
+	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
+	defer cancel()
+	c.mu.Lock()
+	came := c.asked
+	c.mu.Unlock()
+	for {
+		select {
+		case c.asking <- struct{}{}:
+		case <-within.Done():
+			return nil, within.Err()
+		}
+		paths, err, ok := c.known(came, tells)
+		if !ok {
+			c.ask(within, session, wait)
+			paths, err, ok = c.known(came, tells)
+		}
+		<-c.asking
+		switch {
+		case ok:
+			return paths, err
+		case within.Err() != nil:
+			return nil, within.Err()
+		}
 	}
 }
 
-// scope is what a call may use. If ask is not nil, the client has to be asked by it, and
-// the call comes again.
+// known is the newest answer, if it holds for a call that came after so many questions.
+func (c *clientRoots) known(came int, tells bool) (paths []string, err error, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.latest
+	switch {
+	case l.number == 0 || l.changes != c.changes:
+		return nil, nil, false
+	case l.number > came:
+		return l.paths, l.err, true
+	}
+	return l.paths, nil, tells && l.err == nil
+}
+
+// ask asks the client. A call that ends meanwhile decides nothing for others.
+func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait time.Duration) {
+	c.mu.Lock()
+	c.asked++
+	l := listing{number: c.asked, changes: c.changes}
+	c.mu.Unlock()
+	asking, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	answer, err := session.ListRoots(asking, nil)
+	if err == nil {
+		l.paths, err = listed(answer)
+	}
+	if l.err = err; err != nil && ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	c.latest = l
+	c.mu.Unlock()
+}
+
+// listed are the paths of an answer. Roots that are no file URIs are left out.
+func listed(answer *mcp.ListRootsResult) ([]string, error) {
+	if answer == nil || answer.Roots == nil {
+		return nil, errors.New("the answer has no roots")
+	}
+	paths := []string{}
+	for _, r := range answer.Roots {
+		if r == nil || r.URI == "" {
+			return nil, errors.New("the answer holds a root without a URI")
+		}
+		if path, ok := fileURI(r.URI); ok && len(paths) < maxClientRoots {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
+}
+
+// offered tells whether the client has roots, and tells of changes. From statelessVersion on
+// each call says so itself.
+func offered(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
+	if init := req.Session.InitializeParams(); init != nil {
+		stateless = init.ProtocolVersion >= statelessVersion
+		if init.Capabilities != nil {
+			roots = init.Capabilities.RootsV2
+		}
+	}
+	if roots == nil && stateless {
+		if said, err := json.Marshal(req.Params.Meta[mcp.MetaKeyClientCapabilities]); err == nil {
+			var capabilities struct{ Roots *mcp.RootCapabilities }
+			if json.Unmarshal(said, &capabilities) == nil {
+				roots = capabilities.Roots
+			}
+		}
+	}
+	return roots, stateless
+}
+
+// scope is what a call may use, which the caller closes. If ask is not nil, the client has
+// to be asked by it, and the call comes again.
 func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope, ask mcp.InputRequestMap, err error) {
-	init := req.Session.InitializeParams()
-	if init == nil || init.Capabilities == nil || init.Capabilities.RootsV2 == nil {
+	roots, stateless := offered(req)
+	if roots == nil {
 		if len(s.roots) == 0 {
 			return nil, nil, refuse(outsideRoots, "no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
 		}
-		return &scope{roots: s.roots}, nil, nil
+		sc = &scope{}
+		sc.roots, sc.absent = settle(s.roots)
+		return sc, nil, nil
 	}
-	c := &s.client
-	if init.ProtocolVersion >= statelessVersion {
+	var paths []string
+	if stateless {
 		answer, ok := req.Params.InputResponses["roots"].(*mcp.ListRootsResult)
 		if !ok {
 			return nil, mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, nil
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.set(s, answer.Roots)
-		return c.scope(s), nil, nil
+		paths, err = listed(answer)
+	} else {
+		paths, err = s.client.list(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
 	}
-	c.asking.Lock()
-	defer c.asking.Unlock()
-	for {
-		c.mu.Lock()
-		if c.listed == c.generation+1 {
-			defer c.mu.Unlock()
-			return c.scope(s), nil, nil
-		}
-		generation := c.generation
-		c.mu.Unlock()
-		ctx, cancel := context.WithTimeout(ctx, rootsTime)
-		answer, err := req.Session.ListRoots(ctx, nil)
-		cancel()
-		if err != nil {
-			return nil, nil, refuse(outsideRoots, "the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
-		}
-		c.mu.Lock()
-		if c.generation == generation { // else they changed meanwhile
-			c.set(s, answer.Roots)
-			c.listed = generation + 1
-		}
-		c.mu.Unlock()
+	if err != nil {
+		return nil, nil, refuse(outsideRoots, "the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
 	}
+	return s.combine(paths), nil, nil
 }
 
-// set takes over a list of roots. Those that are no directories of this machine are left
-// out. c.mu is held.
-func (c *clientRoots) set(s *Server, roots []*mcp.Root) {
-	var paths, given []string
-	for _, r := range roots {
-		if r == nil || len(paths) == maxClientRoots {
-			continue
-		}
-		path, ok := fileURI(r.URI)
-		if !ok {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			paths, given = append(paths, real), append(given, path)
-		}
+// combine combines the client's roots with the server's own. Those that are no directories
+// of this machine are left out.
+func (s *Server) combine(paths []string) *scope {
+	sc := &scope{narrow: len(s.roots) > 0}
+	if !sc.narrow {
+		sc.roots, sc.absent = settle(s.client.named(paths))
+		return sc
 	}
-	if c.listed > 0 && strings.Join(paths, "\x00") == strings.Join(c.paths, "\x00") && strings.Join(given, "\x00") == strings.Join(c.given, "\x00") {
-		return
-	}
-	c.paths, c.given, c.listed = paths, given, max(c.listed, 1)
-	if len(s.roots) > 0 {
-		return
-	}
-	c.opened = nil
+	sc.roots, sc.absent = settle(s.roots)
 	for _, path := range paths {
-		if r, err := openRoot(path); err == nil {
-			c.opened = append(c.opened, r)
+		if real, _, err := lead(path); err == nil {
+			sc.within, sc.given = append(sc.within, real), append(sc.given, path)
 		}
 	}
-}
-
-// scope combines the roots with the server's own. c.mu is held.
-func (c *clientRoots) scope(s *Server) *scope {
-	if len(s.roots) > 0 {
-		return &scope{roots: s.roots, narrow: true, within: c.paths, given: c.given}
-	}
-	return &scope{roots: c.opened, within: c.paths, given: c.given}
+	return sc
 }
 
 // fileURI is the absolute path of a file URI.

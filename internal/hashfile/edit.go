@@ -99,7 +99,7 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 	if err := p.demand(); err != nil {
 		return nil, err
 	}
-	unlock, err := s.lock(ctx, p.real())
+	unlock, err := s.lock(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s *Server) edit(p *place, claim evidence.Claim, now contents, ops []hashli
 	if in.OnStale != "rebase" {
 		return nil, false, s.fresh(p, stale(p.asked, changed), now, ops)
 	}
-	base, ok := s.snapshots.get(claim.Want[0].String())
+	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
 	if !ok {
 		return nil, false, s.fresh(p, stale(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), now, ops)
 	}
@@ -184,7 +184,7 @@ func (s *Server) fresh(p *place, out *problem, now contents, ops []hashline.Oper
 	if err != nil {
 		return out
 	}
-	s.snapshots.add(p.real(), now.hash, now.data)
+	s.snapshots.add(p.at(), now.hash, now.data)
 	out.FileHash = now.hash.String()
 	n := f.Lines()
 	out.TotalLines = &n
@@ -232,7 +232,7 @@ func (s *Server) edited(p *place, r *hashline.Result, hash digest.Digest, in edi
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(p.real(), hash, r.Bytes())
+		s.snapshots.add(p.at(), hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -284,7 +284,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 	if len(p.missing) > 0 {
 		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Path))
 	}
-	unlock, err := s.lock(ctx, p.real())
+	unlock, err := s.lock(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 		return nil, asProblem(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	s.snapshots.add(p.real(), hash, data)
+	s.snapshots.add(p.at(), hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }

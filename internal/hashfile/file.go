@@ -104,7 +104,7 @@ func (s *Server) bytes(p *place, f *os.File, info fs.FileInfo) (data []byte, has
 	if size > s.c.MaxFile {
 		return nil, hash, tooLarge(p.asked, size, s.c.MaxFile)
 	}
-	if hash, known, ok := s.snapshots.latest(p.real()); ok && int64(len(known)) == size {
+	if hash, known, ok := s.snapshots.latest(p.at()); ok && int64(len(known)) == size {
 		chunk := s.chunk()
 		same, err := holds(f, known, chunk)
 		s.release(chunk)

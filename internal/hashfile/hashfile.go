@@ -4,15 +4,18 @@
 //
 // # Confinement
 //
-// A path is resolved by this package, component by component, from an allowed directory
-// that is held open: links are read and followed here, each directory on the way is
+// An allowed directory is a path. Each call looks up anew what has the path, opens it, and
+// uses that handle to its end: a directory that was moved away is not used any more, and
+// the one in its place is; see [named]. A path is resolved by this package, component by
+// component, from that handle: links are read and followed here, each directory on the way is
 // opened below the one before it (os.Root) and must be the one that was looked at, and
 // the last component is opened without following a link, without blocking, and must be a
 // regular file by fstat. What is checked is therefore what is used, whatever is renamed
 // or replaced meanwhile; there is no path to be resolved a second time.
 //
 // Allowed directories are those of Config.Roots; a client's roots narrow them, and
-// stand for themselves only if there are none. The rules in the front matter of AGENTS.md
+// stand for themselves only if there are none. The client is asked before each call,
+// unless it tells of changes, and a call without its answer is refused. The rules in the front matter of AGENTS.md
 // files apply to the resolved path: see [ruleSet].
 //
 // # Writing
@@ -35,8 +38,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -62,7 +65,8 @@ type Config struct {
 	MaxRequest   int
 	ReadLines    int
 	ReadBytes    int
-	Locks        string // directory for lock files, made if it is missing
+	RootsWait    time.Duration // for a client that is asked for its roots
+	Locks        string        // directory for lock files, made if it is missing
 	Version      string
 	Logger       *slog.Logger
 }
@@ -70,7 +74,7 @@ type Config struct {
 // Server is one server for one client.
 type Server struct {
 	c         Config
-	roots     []*root // of Config.Roots
+	roots     []*named // of Config.Roots
 	client    clientRoots
 	snapshots *snapshots
 	texts     *texts
@@ -78,27 +82,28 @@ type Server struct {
 	server    *mcp.Server
 }
 
-// New opens the allowed directories and makes a server.
+// New makes a server. The allowed directories have to be there.
 func New(c Config) (*Server, error) {
 	c.MaxFile = min(orDefault(c.MaxFile, DefaultMaxFile), hashline.MaxSize)
 	c.MaxRequest = orDefault(c.MaxRequest, DefaultMaxRequest)
 	c.ReadLines = orDefault(c.ReadLines, DefaultReadLines)
 	c.ReadBytes = orDefault(c.ReadBytes, DefaultReadBytes)
+	c.RootsWait = orDefault(c.RootsWait, DefaultRootsWait)
 	c.TagWidth = orDefault(c.TagWidth, hashline.MinWidth)
 	if c.TagWidth < hashline.MinWidth || c.TagWidth > hashline.MaxWidth {
 		return nil, errors.New("tags have 2, 3 or 4 digits")
 	}
-	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 {
+	if c.MaxFile < 0 || c.MaxRequest < 0 || c.ReadLines < 0 || c.ReadBytes < 0 || c.RootsWait < 0 {
 		return nil, errors.New("a limit is negative")
 	}
 	s := &Server{c: c, snapshots: &snapshots{}, texts: newTexts()}
+	s.client.asking = make(chan struct{}, 1)
 	for _, dir := range c.Roots {
-		r, err := openRoot(dir)
+		n, err := nameRoot(dir)
 		if err != nil {
-			s.Close()
 			return nil, err
 		}
-		s.roots = append(s.roots, r)
+		s.roots = append(s.roots, n)
 	}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
@@ -112,7 +117,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-func orDefault[T int | int64](v, otherwise T) T {
+func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 	if v == 0 {
 		return otherwise
 	}
@@ -138,11 +143,11 @@ func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	return err
 }
 
-// Close closes the allowed directories. No call may be running.
+// Close lets go of the allowed directories. No call may be running.
 func (s *Server) Close() {
 	s.client.close()
-	for _, r := range slices.Backward(s.roots) {
-		r.dir.Close()
+	for _, n := range s.roots {
+		n.close()
 	}
 }
 

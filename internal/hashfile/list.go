@@ -269,6 +269,9 @@ type noArguments struct{}
 
 func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArguments) (*answer, error) {
 	dirs := sc.directories()
+	if len(dirs) == 0 && len(sc.absent) > 0 && !sc.narrow {
+		return nil, sc.absent[0].problem()
+	}
 	if len(dirs) == 0 {
 		return nil, refuse(outsideRoots, "no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
 	}

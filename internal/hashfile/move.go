@@ -30,6 +30,16 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
+	if isGitPart(p.name) {
+		unlock, err := s.lock(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		defer unlock()
+	}
+	if err := p.stands(); err != nil {
+		return nil, err
+	}
 	dir, closeAll := p.parent(), []func() error{}
 	defer func() {
 		for _, f := range closeAll {
@@ -99,13 +109,18 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 	if from.root == to.root && strings.HasPrefix(to.rel+"/", from.rel+"/") {
 		return nil, refuse(hashline.Invalid, "%s lies in %s", show(in.Destination), show(in.Source))
 	}
-	unlock, err := s.lock(ctx, from.real(), to.real())
+	unlock, err := s.lock(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
 	if from.info.IsDir() {
 		if err := s.movable(ctx, from, to); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range []*place{from, to} {
+		if err := p.stands(); err != nil {
 			return nil, err
 		}
 	}
@@ -182,6 +197,9 @@ func (s *Server) movable(ctx context.Context, from, to *place) error {
 		return nil
 	}
 	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+		if isRepository(e.Name()) || isGit(names(dir)) {
+			return refuse(readOnly, "%s holds %s, a repository; it cannot be moved as a whole", show(from.asked), show(rel))
+		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
 			return asProblem(from.asked, err)

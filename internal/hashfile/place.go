@@ -33,6 +33,26 @@ func (p *place) real() string { return filepath.Join(p.root.path, filepath.FromS
 // parent is the directory that holds the name.
 func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
 
+// at is the place for snapshots: a path in one directory, and not in another one that has
+// the root's path before or after.
+func (p *place) at() snapshotKey { return snapshotKey{p.root.is, p.rel} }
+
+// stands refuses a place if a directory on the way is not where it was found any more: what
+// was moved out of an allowed directory meanwhile is not written.
+func (p *place) stands() error {
+	names := elements(p.rel)
+	ok := p.root.stands()
+	for i := 1; ok && i < len(p.chain); i++ {
+		opened, err := p.chain[i].Stat(".")
+		now, err2 := p.chain[i-1].Lstat(names[i-1])
+		ok = err == nil && err2 == nil && os.SameFile(opened, now)
+	}
+	if !ok {
+		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again", show(p.asked))
+	}
+	return nil
+}
+
 func (p *place) close() {
 	for _, d := range p.chain[1:] { // the first is the root's own
 		d.Close()
@@ -57,6 +77,9 @@ func (s *scope) resolve(asked string) (*place, error) {
 	abs := filepath.Clean(asked)
 	if !filepath.IsAbs(abs) {
 		dirs := s.directories()
+		if len(dirs) == 0 && len(s.absent) == 1 && !s.narrow {
+			return nil, s.absent[0].problem()
+		}
 		if len(dirs) != 1 {
 			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path", show(asked), len(dirs))
 		}
@@ -97,7 +120,10 @@ func (w *walk) close() {
 func (w *walk) from(abs string) (next string, err error) {
 	r, rest := w.scope.find(abs)
 	if r == nil {
-		return "", outside(w.asked)
+		return "", w.scope.outside(w.asked, abs)
+	}
+	if err := r.open(); err != nil {
+		return "", err
 	}
 	w.place.asked, w.root, w.chain = w.asked, r, []*os.Root{r.dir}
 	if err := w.enter(); err != nil {
@@ -257,6 +283,9 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 func (p *place) writable() error {
 	if p.rel == "." {
 		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
+	}
+	if err := p.unversioned(); err != nil {
+		return err
 	}
 	return writableAt(p.rules, p.rel, p.info, p.asked)
 }

@@ -141,7 +141,7 @@ func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error
 		if err := survey.Whole(data); err != nil {
 			return digest.Digest{}, asProblem(p.asked, err)
 		}
-		s.snapshots.add(p.real(), hash, data)
+		s.snapshots.add(p.at(), hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {

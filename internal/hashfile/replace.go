@@ -23,13 +23,21 @@ import (
 // lockTime is how long a call waits for others that write the same file.
 const lockTime = 30 * time.Second
 
-// lock takes the locks of real paths, which exclude other calls, here and in other servers
-// of the user. A path's lock is one of 256 files, so that they do not pile up.
-func (s *Server) lock(ctx context.Context, paths ...string) (unlock func(), err error) {
+// lock takes the locks of places, which exclude other calls, here and in other servers of
+// the user. A path's lock is one of 256 files, so that they do not pile up. What could make
+// a repository of its directory takes the directory's, too, and is looked at again: calls at
+// once that make a part each would otherwise make all of them.
+func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err error) {
 	var slots []string
-	for _, p := range paths {
-		h := sha256.Sum256([]byte(p))
+	add := func(path string) {
+		h := sha256.Sum256([]byte(path))
 		slots = append(slots, hex.EncodeToString(h[:1]))
+	}
+	for _, p := range places {
+		add(p.real())
+		if isGitPart(p.name) {
+			add(filepath.Join(p.root.path, filepath.FromSlash(path.Join(elements(p.rel)[:len(p.chain)-1]...))))
+		}
 	}
 	slices.Sort(slots) // the same order everywhere, or two calls would wait for each other
 	slots = slices.Compact(slots)
@@ -52,6 +60,12 @@ func (s *Server) lock(ctx context.Context, paths ...string) (unlock func(), err 
 		}
 		held = append(held, u)
 	}
+	for _, p := range places {
+		if err := p.noPart(); err != nil {
+			release()
+			return nil, err
+		}
+	}
 	return release, nil
 }
 
@@ -69,6 +83,9 @@ func tempName(name string) string {
 // replace makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
 func (s *Server) replace(p *place, old contents, data []byte) error {
+	if err := p.stands(); err != nil {
+		return err
+	}
 	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
 	if err != nil {
 		return err
@@ -89,6 +106,10 @@ func (s *Server) replace(p *place, old contents, data []byte) error {
 		return err
 	}
 	defer mine.Close()
+	if err := p.stands(); err != nil {
+		p.parent().Remove(temp)
+		return err
+	}
 	if err := swap(p.parent(), temp, p.name, mine, old); err != nil {
 		return err
 	}
@@ -98,6 +119,9 @@ func (s *Server) replace(p *place, old contents, data []byte) error {
 // create gives data the name of a place where nothing is. Somebody else's file of that
 // name stays, and is an error that wraps fs.ErrExist.
 func create(p *place, data []byte) error {
+	if err := p.stands(); err != nil {
+		return err
+	}
 	temp := *p
 	temp.name = tempName(p.name)
 	temp.rel = path.Join(path.Dir(p.rel), temp.name)
@@ -105,7 +129,7 @@ func create(p *place, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := errors.Join(f.Close(), p.stands()); err != nil {
 		p.parent().Remove(temp.name)
 		return err
 	}

@@ -3,35 +3,141 @@ package hashfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
+	"syscall"
 )
 
-// root is an allowed directory, held open.
-type root struct {
-	given string // absolute, as it was given
-	path  string // without links
-	dir   *os.Root
+// named is an allowed directory as it was named: a path. What has that path is looked up
+// anew for each call, so that a directory which was moved away is not used any longer, and
+// the one in its place is.
+type named struct {
+	given  string // absolute
+	agreed string // the real path that it had when it was named; "" if it led nowhere
+
+	mu     sync.Mutex
+	latest *directory
+	closed bool
 }
 
-func openRoot(dir string) (*root, error) {
-	if dir == "" { // as of a variable that is not set; it would be the current one
+// directory is a directory for as long as it exists: another one of the same path is another
+// one. It is held open only for that, since the system gives the number of a removed
+// directory to a new one; no file is reached through it.
+type directory struct {
+	held *os.Root
+	info fs.FileInfo
+}
+
+// nameRoot names an allowed directory.
+func nameRoot(path string) (*named, error) {
+	if path == "" { // as of a variable that is not set; it would be the current one
 		return nil, errors.New("an allowed directory has an empty name")
 	}
-	given, err := filepath.Abs(dir)
+	given, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	real, err := filepath.EvalSymlinks(given)
-	if err != nil {
-		return nil, fmt.Errorf("allowed directory %s: %w", show(dir), cause(err))
+	n := &named{given: given}
+	if n.agreed, _, err = lead(given); err != nil {
+		return n, fmt.Errorf("allowed directory %s: %w", show(path), cause(err))
 	}
-	r, err := os.OpenRoot(real)
-	if err != nil {
-		return nil, fmt.Errorf("allowed directory %s: %w", show(dir), cause(err))
+	return n, nil
+}
+
+// directory tells whether an open directory is the one that was opened last.
+func (n *named) directory(dir *os.Root, info fs.FileInfo) *directory {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.latest != nil && os.SameFile(n.latest.info, info) {
+		return n.latest
 	}
-	return &root{given: given, path: real, dir: r}, nil
+	d := &directory{info: info}
+	if held, err := dir.OpenRoot("."); err == nil && !n.closed {
+		n.release()
+		d.held, n.latest = held, d
+	} else if err == nil {
+		held.Close()
+	}
+	return d
+}
+
+// release lets go of the directory that was opened last. n.mu is held.
+func (n *named) release() {
+	if n.latest != nil {
+		n.latest.held.Close()
+		n.latest = nil
+	}
+}
+
+// close ends it; a call that still uses it goes on.
+func (n *named) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.release()
+	n.closed = true
+}
+
+// root is an allowed directory as one call finds it.
+type root struct {
+	given string // absolute, as it was given
+	path  string // without links
+	name  *named
+	dir   *os.Root // nil until the call needs it
+	info  fs.FileInfo
+	is    *directory
+}
+
+// openRoot opens the directory of a path without links.
+func openRoot(path string) (*root, error) {
+	r := &root{given: path, path: path, name: &named{given: path, closed: true}}
+	return r, r.open()
+}
+
+// open opens the directory that has the root's path now, once for a call. Nothing on the
+// path is a link by then, or it would be another path.
+func (r *root) open() error {
+	if r.dir != nil {
+		return nil
+	}
+	for range openTries {
+		dir, err := os.OpenRoot(r.path)
+		if err != nil {
+			return r.gone(err)
+		}
+		info, err := dir.Stat(".")
+		if err == nil {
+			var now fs.FileInfo
+			if now, err = statDirect(r.path); err == nil && os.SameFile(info, now) {
+				r.dir, r.info, r.is = dir, info, r.name.directory(dir, info)
+				return nil
+			}
+		}
+		dir.Close()
+	}
+	return refuse(ioError, "the allowed directory %s was replaced while it was opened; try again", show(r.path))
+}
+
+// stands reports whether the directory that was opened still has the root's path.
+func (r *root) stands() bool {
+	now, err := statDirect(r.path)
+	return err == nil && os.SameFile(now, r.info)
+}
+
+func (r *root) gone(err error) error { return absence{r.given, err}.problem() }
+
+// absence is an allowed directory that is not there.
+type absence struct {
+	given string
+	why   error
+}
+
+func (a absence) problem() *problem {
+	return refuse(notFound, "the allowed directory %s cannot be used at present (%s); it is looked for again at each call", show(a.given), show(cause(a.why).Error()))
 }
 
 // cause leaves out the path of a system's error, which is told in another form.
@@ -40,6 +146,100 @@ func cause(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// maxRootLinks is how many links the path of an allowed directory may lead through.
+const maxRootLinks = 255
+
+// lead finds where an absolute path of a directory leads now, and where the links lie that
+// it goes through, without links themselves.
+func lead(given string) (real string, links []string, err error) {
+	volume := filepath.VolumeName(given)
+	at, todo := volume+string(filepath.Separator), elements(given[len(volume):])
+	info, err := os.Lstat(at)
+	for ; err == nil && len(todo) > 0; todo = todo[1:] {
+		if todo[0] == ".." {
+			at = filepath.Dir(at)
+			info, err = os.Lstat(at)
+			continue
+		}
+		next := filepath.Join(at, todo[0])
+		if info, err = os.Lstat(next); err != nil {
+			break
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			at = next
+			continue
+		}
+		if links = append(links, next); len(links) > maxRootLinks {
+			return "", nil, fmt.Errorf("it leads through more than %d links", maxRootLinks)
+		}
+		target, err := os.Readlink(next)
+		if err != nil {
+			return "", nil, err
+		}
+		if filepath.IsAbs(target) {
+			volume = filepath.VolumeName(target)
+			at, target = volume+string(filepath.Separator), target[len(volume):]
+		}
+		if info, err = os.Lstat(at); err != nil {
+			return "", nil, err
+		}
+		todo = slices.Concat(todo[:1], elements(target), todo[1:])
+	}
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !info.IsDir():
+		return "", nil, syscall.ENOTDIR
+	case runtime.GOOS == "windows": // in the letter case of the disk, and without short names
+		at, err = filepath.EvalSymlinks(at)
+	}
+	return at, links, err
+}
+
+// statWalked looks at what a path without links stands for, unless there is a link on it by
+// now. Between the two looks lies a moment.
+func statWalked(path string) (fs.FileInfo, error) {
+	if real, _, err := lead(path); err != nil || real != path {
+		return nil, errors.Join(err, errReplaced)
+	}
+	return os.Lstat(path)
+}
+
+// errLedElsewhere says why an allowed directory is not used: see settle.
+var errLedElsewhere = errors.New("its path goes through a link inside another allowed directory and leads elsewhere than when it was named; start the server again to agree to that")
+
+// settle looks up where named directories lead now. Whoever names a path agrees to what it
+// leads to, also later, as links are there to be changed. But a link that lies in another of
+// these directories is content, which a checkout may have brought along: it must not make
+// an allowed directory of what nobody named, and is believed only as far as it leads where
+// it did when the directory was named.
+func settle(names []*named) (roots []*root, absent []absence) {
+	var links [][]string
+	var found []*root
+	for _, n := range names {
+		path, through, err := lead(n.given)
+		if err != nil {
+			absent = append(absent, absence{n.given, err})
+			continue
+		}
+		found, links = append(found, &root{given: n.given, path: path, name: n}), append(links, through)
+	}
+	for i, r := range found {
+		content := func(link string) bool {
+			return slices.ContainsFunc(found, func(other *root) bool {
+				rel, ok := below(other.path, link)
+				return ok && rel != "." && other != r
+			})
+		}
+		if r.path != r.name.agreed && slices.ContainsFunc(links[i], content) {
+			absent = append(absent, absence{r.given, errLedElsewhere})
+			continue
+		}
+		roots = append(roots, r)
+	}
+	return roots, absent
 }
 
 // below returns path relative to dir, if it is dir or lies below it. Both are absolute
@@ -52,101 +252,4 @@ func below(dir, path string) (rel string, ok bool) {
 		dir += string(filepath.Separator)
 	}
 	return strings.CutPrefix(path, dir)
-}
-
-// scope is what one call may use.
-type scope struct {
-	roots  []*root
-	narrow bool     // only what lies in within may be used
-	within []string // real paths of the client's roots, whether they narrow or not
-	given  []string // the same as the client wrote them
-}
-
-// find is the outermost allowed directory that path is in by its name alone: rules of a
-// directory hold in another one that lies in it, too.
-func (s *scope) find(path string) (found *root, rel string) {
-	for i, dir := range s.given {
-		if rest, ok := below(dir, path); ok {
-			path = filepath.Join(s.within[i], rest)
-			break
-		}
-	}
-	for _, r := range s.roots {
-		if rest, ok := below(r.given, path); ok {
-			path = filepath.Join(r.path, rest)
-			break
-		}
-	}
-	for _, r := range s.roots {
-		if rest, ok := below(r.path, path); ok && (found == nil || len(r.path) < len(found.path)) {
-			found, rel = r, rest
-		}
-	}
-	return found, rel
-}
-
-// holds reports whether an allowed directory has this real path, or one below it.
-func (s *scope) holds(path string) bool {
-	for _, r := range s.roots {
-		if _, ok := below(path, r.path); ok {
-			return true
-		}
-	}
-	for _, dir := range s.within {
-		if _, ok := below(path, dir); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// permits reports whether a real path is in the client's roots.
-func (s *scope) permits(path string) bool {
-	if !s.narrow {
-		return true
-	}
-	for _, dir := range s.within {
-		if _, ok := below(dir, path); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// leads reports whether a real path is in the client's roots or above one of them.
-func (s *scope) leads(path string) bool {
-	if s.permits(path) {
-		return true
-	}
-	for _, dir := range s.within {
-		if _, ok := below(path, dir); ok {
-			return true
-		}
-	}
-	return false
-}
-
-// directories are the real paths that may be used.
-func (s *scope) directories() []string {
-	var dirs []string
-	add := func(dir string) {
-		for _, d := range dirs {
-			if d == dir {
-				return
-			}
-		}
-		dirs = append(dirs, dir)
-	}
-	for _, r := range s.roots {
-		if s.permits(r.path) {
-			add(r.path)
-			continue
-		}
-		for _, dir := range s.within {
-			if _, ok := below(r.path, dir); ok {
-				add(dir)
-			}
-		}
-	}
-	return dirs
 }

@@ -180,7 +180,7 @@ func (q *search) file(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	q.s.snapshots.add(p.real(), now.hash, now.data)
+	q.s.snapshots.add(p.at(), now.hash, now.data)
 	out := fileHits{Path: p.real(), FileHash: now.hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {

@@ -22,15 +22,28 @@ const (
 // the longest time goes first.
 type snapshots struct {
 	mu    sync.Mutex
-	files map[string]*list.Element // by real path
-	known map[string]*history      // by file_hash; the latest file that had it
-	order list.List                // of *history, latest first
+	files map[snapshotKey]*list.Element
+	known map[stateKey]*history // the latest file that had it
+	order list.List             // of *history, latest first
 	size  int
+}
+
+// snapshotKey is a file: its path in an allowed directory. The directory is that one, and no
+// other that has its path before or after.
+type snapshotKey struct {
+	root *directory
+	path string
+}
+
+// stateKey is a file_hash in an allowed directory.
+type stateKey struct {
+	root *directory
+	hash string
 }
 
 // history is the states of one file.
 type history struct {
-	path  string
+	key   snapshotKey
 	hash  digest.Digest
 	data  []byte    // the latest, which nobody changes
 	older []earlier // oldest first
@@ -45,11 +58,11 @@ type earlier struct {
 	middle     []byte
 }
 
-// latest is the latest state of the file at path. The caller does not change data.
-func (s *snapshots) latest(path string) (hash digest.Digest, data []byte, ok bool) {
+// latest is the latest state of a file. The caller does not change data.
+func (s *snapshots) latest(key snapshotKey) (hash digest.Digest, data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := s.files[path]
+	e := s.files[key]
 	if e == nil {
 		return digest.Digest{}, nil, false
 	}
@@ -58,21 +71,21 @@ func (s *snapshots) latest(path string) (hash digest.Digest, data []byte, ok boo
 	return h.hash, h.data, true
 }
 
-// add keeps data as the latest state of the file at path. Nobody changes it any more.
-func (s *snapshots) add(path string, hash digest.Digest, data []byte) {
+// add keeps data as the latest state of a file. Nobody changes it any more.
+func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
 	if len(data) > maxSnapshot {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.files == nil {
-		s.files, s.known = map[string]*list.Element{}, map[string]*history{}
+		s.files, s.known = map[snapshotKey]*list.Element{}, map[stateKey]*history{}
 	}
-	e := s.files[path]
+	e := s.files[key]
 	if e == nil {
-		e = s.order.PushFront(&history{path: path, hash: hash, data: data})
-		s.files[path] = e
-		s.size += len(path) + len(data) + snapshotCost
+		e = s.order.PushFront(&history{key: key, hash: hash, data: data})
+		s.files[key] = e
+		s.size += len(key.path) + len(data) + snapshotCost
 	} else {
 		s.order.MoveToFront(e)
 		h := e.Value.(*history)
@@ -84,7 +97,7 @@ func (s *snapshots) add(path string, hash digest.Digest, data []byte) {
 		s.size += len(data) - len(h.data) + len(was.middle) + snapshotCost
 		h.hash, h.data = hash, data
 	}
-	s.known[hash.String()] = e.Value.(*history)
+	s.known[stateKey{key.root, hash.String()}] = e.Value.(*history)
 	for s.size > maxSnapshots {
 		s.drop(s.order.Back())
 	}
@@ -122,9 +135,9 @@ func (s *snapshots) drop(e *list.Element) {
 	h := e.Value.(*history)
 	if len(h.older) == 0 {
 		s.order.Remove(e)
-		delete(s.files, h.path)
+		delete(s.files, h.key)
 		s.forget(h, h.hash.String())
-		s.size -= len(h.path) + len(h.data) + snapshotCost
+		s.size -= len(h.key.path) + len(h.data) + snapshotCost
 		return
 	}
 	oldest := h.older[0]
@@ -137,20 +150,21 @@ func (s *snapshots) drop(e *list.Element) {
 }
 
 func (s *snapshots) forget(h *history, hash string) {
-	if s.known[hash] == h {
-		delete(s.known, hash)
+	if key := (stateKey{h.key.root, hash}); s.known[key] == h {
+		delete(s.known, key)
 	}
 }
 
-// get is the state with a file_hash. The caller does not change it.
-func (s *snapshots) get(hash string) (data []byte, ok bool) {
+// get is the state with a file_hash of some file in an allowed directory. The caller does
+// not change it.
+func (s *snapshots) get(root *directory, hash string) (data []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := s.known[hash]
+	h := s.known[stateKey{root, hash}]
 	if h == nil {
 		return nil, false
 	}
-	s.order.MoveToFront(s.files[h.path])
+	s.order.MoveToFront(s.files[h.key])
 	if h.hash.String() == hash {
 		return h.data, true
 	}

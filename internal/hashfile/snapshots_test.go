@@ -30,13 +30,13 @@ func TestSnapshots(t *testing.T) {
 			files[path] = data
 			hash := digest.FromBytes(data)
 			states[hash.String()] = data
-			s.add(path, hash, data)
-			if got, known, ok := s.latest(path); !ok || got.String() != hash.String() || !bytes.Equal(known, data) {
+			s.add(snapshotKey{path: path}, hash, data)
+			if got, known, ok := s.latest(snapshotKey{path: path}); !ok || got.String() != hash.String() || !bytes.Equal(known, data) {
 				t.Fatalf("the latest state is %s %q", got, known)
 			}
 		}
 		for hash, want := range states {
-			if got, ok := s.get(hash); !ok || !bytes.Equal(got, want) {
+			if got, ok := s.get(nil, hash); !ok || !bytes.Equal(got, want) {
 				t.Fatalf("%q, %v, want %q", got, ok, want)
 			}
 		}
@@ -50,38 +50,38 @@ func TestSnapshotsForget(t *testing.T) {
 	body := bytes.Repeat([]byte("a line that stays\n"), 10<<20/18)
 	for i := range 50 {
 		data := append(fmt.Appendf(nil, "%d\n", i), body...)
-		s.add("a", digest.FromBytes(data), data)
+		s.add(snapshotKey{path: "a"}, digest.FromBytes(data), data)
 	}
 	if s.size > 11<<20 {
 		t.Errorf("50 states of 10 MiB that differ in a line take %d bytes", s.size)
 	}
 	first := digest.FromBytes(append([]byte("0\n"), body...)).String()
-	if data, ok := s.get(first); !ok || !bytes.HasPrefix(data, []byte("0\na line")) || len(data) != len(body)+2 {
+	if data, ok := s.get(nil, first); !ok || !bytes.HasPrefix(data, []byte("0\na line")) || len(data) != len(body)+2 {
 		t.Error("the first state is not known")
 	}
 	other := func(name string, size int) string {
 		data := bytes.Repeat([]byte(name), size)
 		hash := digest.FromBytes(data)
-		s.add(name, hash, data)
+		s.add(snapshotKey{path: name}, hash, data)
 		return hash.String()
 	}
 	b, c := other("b", 16<<20), other("c", 16<<20)
-	s.latest("a")
+	s.latest(snapshotKey{path: "a"})
 	other("d", 16<<20)
 	other("e", 16<<20)
 	for hash, want := range map[string]bool{first: true, b: false, c: true} {
-		if _, ok := s.get(hash); ok != want {
+		if _, ok := s.get(nil, hash); ok != want {
 			t.Errorf("%s: known is %v", hash, ok)
 		}
 	}
 	large := other("f", maxSnapshot+1)
-	if _, ok := s.get(large); ok || s.size > maxSnapshots {
+	if _, ok := s.get(nil, large); ok || s.size > maxSnapshots {
 		t.Errorf("what is too large is known, or too much: %d", s.size)
 	}
 	// The states of one file are forgotten one after the other, and the count is right at the end.
 	for i := range 6 {
 		data := bytes.Repeat([]byte{byte('0' + i)}, maxSnapshot)
-		s.add("g", digest.FromBytes(data), data)
+		s.add(snapshotKey{path: "g"}, digest.FromBytes(data), data)
 	}
 	if s.size > maxSnapshots {
 		t.Errorf("%d bytes are held", s.size)
@@ -97,9 +97,9 @@ func TestSnapshotsForget(t *testing.T) {
 // TestSnapshotsAgain forgets a state that the file had twice only with the second one.
 func TestSnapshotsAgain(t *testing.T) {
 	s := new(snapshots)
-	add := func(text string) { s.add("f", sum([]byte(text)), []byte(text)) }
+	add := func(text string) { s.add(snapshotKey{path: "f"}, sum([]byte(text)), []byte(text)) }
 	known := func(text string) bool {
-		data, ok := s.get(sum([]byte(text)).String())
+		data, ok := s.get(nil, sum([]byte(text)).String())
 		return ok && string(data) == text
 	}
 	for _, text := range []string{"one", "two", "one", "three", "one"} {
@@ -183,7 +183,7 @@ func TestGrows(t *testing.T) {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
 			p := &place{asked: "f", root: &root{path: d}, rel: "f"}
-			s.snapshots.add(p.real(), sum([]byte(known)), []byte(known))
+			s.snapshots.add(p.at(), sum([]byte(known)), []byte(known))
 			write(t, d, "f", test.text)
 			f, err := os.Open(path)
 			if err != nil {

@@ -70,6 +70,7 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 			if ask != nil {
 				return &mcp.CallToolResult{InputRequests: ask}, nil
 			}
+			defer sc.close()
 			a, err := run(ctx, sc, in)
 			if err != nil {
 				return failure(err), nil

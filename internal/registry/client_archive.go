@@ -138,7 +138,7 @@ func (c *Client) expectArchive(rec ArchiveRecord, kind, name, version string) er
 			return fmt.Errorf("registry %s: the record of %s %+q has no sha256 as its %s", c.Base, kind, rec.Subject(), what)
 		}
 	}
-	if rec.Version == "" || rec.Size <= 0 || !json.Valid(rec.Manifest) {
+	if rec.Version == "" || rec.Size <= 0 || rec.Status == "" || !json.Valid(rec.Manifest) {
 		return fmt.Errorf("registry %s: the record of %s %+q is not whole", c.Base, kind, rec.Subject())
 	}
 	return nil

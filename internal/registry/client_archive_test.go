@@ -29,10 +29,12 @@ func TestClientArchivesHostile(t *testing.T) {
 	defer elsewhere.Close()
 	c := &Client{Base: srv.URL}
 	good := archived(ledger.Facet, "notes", "1.0.0", 0)
+	good.Status = Active
 	for what, change := range map[string]func(*ArchiveRecord){
 		"another kind":          func(r *ArchiveRecord) { r.Kind = "artifact" },
 		"another name":          func(r *ArchiveRecord) { r.Name = "other" },
 		"another version":       func(r *ArchiveRecord) { r.Version = "1.0.1" },
+		"no status":             func(r *ArchiveRecord) { r.Status = "" },
 		"no version":            func(r *ArchiveRecord) { r.Version = "" },
 		"no fingerprint":        func(r *ArchiveRecord) { r.ContentIntegrity = digest.Digest{} },
 		"no transport hash":     func(r *ArchiveRecord) { r.ContentHash = digest.Digest{} },

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,8 @@ type Log struct {
 	last tlog.Hash   // of its last entry
 	tag  string      // of what Heads has
 
+	forgets bool // no copy of the head is kept beside the key
+
 	mu     sync.Mutex
 	head   ledger.Signed
 	newer  chan struct{} // closed when head is replaced, or will not be for now
@@ -90,8 +93,11 @@ const (
 // extendAtOnce is how many entries are read at a time.
 const extendAtOnce = 4096
 
-// OpenLog begins to sign. It looks first whether the database still has what was signed;
-// if not the error wraps ErrLogBroken, and the Log is there all the same, to tell so.
+// OpenLog goes on with a log of which heads know what was signed last; see [BeginLog] for
+// the first one of a key. It looks first whether the database still has what was signed;
+// if not the error wraps ErrLogBroken, and the Log is there all the same, to tell so. There
+// is none where nothing tells what was signed (ErrLogHead), or where the database never had
+// the log (ErrLogElsewhere).
 func OpenLog(ctx context.Context, entries Entries, heads Heads, key ledger.Key, logger *slog.Logger) (*Log, error) {
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
@@ -105,7 +111,7 @@ func OpenLog(ctx context.Context, entries Entries, heads Heads, key ledger.Key, 
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l.stop = stop
 	err = l.begin(ctx)
-	if err != nil && !errors.Is(err, ErrLogBroken) {
+	if err != nil && (!errors.Is(err, ErrLogBroken) || errors.Is(err, ErrLogHead) || errors.Is(err, ErrLogElsewhere)) {
 		stop()
 		return nil, fmt.Errorf("log %s: %w", key.Name(), err)
 	}
@@ -239,41 +245,115 @@ func (l *Log) proveIn(ctx context.Context, head ledger.Signed, index int64, leaf
 	return ledger.Proof{Leaf: leaf, Index: index, Hashes: hashes, Checkpoint: head.Note}.Marshal(), nil
 }
 
-// begin reads what was signed last, and looks for it in the database.
+// begin reads what was signed last, wherever that is kept, and looks for it in the
+// database. Where the places differ the newest is the one that is gone on from, and all
+// have to be of one log.
 func (l *Log) begin(ctx context.Context) error {
-	state, err := l.entries.LogState(ctx)
-	if err != nil {
-		return err
-	}
-	note, tag, err := l.heads.Load(ctx)
-	if err != nil {
-		return err
-	}
-	if note == nil {
-		if state.Signed {
-			return fmt.Errorf("%w: it was signed before, but what was signed last is missing; start with the key file that signed before, or put the newest checkpoint that anybody has in its place", ErrLogBroken)
-		}
-		var empty ledger.Edge
-		if note, err = l.sign(empty); err != nil {
-			return err
-		}
-		if tag, err = l.heads.Swap(ctx, "", note); errors.Is(err, ErrMoved) {
-			note, tag, err = l.heads.Load(ctx)
-		}
+	for {
+		state, err := l.entries.LogState(ctx)
 		if err != nil {
 			return err
 		}
-	}
-	if by := foreign(note, l.key); by != "" {
-		return fmt.Errorf("%w, that of %+.200q", ErrLogKey, by)
-	}
-	if !state.Signed {
-		state.Signed = true
-		if err := l.entries.SetLogState(ctx, state); err != nil {
+		kept, tag, decided, err := l.kept(ctx, state)
+		if err != nil {
 			return err
 		}
+		newest := kept[len(kept)-1]
+		l.edge, l.last = ledger.Edge{}, tlog.Hash{}
+		l.publish(newest) // whatever the database has: this was signed
+		for _, signed := range kept {
+			if err := l.reach(ctx, signed); errors.Is(err, ErrLogBroken) && !state.Signed {
+				return fmt.Errorf("%w: %w", ErrLogElsewhere, err)
+			} else if err != nil {
+				return err
+			}
+		}
+		if decided < newest.Size {
+			if decided >= 0 {
+				l.logger.Warn("the log's head went back, and is brought forward to what the key is known to have signed", "from", decided, "to", newest.Size)
+			}
+			tag, err = l.heads.Swap(ctx, tag, newest.Note)
+			if errors.Is(err, ErrMoved) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		l.tag = tag
+		if !state.Signed {
+			state.Signed = true
+			if err := l.entries.SetLogState(ctx, state); err != nil {
+				return err
+			}
+		}
+		l.remember(ctx, newest)
+		return nil
 	}
-	return l.adopt(ctx, note, tag)
+}
+
+// kept are the checkpoints that this key signed last, as its places have them, from the
+// smallest to the largest: one at least. Tag and decided, its size, are of the one that
+// heads have; without one there decided is -1.
+func (l *Log) kept(ctx context.Context, state LogState) (kept []ledger.Signed, tag string, decided int64, err error) {
+	note, tag, err := l.heads.Load(ctx)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	decided = -1
+	add := func(note []byte, where Heads) error {
+		signed, err := l.trust.Open(note)
+		if err != nil {
+			return fmt.Errorf("%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for byte, as it was signed: an editor may have added a line",
+				ErrLogHead, ErrLogBroken, placeOf(where), err)
+		}
+		kept = append(kept, signed)
+		return nil
+	}
+	if note != nil {
+		if by := foreign(note, l.key); by != "" {
+			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrLogKey, by)
+		}
+		if err := add(note, l.heads); err != nil {
+			return nil, "", 0, err
+		}
+		decided = kept[0].Size
+	}
+	if both, ok := l.heads.(BesideHeads); ok {
+		copied, _, err := both.Beside.Load(ctx)
+		if err != nil {
+			return nil, "", 0, err
+		}
+		switch by := foreign(copied, l.key); {
+		case copied == nil:
+		case by != "" && note == nil:
+			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrLogKey, by)
+		case by != "": // whose log was replaced, by another replica
+		default:
+			if err := add(copied, both.Beside); err != nil {
+				return nil, "", 0, err
+			}
+			// More may have been signed than the copy knows, and only the place that decides
+			// would tell: the copy alone is gone on from if nothing came after it.
+			if size := kept[0].Size; note == nil && size != state.Size && (size > 0 || state.Signed) {
+				return nil, "", 0, fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: start once with the place that had the head, or put the newest checkpoint there",
+					ErrLogHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
+			}
+		}
+	}
+	if len(kept) == 0 && state.Signed {
+		return nil, "", 0, fmt.Errorf("%w: %w: it was signed before, but what was signed last is missing: there is nothing in %s", ErrLogHead, ErrLogBroken, placeOf(l.heads))
+	}
+	if len(kept) == 0 {
+		return nil, "", 0, fmt.Errorf("%w: there is nothing in %s", ErrLogHead, placeOf(l.heads))
+	}
+	if state.Cosigned != nil { // by witnesses of another log, it is none of this one
+		if signed, err := l.trust.Open(state.Cosigned); err == nil {
+			kept = append(kept, signed)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b ledger.Signed) int { return cmp.Compare(a.Size, b.Size) })
+	return kept, tag, decided, nil
 }
 
 // foreign is the name of who signed a checkpoint if the key did not, as the note says
@@ -300,15 +380,24 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	if err != nil {
 		return fmt.Errorf("%w: what is kept as signed last is no checkpoint of this log: %w", ErrLogBroken, err)
 	}
-	if l.Head().Note == nil {
-		l.publish(signed) // whatever the database has: this was signed
-	}
 	if signed.Size < l.edge.Size {
 		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrLogBroken, signed.Size, l.edge.Size)
 	}
+	if err := l.reach(ctx, signed); err != nil {
+		return err
+	}
+	l.tag = tag
+	l.publish(signed)
+	return nil
+}
+
+// reach moves the edge on to the tree of a checkpoint that is not smaller, if the database
+// has that.
+func (l *Log) reach(ctx context.Context, signed ledger.Signed) error {
 	var (
 		edge ledger.Edge
 		last tlog.Hash
+		err  error
 	)
 	if signed.Size-l.edge.Size > 16*extendAtOnce {
 		edge, last, err = l.edgeAt(ctx, signed.Size)
@@ -324,8 +413,7 @@ func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
 	if root := edge.Root(); root != signed.Root {
 		return fmt.Errorf("%w: the root of its first %d entries is %s, %s was signed", ErrLogBroken, signed.Size, root, signed.Root)
 	}
-	l.edge, l.last, l.tag = edge, last, tag
-	l.publish(signed)
+	l.edge, l.last = edge, last
 	return nil
 }
 
@@ -433,6 +521,7 @@ func (l *Log) advance(ctx context.Context) error {
 			if err := l.adopt(ctx, note, tag); err != nil {
 				return err
 			}
+			l.remember(ctx, l.Head())
 			continue
 		}
 		if err != nil {
@@ -445,6 +534,7 @@ func (l *Log) advance(ctx context.Context) error {
 		l.edge, l.last, l.tag = next, last, tag
 		l.Signed.Add(1)
 		l.publish(signed)
+		l.remember(ctx, signed) // when those who wait have been told
 	}
 }
 

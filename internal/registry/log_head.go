@@ -17,6 +17,9 @@ import (
 // machine. The file may be read by anybody; beside it lies its lock.
 type FileHeads struct{ Path string }
 
+// String is the file's path.
+func (h FileHeads) String() string { return h.Path }
+
 // Load implements [Heads].
 func (h FileHeads) Load(context.Context) ([]byte, string, error) {
 	f, err := os.Open(h.Path)

@@ -24,6 +24,9 @@ type s3Heads struct {
 	key   string
 }
 
+// String names the object.
+func (h s3Heads) String() string { return h.key + " in the bucket " + h.blobs.bucket }
+
 func (h s3Heads) fault(err error) error {
 	if s := status(err); s == 0 || s >= 500 || s == http.StatusTooManyRequests || noBucket(err) {
 		return fmt.Errorf("%w: log head: %w", ErrUnavailable, err)

@@ -64,6 +64,60 @@ func ReadLogKey(path, origin string) (ledger.Key, error) {
 // there is no such file. Of several processes that start at once all get the same. A new
 // key without an origin gets one that nobody else has.
 func OpenLogKey(ctx context.Context, path, origin string) (key ledger.Key, created bool, err error) {
+	return openLogKey(ctx, path, origin, func() (ledger.Key, error) {
+		secret, key, err := newLogKey(origin)
+		if err != nil {
+			return key, err
+		}
+		return key, durable.WriteFile(path, secret, 0o600)
+	})
+}
+
+// OpenNewLog is [OpenLogKey] for the key of a log that is new with its key: beside it lies
+// then that the log is empty. That is on the disk before the key has its name, so that who
+// is killed in between leaves no key of which nobody knows whether it has signed. What was
+// signed by a key that is not there any more stays, and is an error. May is asked before a
+// key is created, while no other process can.
+func OpenNewLog(ctx context.Context, path, origin string, may func() error) (key ledger.Key, created bool, err error) {
+	return openLogKey(ctx, path, origin, func() (ledger.Key, error) {
+		heads, unnamed := HeadsOf(path), path+".new"
+		note, _, err := heads.Load(ctx)
+		if err != nil {
+			return ledger.Key{}, err
+		}
+		if note != nil { // of a key that was about to get its name, or of one that is gone
+			key, err := ReadLogKey(unnamed, origin)
+			if err == nil {
+				err = signedBy(note, key)
+			}
+			if err != nil {
+				return ledger.Key{}, fmt.Errorf("%w: %s is what it signed last, and %s is not there", errOther(note), heads.Path, path)
+			}
+			return key, durable.Place(unnamed, path)
+		}
+		if err := may(); err != nil {
+			return ledger.Key{}, err
+		}
+		secret, key, err := newLogKey(origin)
+		if err != nil {
+			return ledger.Key{}, err
+		}
+		if err := durable.WriteFile(unnamed, secret, 0o600); err != nil {
+			return ledger.Key{}, err
+		}
+		first, err := emptyLog(key)
+		if err != nil {
+			return ledger.Key{}, err
+		}
+		if _, err := heads.Swap(ctx, "", first); err != nil {
+			return ledger.Key{}, err
+		}
+		return key, durable.Place(unnamed, path)
+	})
+}
+
+// openLogKey reads the key at path, or has one created while no other process does.
+func openLogKey(ctx context.Context, path, origin string, create func() (ledger.Key, error)) (key ledger.Key, created bool, err error) {
 	key, err = ReadLogKey(path, origin)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, false, err
@@ -77,6 +131,14 @@ func OpenLogKey(ctx context.Context, path, origin string) (key ledger.Key, creat
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, false, err
 	}
+	if key, err = create(); err != nil {
+		return ledger.Key{}, false, err
+	}
+	return key, true, nil
+}
+
+// newLogKey makes a key of the log origin, and what its file holds.
+func newLogKey(origin string) (file []byte, key ledger.Key, err error) {
 	if origin == "" {
 		id := make([]byte, 8)
 		rand.Read(id) // never fails
@@ -84,11 +146,17 @@ func OpenLogKey(ctx context.Context, path, origin string) (key ledger.Key, creat
 	}
 	secret, _, err := ledger.GenerateKey(rand.Reader, origin)
 	if err != nil {
-		return ledger.Key{}, false, fmt.Errorf("log key: %w", err)
-	}
-	if err := durable.WriteFile(path, []byte(secret+"\n"), 0o600); err != nil {
-		return ledger.Key{}, false, err
+		return nil, ledger.Key{}, fmt.Errorf("log key: %w", err)
 	}
 	key, err = ledger.ParseKey(secret)
-	return key, true, err
+	return []byte(secret + "\n"), key, err
+}
+
+// signedBy is an error unless the note is a checkpoint of the key's log.
+func signedBy(note []byte, key ledger.Key) error {
+	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
+	if err == nil {
+		_, err = trust.Open(note)
+	}
+	return err
 }

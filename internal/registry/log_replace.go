@@ -20,7 +20,7 @@ func ReplaceLog(ctx context.Context, heads Heads, key ledger.Key, old string) er
 	if key.Name() == old {
 		return fault("a log is replaced by one with another key and another name")
 	}
-	note, tag, err := heads.Load(ctx)
+	note, tag, err := newestHead(ctx, heads)
 	if err != nil {
 		return err
 	}
@@ -28,14 +28,13 @@ func ReplaceLog(ctx context.Context, heads Heads, key ledger.Key, old string) er
 	last, err := ledger.ParseCheckpoint(append(bytes.Clone(text), '\n'))
 	switch {
 	case err != nil:
-		return fault("what %+q signed last is missing or unreadable; put the newest checkpoint that anybody has in its place", old)
+		return fmt.Errorf("%w: what %+q signed last is missing or unreadable; put the newest checkpoint that anybody has in its place", ErrLogHead, old)
 	case last.Origin == key.Name():
 		return nil
 	case last.Origin != old:
 		return fault("what was signed last is of the log %+q, not of %+q", last.Origin, old)
 	}
-	var none ledger.Edge
-	first, err := ledger.Checkpoint{Origin: key.Name(), Root: none.Root()}.Sign(key)
+	first, err := emptyLog(key)
 	if err != nil {
 		return err
 	}

@@ -456,10 +456,22 @@ func openTestLog(t testing.TB, db Entries) *aLog {
 	if l.trust, err = ledger.NewTrust(l.key.VerifierKey, nil, 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := BeginLog(context.Background(), db, l.heads, l.key); err != nil {
+		t.Fatal(err)
+	}
 	if err := l.again(t, db); err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// firstLog begins the log of a new key and opens it.
+func firstLog(db Entries, heads Heads, key ledger.Key) (*Log, error) {
+	ctx := context.Background()
+	if err := BeginLog(ctx, db, heads, key); err != nil {
+		return nil, err
+	}
+	return OpenLog(ctx, db, heads, key, nil)
 }
 
 // again closes the log and opens it over db.
@@ -682,7 +694,7 @@ func testReplicas(t *testing.T, db logged, heads Heads) {
 		if l.trust, err = ledger.NewTrust(key.VerifierKey, nil, 0); err != nil {
 			t.Fatal(err)
 		}
-		if l.Log, err = OpenLog(ctx, db, heads, key, nil); err != nil {
+		if l.Log, err = firstLog(db, heads, key); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(l.Log.Close)
@@ -883,7 +895,7 @@ func (h *faultyHeads) Swap(ctx context.Context, tag string, note []byte) (string
 func TestLogAfterAnUnknownSwap(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
 	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}, silent: true}
-	l, err := OpenLog(context.Background(), db, heads, testKey(t), nil)
+	l, err := firstLog(db, heads, testKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -902,7 +914,7 @@ func TestLogAfterAnUnknownSwap(t *testing.T) {
 func TestLogOnAFullDisk(t *testing.T) {
 	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
 	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}}
-	l, err := OpenLog(context.Background(), db, heads, testKey(t), nil)
+	l, err := firstLog(db, heads, testKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1045,7 +1057,7 @@ func TestPublishWithoutAProofIsNotAcknowledged(t *testing.T) {
 	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}}
 	f := serve(t, evidence.Report{}, func(c *Config) {
 		var err error
-		if c.Log, err = OpenLog(ctx, c.Records.(*SQLite), heads, testKey(t), nil); err != nil {
+		if c.Log, err = firstLog(c.Records.(*SQLite), heads, testKey(t)); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Log.Close)

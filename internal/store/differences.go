@@ -19,10 +19,10 @@ const maxDifferences = 20
 
 // differences sets each file beside the sidecar's list and returns what does not
 // match, in byte order of the paths. Without a sidecar it returns what no tree may hold.
-func (a *audit) differences(ctx context.Context, files []tree.File, refused []*tree.EntryError, open tree.Open) (evidence.Report, error) {
+func (a *audit) differences(ctx context.Context, in tree.Inventory, open tree.Open) (evidence.Report, error) {
 	var out evidence.Report
 	seen := map[string]bool{}
-	for _, e := range refused {
+	for _, e := range in.Refused {
 		seen[e.Path] = true
 		out = append(out, a.odd(a.from(e.Path), e.Path, "is "+e.Kind))
 	}
@@ -33,7 +33,7 @@ func (a *audit) differences(ctx context.Context, files []tree.File, refused []*t
 		}
 	}
 	if a.note != nil {
-		for _, f := range files {
+		for _, f := range in.Files {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -52,8 +52,25 @@ func (a *audit) differences(ctx context.Context, files []tree.File, refused []*t
 			}
 		}
 	}
+	for _, odd := range in.Odd {
+		if odd.Mode != fs.ModeDir || !a.lists(odd.Path) { // of which the files are named as missing
+			out = append(out, a.odd(a.from(odd.Path), odd.Path, "is "+odd.Kind))
+		}
+	}
 	slices.SortStableFunc(out, func(x, y evidence.Evidence) int { return strings.Compare(x.Subject, y.Subject) })
 	return out, nil
+}
+
+// lists reports whether the sidecar lists a file below dir.
+func (a *audit) lists(dir string) bool {
+	if a.note != nil {
+		for path := range a.note.Files {
+			if strings.HasPrefix(path, dir+"/") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // difference sets f beside the sidecar's note of it.
@@ -79,6 +96,10 @@ func (a *audit) difference(f tree.File, open tree.Open) evidence.Evidence {
 	if e.Outcome == evidence.Match && f.Exec != note.Exec {
 		claim.Want, claim.Text = nil, executable(note.Exec)
 		return text(claim, executable(f.Exec), a.from(f.Path))
+	}
+	if e.Outcome == evidence.Match && size != note.Size {
+		claim.Want, claim.Text = nil, evidence.Group(note.Size)+" bytes"
+		return text(claim, evidence.Group(size)+" bytes", a.from(f.Path))
 	}
 	return e
 }

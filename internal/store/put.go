@@ -33,7 +33,8 @@ func (s *Slot) Dir() string { return s.dir }
 
 // Put moves what was staged into the store. It computes the fingerprint itself and
 // asks adm whether that may be kept as subject; ref is recorded, and names the slot in
-// listings. A valid slot that is there already wins, a bad one is moved to
+// listings. Directories without a file below them are removed: a fingerprint does not tell
+// them, so that an audit refuses them. A valid slot that is there already wins, a bad one is moved to
 // quarantine. Whatever happens, the staging is over afterwards: after an error
 // nothing of it is left.
 //
@@ -46,6 +47,9 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	defer st.discard()
+	if ref == "" {
+		return nil, errors.New("staging: nobody said what the tree was made of")
+	}
 	m, err := st.measure(ctx)
 	if err != nil {
 		return nil, err
@@ -145,7 +149,8 @@ func (c *sidecar) slot(found sums, files int, dir string) *Slot {
 	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
 }
 
-// protect takes write permission from everything in r, directories last.
+// protect takes write permission and special modes from everything in r, directories last,
+// and removes directories that hold nothing.
 func protect(r *os.Root) error {
 	var dirs []string
 	err := fs.WalkDir(r.FS(), ".", func(path string, d fs.DirEntry, err error) error {
@@ -170,6 +175,9 @@ func protect(r *os.Root) error {
 		return r.Chmod(path, mode)
 	})
 	for i := len(dirs) - 1; i >= 0 && err == nil; i-- { // the deeper ones first
+		if dirs[i] != "." && r.Remove(dirs[i]) == nil { // one that holds something cannot be
+			continue
+		}
 		err = r.Chmod(dirs[i], 0o555)
 	}
 	return err

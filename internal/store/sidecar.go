@@ -22,7 +22,8 @@ import (
 // before the comma in front of it, is last: so a change of any one byte is noticed. The
 // sidecar names what differs when the tree does. It never makes a slot good: that takes the
 // fingerprint from the lock. The list of files, nearly all of its bytes, is therefore
-// decoded only when there is something to name.
+// decoded only when there is something to name; else its bytes are compared with those
+// that the files call for, see lists.
 type sidecar struct {
 	Schema      int                 `json:"schema"`
 	Scheme      evidence.Scheme     `json:"scheme,omitempty"` // of the fingerprint; empty is hallmark-tree-v1
@@ -66,7 +67,6 @@ func (c *sidecar) encode() ([]byte, error) {
 // parseSidecar checks the sidecar's own digest and reads everything but the list of
 // files. Its errors say what is wrong in words that hold no text from the file.
 func parseSidecar(data []byte) (*sidecar, error) {
-	selfLen := len(digest.SHA256) + 1 + 2*digest.SHA256.Size()
 	at := len(data) - len(selfBefore) - selfLen - len(selfAfter)
 	if at < 1 {
 		return nil, errors.New("is cut off")
@@ -108,6 +108,9 @@ func parseSidecar(data []byte) (*sidecar, error) {
 	return c, nil
 }
 
+// selfLen is the length of a digest as it is written, in bytes.
+var selfLen = len(digest.SHA256) + 1 + 2*digest.SHA256.Size()
+
 var errForm = errors.New("is not JSON of the expected form")
 
 func strict(data []byte, to any) error {
@@ -134,13 +137,72 @@ func (c *sidecar) list() error {
 	if again, err := whole.encode(); err != nil || !bytes.Equal(again, c.data) {
 		return errors.New("is not written in the one form that it has")
 	}
+	var size int64
 	for path, note := range whole.Files {
 		if tree.CheckPath(path) != nil || note.Size < 0 || note.SHA256.Algorithm() != digest.SHA256 {
 			return errors.New("lists a file that no slot can hold")
 		}
+		size += note.Size
+	}
+	switch {
+	case c.Ref == "", c.Created.IsZero():
+		return errors.New("lacks a member that each one has")
+	case c.Size != size:
+		return errors.New("has another size than its files together")
 	}
 	c.Files = whole.Files
 	return nil
+}
+
+// lists reports whether the sidecar has each of its members, in the one form that it has,
+// and lists files, which are in byte order, and no others. Digests are those of sums; with
+// nil any will do. It compares bytes and decodes nothing but the head.
+func (c *sidecar) lists(files []tree.File, sums map[string]digest.Digest) bool {
+	if c.Ref == "" || c.Created.IsZero() || c.Size != contentSize(files) {
+		return false
+	}
+	head := *c
+	head.Files = map[string]fileNote{}
+	due, err := json.Marshal(&head)
+	if err != nil {
+		return false
+	}
+	rest, ok := bytes.CutPrefix(c.data, due[:len(due)-2]) // up to the brace that opens the list
+	if !ok {
+		return false
+	}
+	for i, f := range files {
+		if i > 0 {
+			if rest, ok = bytes.CutPrefix(rest, []byte(",")); !ok {
+				return false
+			}
+		}
+		if rest, ok = cutNote(rest, f, sums); !ok {
+			return false
+		}
+	}
+	return bytes.HasPrefix(rest, []byte("}"+selfBefore)) && len(rest) == 1+len(selfBefore)+selfLen+len(selfAfter)
+}
+
+// cutNote takes the note of f from the front of a list.
+func cutNote(rest []byte, f tree.File, sums map[string]digest.Digest) (after []byte, ok bool) {
+	name, err := json.Marshal(f.Path)
+	if err != nil {
+		return nil, false
+	}
+	const before = `:{"sha256":"`
+	if rest, ok = bytes.CutPrefix(rest, append(name, before...)); !ok || len(rest) < selfLen {
+		return nil, false
+	}
+	sum, err := digest.Parse(string(rest[:selfLen]))
+	if err != nil || sum.String() != string(rest[:selfLen]) || sums != nil && !evidence.Same(sums[f.Path], sum) {
+		return nil, false
+	}
+	tail := fmt.Appendf(nil, `","size":%d`, f.Size)
+	if f.Exec {
+		tail = append(tail, `,"exec":true`...)
+	}
+	return bytes.CutPrefix(rest[selfLen:], append(tail, '}'))
 }
 
 // fingerprint is the scheme of Integrity.

@@ -177,6 +177,9 @@ func (st *Staging) measure(ctx context.Context) (*measured, error) {
 		err = errors.New("holds no files")
 	}
 	if err == nil {
+		err = checkNames(content)
+	}
+	if err == nil {
 		m.sums, err = measureTree(ctx, st.store.scheme, m.files, m.open)
 	}
 	if err != nil {

@@ -30,8 +30,10 @@
 // wanted from its caller, who has it from the lock. A writer of the same user who acts after the
 // audit is outside the guarantee.
 //
-// No link is followed below the store's directory, and a slot with a link, a device or a pipe anywhere in
-// it is bad.
+// No link is followed below the store's directory. A slot holds its files and nothing else:
+// one with a link, a device, a pipe, an empty directory or a setuid, setgid or sticky mode anywhere in it
+// is bad, and so is one with another entry beside content and sidecar, or with a sidecar that
+// is not the one that its files call for.
 package store
 
 import (

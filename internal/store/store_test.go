@@ -332,6 +332,17 @@ func TestTampering(t *testing.T) {
 		}, want: []finding{{"lib", "is a symbolic link"}, {"lib/deep/er/x.js", "missing"}, {"lib/index.js", "missing"}}},
 		"a named pipe": {do: func(t *testing.T, dir string) error { return mkfifo(dir + "/content/lib/pipe") },
 			want: []finding{{"lib/pipe", "is a named pipe"}}},
+		"an empty directory": {do: func(t *testing.T, dir string) error { return os.MkdirAll(dir+"/content/lib/more/deep", 0o755) },
+			want: []finding{{"lib/more", "is an empty directory"}}},
+		"a setuid file": {do: func(t *testing.T, dir string) error {
+			return os.Chmod(dir+"/content/bin/notes", 0o755|fs.ModeSetuid)
+		}, want: []finding{{"bin/notes", "is a setuid file"}}},
+		"a sticky directory": {do: func(t *testing.T, dir string) error { return os.Chmod(dir+"/content/lib", 0o755|fs.ModeSticky) },
+			want: []finding{{"lib", "is a sticky directory"}}},
+		"a setgid slot": {do: func(t *testing.T, dir string) error { return os.Chmod(dir, 0o755|fs.ModeSetgid) },
+			want: []finding{{".", "is a setgid directory"}}},
+		"a directory beside the content": {do: func(t *testing.T, dir string) error { return os.Mkdir(dir+"/node_modules", 0o755) },
+			want: []finding{{"node_modules", "not part of a slot"}}},
 		"a file beside the content": {do: func(t *testing.T, dir string) error { return os.WriteFile(dir+"/more", nil, 0o644) },
 			want: []finding{{"more", "not part of a slot"}}},
 		"content replaced by a link": {do: func(t *testing.T, dir string) error {

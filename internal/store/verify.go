@@ -7,10 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Checked is the result of auditing one slot.
@@ -21,16 +24,16 @@ type Checked struct {
 }
 
 // Verify audits every slot against its own address, in order of the addresses.
-// Whatever else lies among the slots is reported as a mismatch.
+// Whatever else lies among the slots, or in the store's directory, is reported as a
+// mismatch. What is in quarantine is not looked at: see [Store.Quarantined].
 func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
-	var out []Checked
-	err := s.each(func(name string, d digest.Digest) error {
+	out, err := s.strays()
+	if err != nil {
+		return nil, err
+	}
+	err = s.each(func(name string, d digest.Digest) error {
 		if d.IsZero() {
-			stray := evidence.Claim{
-				Subject: filepath.ToSlash(name), Scheme: evidence.File,
-				Authority: evidence.Sidecar, Where: "the store's layout",
-			}
-			out = append(out, Checked{Name: name, Report: evidence.Report{text(stray, "is not a slot", filepath.Join(s.root, name))}})
+			out = append(out, s.stray(name, "is not a slot"))
 			return nil
 		}
 		slot, report, err := s.audit(ctx, evidence.Claim{
@@ -53,6 +56,80 @@ func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
 	return out, err
 }
 
+// stray is the report of something at name that no store has there.
+func (s *Store) stray(name, what string) Checked {
+	return Checked{Name: name, Report: evidence.Report{text(evidence.Claim{
+		Subject: filepath.ToSlash(name), Scheme: evidence.File,
+		Authority: evidence.Sidecar, Where: "the store's layout",
+	}, what, filepath.Join(s.root, name))}}
+}
+
+// strays lists what lies in the store's directory, and in that of its locks, and is none
+// of what the package comment names.
+func (s *Store) strays() ([]Checked, error) {
+	r, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var out []Checked
+	for _, dir := range []string{".", locksDir} {
+		entries, err := fs.ReadDir(r.FS(), dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store: %w", err)
+		}
+		for _, entry := range entries {
+			name := filepath.Join(dir, entry.Name())
+			switch {
+			case dir == locksDir && entry.Type().IsRegular() && isPrefix(strings.TrimPrefix(entry.Name(), "make-")):
+			case dir == locksDir, !slices.Contains([]string{slotsDir, stagingDir, quarantineDir, locksDir}, name):
+				out = append(out, s.stray(name, "is no part of a store"))
+			case !entry.IsDir():
+				out = append(out, s.stray(name, "is "+tree.Kind(entry.Type())))
+			}
+		}
+		if slices.ContainsFunc(out, func(c Checked) bool { return c.Name == locksDir }) {
+			break // its own listing would be that of another directory
+		}
+	}
+	return out, nil
+}
+
+// isPrefix reports whether name is that of a directory of slots.
+func isPrefix(name string) bool {
+	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
+}
+
+// Quarantined lists what was found bad and moved away, by absolute path.
+func (s *Store) Quarantined() ([]string, error) {
+	r, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if realDir(r, quarantineDir) != nil {
+		return nil, nil // there is none; anything else in its place is reported by Verify
+	}
+	entries, err := fs.ReadDir(r.FS(), quarantineDir)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	var out []string
+	for _, entry := range entries {
+		out = append(out, filepath.Join(s.root, quarantineDir, entry.Name()))
+	}
+	return out, nil
+}
+
 // each calls f for every slot, and with the zero digest for everything else that
 // lies where slots do.
 func (s *Store) each(f func(name string, d digest.Digest) error) error {
@@ -64,17 +141,27 @@ func (s *Store) each(f func(name string, d digest.Digest) error) error {
 		return err
 	}
 	defer r.Close()
+	var notDir *notDirError
+	if errors.As(realDir(r, slotsDir), &notDir) {
+		return nil // Verify reports it
+	}
 	return eachEntry(r, slotsDir, func(dir string, entry fs.DirEntry) error {
 		if !entry.IsDir() || len(entry.Name()) != 2 {
 			return f(dir, digest.Digest{})
 		}
-		return eachEntry(r, dir, func(name string, slot fs.DirEntry) error {
+		holds := isPrefix(entry.Name())
+		err := eachEntry(r, dir, func(name string, slot fs.DirEntry) error {
+			holds = true
 			d, err := digest.ParseHex(digest.SHA256, slot.Name())
 			if err != nil || d.Hex() != slot.Name() || d.Hex()[:2] != entry.Name() {
 				d = digest.Digest{}
 			}
 			return f(name, d)
 		})
+		if err == nil && !holds {
+			err = f(dir, digest.Digest{})
+		}
+		return err
 	})
 }
 

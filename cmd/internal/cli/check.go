@@ -2,18 +2,23 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func (a *app) check() *cobra.Command {
 	var (
 		dir             string
 		asJSON, asSARIF bool
+		summary         string
 		o               hallmark.CheckOptions
 	)
 	c := &cobra.Command{
@@ -49,29 +54,63 @@ machine has approved the lock, this needs --trust-lock.`,
 			if err := a.logOptions(c, &o.Log); err != nil {
 				return err
 			}
-			verdict, err := hallmark.Check(c.Context(), h, dir, o)
+			checked, err := hallmark.Check(c.Context(), h, dir, o)
 			a.bars.stop()
-			if err != nil && verdict.Flow == "" {
+			if err != nil && checked.Flow == "" {
 				return err // before there was anything to report
 			}
-			err = errors.Join(verdict.Err(), err)
+			verdict := checked.Verdict
+			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict))
 			switch {
 			case asSARIF:
 				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
 			case asJSON:
-				return a.json(outcomeOf(verdict, err), err)
+				return a.json(struct {
+					outcome
+					Entries int      `json:"entries"`
+					Sound   int      `json:"verified"`
+					Waived  []string `json:"waived,omitempty"`
+					Unseen  []string `json:"not_looked_at,omitempty"`
+				}{outcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
 			}
-			return errors.Join(report(a.stdout, verdict), err)
+			return errors.Join(report(a.stdout, verdict), err, closing(a.stdout, checked))
 		}),
 	}
 	projectFlag(c, &dir)
+	a.allowEnvFlag(c)
 	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "with --surface: accept the lock of this checkout without this machine's approval")
+	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what hallmark.toml opts out of: unlocked = true, verify of type none")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what is wrong as SARIF 2.1.0")
+	summaryFlag(c, &summary)
 	return c
+}
+
+// closing prints the one line that says how the check ended, and before it what was waived
+// and what was not looked at.
+func closing(w io.Writer, checked hallmark.CheckResult) error {
+	var b strings.Builder
+	for _, each := range checked.Waived {
+		fmt.Fprintf(&b, "waived: %s\n", surface.Escape(each))
+	}
+	for _, each := range checked.Unseen {
+		fmt.Fprintf(&b, "not looked at: %s\n", surface.Escape(each))
+	}
+	fmt.Fprintf(&b, "%d of %d verified", checked.Sound, checked.Entries)
+	if refused := len(checked.Verdict.Refused()); refused > 0 {
+		fmt.Fprintf(&b, ", %s refused", evidence.Count(refused, "finding"))
+	}
+	if n := len(checked.Waived); n > 0 {
+		fmt.Fprintf(&b, ", %d waived", n)
+	}
+	if n := len(checked.Unseen); n > 0 {
+		fmt.Fprintf(&b, ", %d not looked at", n)
+	}
+	_, err := fmt.Fprintln(w, b.String())
+	return err
 }
 
 // checkRules describes what code scanning most often shows of a check.
@@ -79,7 +118,12 @@ var checkRules = map[string]string{
 	"surface-mismatch":    "What the server shows a model is not what was approved.",
 	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",
 	"launch-mismatch":     "The server is declared otherwise than when it was locked.",
-	"launch-absent":       "The server is declared and not locked, or locked and no longer declared.",
+	"launch-missing":      "The server is declared and not locked, or locked and no longer declared.",
+	"source-missing":      "The facet is declared and not locked, or locked and no longer declared.",
+	"proof-missing":       "The proof that the record is in the registry's log was there, and is gone.",
+	"document-missing":    "A file beside the lock is gone.",
+	"installed-missing":   "A file of an installed facet is gone.",
+	"unhashed-mismatch":   "A file that no claim covers lies in the directory of a locked skill.",
 	"file-mismatch":       "A file is not the one that was locked.",
 	"tree-mismatch":       "Installed packages are not those that were locked.",
 	"tree-unverifiable":   "Packages are not installed on this machine; the next run fetches and verifies them.",

@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 )
@@ -52,6 +53,8 @@ type app struct {
 	stdout io.Writer
 	stderr io.Writer
 	bars   *bars
+
+	allowEnv []string // what --allow-env says
 }
 
 // Definition is a program's commands and flags, for pages about them.
@@ -70,6 +73,7 @@ func Main(commands Program, args []string) int {
 	if a.name == publisherName {
 		args = oneDash(root, args)
 	}
+	defer descend.End() // whatever a flow left running
 	return program.Run(root, args, a.bars.stop)
 }
 
@@ -97,10 +101,17 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	config.Logger = logger
 	config.Limits = limits
 	config.Progress = func(ref artifact.Ref, done, total int64) { a.bars.fetching(ref.String(), done, total) }
-	return &hallmark.Host{
-		Places: where, Fetch: fetch.New(config), Environ: os.Environ(), Getenv: os.Getenv,
+	sending, err := a.sending()
+	if err != nil {
+		return nil, err
+	}
+	h := &hallmark.Host{
+		Places: where, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
 		Logger: logger, Doing: a.bars.doing, Stderr: aside{a}, Now: time.Now,
-	}, nil
+	}
+	config.Variables.Ask = h.Agree
+	h.Fetch = fetch.New(config)
+	return h, nil
 }
 
 // readDocument reads the server.json that is named, or the one in this directory.

@@ -15,17 +15,20 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // consentFlags say how consent to new entries of the lock is given.
 type consentFlags struct {
-	yes              bool
+	yes, start       bool
 	approve, missing string
 	approved         digest.Digest
 }
 
 func (f *consentFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
+	c.Flags().BoolVar(&f.start, "start", false, "start the servers to see what they show without being asked; whether to lock that is asked")
 	c.Flags().StringVar(&f.approve, "approve", "", "consent to exactly what was shown with this `digest`")
 	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
@@ -58,6 +61,47 @@ func (f *consentFlags) asking(ctx context.Context, a *app, show func(io.Writer, 
 		}
 		return a.ask(ctx, "Lock this?")
 	}
+}
+
+// starting asks before a server is started to see what it shows.
+func (f *consentFlags) starting(ctx context.Context, a *app) func(*hallmark.Pinned) (bool, error) {
+	return func(p *hallmark.Pinned) (bool, error) {
+		if f.yes || f.start || !f.approved.IsZero() {
+			return true, nil
+		}
+		a.bars.stop()
+		fmt.Fprintf(a.stderr, "\n%s\n", surface.Escape(p.Name))
+		showEntry(a.stderr, p.Entry, p.Runtime)
+		showPreview(a.stderr, p.Preview)
+		answer, err := a.ask(ctx, "Start it, to see what it shows?")
+		return answer == hallmark.Given, err
+	}
+}
+
+// beginning asks before a server that is reached by its URL is sent anything.
+func (f *consentFlags) beginning(ctx context.Context, a *app, h *hallmark.Host) func(project.Server) (bool, error) {
+	return func(s project.Server) (bool, error) {
+		if f.yes || !f.approved.IsZero() {
+			return true, nil
+		}
+		a.bars.stop()
+		fmt.Fprintf(a.stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
+		showPreview(a.stderr, h.Preview(s))
+		answer, err := a.ask(ctx, "Ask it what it shows?")
+		return answer == hallmark.Given, err
+	}
+}
+
+// showPreview prints what a server gets, and where it comes from.
+func showPreview(w io.Writer, p hallmark.Preview) {
+	line := func(what string, names []string) {
+		if len(names) > 0 {
+			fmt.Fprintf(w, "  %-11s %s\n", what, surface.Escape(strings.Join(names, ", ")))
+		}
+	}
+	line("hosts", p.Hosts)
+	line("gets", p.Environment)
+	line("sent", p.Sends)
 }
 
 // bound is consent to what has the digest that was approved, and to nothing else.

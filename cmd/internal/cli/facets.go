@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,12 +46,16 @@ func (f *facetFlags) yesFlag(c *cobra.Command) {
 }
 
 // servers has the flow ask about servers that facets declare.
-func (a *app) servers(c *cobra.Command, f *facetFlags) {
+func (a *app) servers(c *cobra.Command, h *hallmark.Host, f *facetFlags) {
 	f.o.Servers.Pin.Log = f.o.Log
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
 		a.bars.stop()
 		fmt.Fprintf(a.stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
 			surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
+		showPreview(a.stderr, h.Preview(s))
+		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
+			fmt.Fprintf(a.stderr, "  environment %s=%s\n", surface.Escape(name), surface.Escape(s.Environment[name]))
+		}
 		if f.yes {
 			return true, nil
 		}
@@ -78,7 +84,7 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 			return err
 		}
 		f.o.Progress = a.bars.fetching
-		a.servers(c, f)
+		a.servers(c, h, f)
 		out, err := flow(c, h, args)
 		a.bars.stop()
 		if f.asJSON {
@@ -115,6 +121,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 		return hallmark.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
+	a.allowEnvFlag(c)
 	f.yesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
@@ -155,6 +162,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
+	a.allowEnvFlag(c)
 	f.yesFlag(c)
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
@@ -177,6 +185,7 @@ func (a *app) remove() *cobra.Command {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
+	a.allowEnvFlag(c)
 	f.yesFlag(c)
 	return c
 }

@@ -34,7 +34,7 @@ number, by which it is found after it was renamed; that may fail.`,
 			if offline {
 				id = nil
 			}
-			file, err := hallmark.Init(c.Context(), ".", id)
+			file, err := hallmark.Init(c.Context(), os.Environ(), ".", id)
 			if err != nil {
 				return err
 			}

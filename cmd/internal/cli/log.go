@@ -146,7 +146,7 @@ registry never shows: a name and version twice, an entry, tile or record that wa
 rewritten, a record without an entry, an entry without its record, two histories.
 
 With --state the next run goes on where this one stopped, and holds the log to what it
-showed. With --from a directory with a copy of the log's files is read, without records.
+showed. Each run reads a part of what was read before again, all of it in --reread runs. With --from a directory with a copy of the log's files is read, without records.
 Exit code 3 if anything was found, now or in an earlier run with the same state.`,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
@@ -155,6 +155,9 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			}
 			if len(names) > 0 {
 				o.URL = names[0]
+			}
+			if o.Reread < 0 {
+				return usage(c, errors.New("--reread is 0 at least"))
 			}
 			if every < time.Second {
 				return usage(c, errors.New("--every is a second at least"))
@@ -189,11 +192,18 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 				}{outcomeOf(policy.Verdict{}, err), m}, err)
 			}
 			showAnomalies(a.stdout, m.Found[min(shown, len(m.Found)):])
+			if m.Began {
+				fmt.Fprintf(a.stderr, "%s: there was no %s: the log was read from its first entry\n", a.name, surface.Escape(o.State))
+			}
 			if err != nil && m.Size == 0 {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: log %s: %s, %d new; %s compared; %s\n", a.name, surface.Escape(m.Origin),
-				evidence.Count(int(m.Size), "entry"), m.Read, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
+			again := ""
+			if m.Again > 0 {
+				again = fmt.Sprintf(", %d read again", m.Again)
+			}
+			fmt.Fprintf(a.stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.name, surface.Escape(m.Origin),
+				evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 			return err
 		}),
 	}
@@ -201,6 +211,7 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 	logKeyFlag(c, &o.Log)
 	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
 	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
+	f.IntVar(&o.Reread, "reread", hallmark.DefaultReread, "`number` of runs in which all that was read before is read again; 0 is never")
 	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
 	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")

@@ -38,8 +38,8 @@ func (a *app) pin() *cobra.Command {
 		Short:   "Lock the servers of hallmark.toml to exact bytes and surfaces",
 		Example: "\nnotes\n--client claude-code --write-config",
 		Long: `Resolve each server to exact artifacts, fetch and hash them, compare them with the
-registry's record, start the server to see its surface, show all of it, and after
-consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
+registry's record, ask before the server is started to see its surface, show all of it,
+and after consent write hallmark.lock, hallmark.surfaces/NAME.json and, for a package, its
 resolved dependencies in hallmark.closures/NAME.json.
 
 With --client or --config the servers are those of an MCP client's configuration; they
@@ -66,7 +66,8 @@ its file, for 'hallmark unpin'.`,
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm = consent.asking(c.Context(), a, a.showPin)
+			o.Confirm, o.Begin = consent.asking(c.Context(), a, a.showPin), consent.beginning(c.Context(), a, h)
+			o.Start = consent.starting(c.Context(), a)
 			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
 			a.bars.stop()
 			if asJSON {
@@ -87,6 +88,7 @@ its file, for 'hallmark unpin'.`,
 		}),
 	}
 	projectFlag(c, &dir)
+	a.allowEnvFlag(c)
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	logKeyFlag(c, &log)
@@ -132,6 +134,7 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
 	showEntry(w, p.Entry, p.Runtime)
+	showPreview(w, p.Preview)
 	if len(p.Wanted) > 0 {
 		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
 	}

@@ -29,7 +29,7 @@ func (a *app) plugin() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),
-		a.pluginInstall(), a.pluginRevalidate(), a.pluginOrder(), a.pluginPack(), a.pluginPublish())
+		a.pluginInstall(), a.pluginRevalidate(), a.pluginForget(), a.pluginOrder(), a.pluginPack(), a.pluginPublish())
 	return c
 }
 
@@ -60,6 +60,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 	}
 	c.Flags().BoolVar(&f.o.Strict, "strict", false, "only unambiguous hashes, nothing unhashed, no computed import, the whole manifest signed")
 	c.Flags().StringVar(&f.o.Allowlist, "allowlist", "", "`file` of allowed external packages (default "+plugin.AllowlistFile+" if it is there)")
+	c.Flags().StringVar(&f.o.Registered, "registered", "", "`file` with the tools, resources and prompts that the plugin registered, or directory of NAME.json for each plugin")
 	return f
 }
 

@@ -3,12 +3,15 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -40,7 +43,6 @@ from there, and no change of the original matters.`,
 	}
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&f.o.CopyTo, "copy-to", "", "new `directory` for a copy of what was checked")
-	c.Flags().StringVar(&f.o.Registered, "registered", "", "`file` with the tools, resources and prompts that the plugin registered")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
 }
@@ -53,6 +55,10 @@ func (a *app) pluginValidate() *cobra.Command {
 		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			demands, err := unvalidated(os.Getenv)
+			if err != nil {
+				return usage(c, err)
+			}
 			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
 			computed := ""
 			if !hash.IsZero() {
@@ -61,8 +67,9 @@ func (a *app) pluginValidate() *cobra.Command {
 			if asJSON {
 				return a.json(struct {
 					pluginOutcome
-					Computed string `json:"computed,omitempty"`
-				}{outcomeOfPlugin(names[0], r, hallmark.PluginOptions{}, err), computed}, err)
+					Computed  string   `json:"computed,omitempty"`
+					Unchecked []string `json:"not_checked,omitempty"` // what the environment demands, and 'plugin verify' checks
+				}{outcomeOfPlugin(names[0], r, hallmark.PluginOptions{}, err), computed, demands}, err)
 			}
 			if computed != "" {
 				fmt.Fprintln(a.stdout, computed)
@@ -71,11 +78,31 @@ func (a *app) pluginValidate() *cobra.Command {
 				return &typed{err}
 			}
 			fmt.Fprintf(a.stderr, "%s: %s is valid (profile %s)\n", a.name, surface.Escape(r.Manifest.Subject()), r.Profile)
+			if len(demands) > 0 {
+				fmt.Fprintf(a.stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.name, strings.Join(demands, ", "))
+			}
 			return nil
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
+}
+
+// unvalidated lists what the environment demands of plugins, none of which validate checks.
+func unvalidated(getenv func(string) string) (demands []string, err error) {
+	flags, err := plugin.ReadFlags(getenv)
+	for _, d := range []struct {
+		on   bool
+		name string
+	}{
+		{flags.RequireSignatures, "REQUIRE_SIGNATURES"}, {flags.StrictCapabilities, "STRICT_CAPABILITIES"},
+		{flags.StrictTools, "STRICT_TOOLS"}, {flags.StrictIntegrity, "STRICT_INTEGRITY"},
+	} {
+		if d.on {
+			demands = append(demands, d.name)
+		}
+	}
+	return demands, err
 }
 
 func (a *app) pluginGate() *cobra.Command {
@@ -120,6 +147,7 @@ func (a *app) pluginOrder() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "order DIR|ZIP...",
 		Short: "Print the order in which plugins are to be loaded",
+		Long:  "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing else of them is checked.",
 		Args:  args(cobra.MinimumNArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			order, err := hallmark.OrderPlugins(c.Context(), names)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -135,7 +136,12 @@ func (a *app) pluginRevalidate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "revalidate",
 		Short: "Check installed plugins against what was locked, offline",
-		Args:  args(cobra.NoArgs),
+		Long: `Check each plugin below plugins/ as 'hallmark plugin verify' does, for the flags of this
+host, and against all that its install.lock.json owes. The flags that it was locked under
+only add demands and take rights. On the machine that installed a plugin the lock itself
+is compared with what was written then, and a plugin that is gone is missed. What else
+lies among the plugins, or in the directory of one, is refused.`,
+		Args: args(cobra.NoArgs),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			o, err := f.options(c)
 			if err != nil {
@@ -149,6 +155,11 @@ func (a *app) pluginRevalidate() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if !asJSON {
+				for _, v := range all {
+					a.unremembered(v)
+				}
+			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if len(outcomes) == 0 && !asJSON {
 				fmt.Fprintf(a.stderr, "%s: no plugin is installed in %s\n", a.name, surface.Escape(filepath.ToSlash(dir)))
@@ -159,5 +170,42 @@ func (a *app) pluginRevalidate() *cobra.Command {
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().BoolVar(&asJSON, "json", false, "print all results as one JSON document")
+	return c
+}
+
+// unremembered says of an allowed plugin that this machine did not install it.
+func (a *app) unremembered(v hallmark.Checked) {
+	if v.Err != nil || !v.Result.Verdict.Allowed() {
+		return
+	}
+	for _, f := range v.Result.Verdict.Warnings() {
+		if e := f.Evidence; e.Scheme == evidence.Installed && e.Authority == evidence.Machine {
+			fmt.Fprintf(a.stderr, "%s: warning: %s: %s\n", a.name, surface.Escape(filepath.ToSlash(v.Path)), e.Reason)
+		}
+	}
+}
+
+func (a *app) pluginForget() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use:     "forget NAME@VERSION",
+		Short:   "Forget a plugin that was installed here and removed",
+		Example: "net-utils@1.1.0",
+		Long: `Forget that this machine installed a plugin, by the name of its directory, which was
+removed on purpose: 'hallmark plugin revalidate' misses it until then.`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, names []string) error {
+			h, err := a.host(".")
+			if err != nil {
+				return err
+			}
+			if err := hallmark.ForgetPlugin(c.Context(), h, dir, names[0]); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.stderr, "%s: forgot %s\n", a.name, surface.Escape(names[0]))
+			return err
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", "plugins", "`directory` that held the plugin")
 	return c
 }

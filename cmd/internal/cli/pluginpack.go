@@ -41,7 +41,8 @@ func (a *app) pluginHash() *cobra.Command {
 					Files   int          `json:"fileCount"`
 					Bytes   int64        `json:"totalBytes"`
 					Written bool         `json:"written"`
-				}{outcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written}, nil)
+					Stale   bool         `json:"lock_stale"`
+				}{outcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written, r.Stale}, nil)
 			}
 			fmt.Fprintln(a.stdout, r.Hash)
 			if write {
@@ -51,6 +52,9 @@ func (a *app) pluginHash() *cobra.Command {
 				}
 				fmt.Fprintf(a.stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.name, plugin.ManifestFile, state,
 					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
+			}
+			if r.Stale {
+				fmt.Fprintf(a.stderr, "%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.name, plugin.LockFile)
 			}
 			return nil
 		}),
@@ -71,7 +75,8 @@ func (a *app) pluginSign() *cobra.Command {
 		Long: `Sign dist.hash, as hosts know it, and a statement of the whole manifest, which covers
 name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, P-256,
 P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
-The hash is checked first: what does not match is not signed.`,
+The hash is checked first: what does not match is not signed. A lock beside the manifest
+is written anew, for the manifest with its signatures.`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if keyFile == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -41,12 +42,12 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 			o.Error, o.Findings = "refused", refusal.Verdict.Findings
 		}
 	case errors.As(err, &problem):
-		o.Hint = problem.Hint
+		o.Hint = artifact.WithoutUsers(problem.Hint)
 		plain := *problem
 		plain.Hint = ""
 		o.Error = plain.Error()
 	default:
-		o.Error = err.Error()
+		o.Error = artifact.WithoutUsers(err.Error())
 	}
 	return o
 }

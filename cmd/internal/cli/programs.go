@@ -36,7 +36,7 @@ is what runs, and what runs shows the model what was approved.`,
 		}
 	}
 	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
-	add("user", a.scan(), a.pin(), a.unpin(), a.pull(), a.run(), a.review(), a.check(), a.surface(), a.verifyServer(), a.config(), editor.Command("hashfile"),
+	add("user", a.scan(), a.pin(), a.unpin(), a.pull(), a.run(), a.review(), a.forget(), a.check(), a.surface(), a.verifyServer(), a.config(), editor.Command("hashfile"),
 		a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list(), a.store())
 	add("host", a.plugin(), a.trust())
 	add("operator", a.registry(), a.log())

@@ -42,13 +42,20 @@ func (a *app) serve() *cobra.Command {
 	limits := limitFlags{}
 	var archiveMiB int64
 	c := &cobra.Command{
-		Use:     "serve",
-		Short:   "Serve a registry",
-		Example: "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
+		Use:         "serve",
+		Short:       "Serve a registry",
+		Annotations: map[string]string{program.Hangup: "its files are read again"},
+		Example:     "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
 		Long: `Serve an MCP registry that fetches the files of every published server itself and
 recomputes their hashes. A publish needs a token that permits its name: of a login, or
 one made with 'registry token create'. With --allow-anonymous it needs none. Either way
 a package must name the server that it is published as.
+
+The registry signs a log of what it publishes. A key that has signed signs only what
+extends what it signed last, which is kept beside the key (FILE.head) and in the bucket.
+A key of which nothing is found there signs nothing: bring that along, say --first-log if
+the key is new, or replace the log with --replace-log. A key that the registry creates
+itself is new.
 
 SIGHUP reads the files of --policy and --credentials again.`,
 		Args: args(cobra.NoArgs),
@@ -57,6 +64,9 @@ SIGHUP reads the files of --policy and --credentials again.`,
 			case registry.Off, registry.Observe, registry.Enforce:
 			default:
 				return usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
+			}
+			if o.FirstLog && o.ReplaceLog != "" {
+				return usage(c, errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
 			}
 			err := registryDir(&o.Data)
 			if err != nil {
@@ -117,6 +127,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
 	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
 	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
+	f.BoolVar(&o.FirstLog, "first-log", false, "the key of --log-key-file is new and never signed a log: begin its first one; refused once it has begun")
 	f.StringVar(&o.ReplaceLog, "replace-log", "", "`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name takes its place")
 	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
 	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")

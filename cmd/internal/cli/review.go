@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,16 +21,24 @@ func (a *app) review() *cobra.Command {
 	var asJSON bool
 	var o hallmark.ReviewOptions
 	c := &cobra.Command{
-		Use:     "review NAME",
+		Use:     "review NAME [-- arguments]",
 		Short:   "Show what changed since a server was approved, and approve it",
-		Example: "notes\nnotes --item tool:add_note\nnotes --dismiss",
+		Example: "notes\nnotes --item tool:add_note\nnotes --dismiss\nnotes -- --root docs",
 		Long: `Show the differences between the approved surface of a server and the one that a guard
 saw last, and ask for each item whether it is approved; or, on a machine that has not
 approved the lock yet, show the whole entry and ask once. What is refused stays withheld.
+Of a server that needs no lock entry the launch line is shown and approved. Arguments after '--'
+are approved for 'hallmark run NAME --'.
 
 In scripts --approve takes the digest that was shown as "consent", of all items or of
 those that --item names.`,
-		Args:              args(cobra.ExactArgs(1)),
+		Args: args(func(c *cobra.Command, names []string) error {
+			dash := c.ArgsLenAtDash()
+			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
+				return errors.New("takes one NAME; arguments for 'hallmark run' follow '--'")
+			}
+			return nil
+		}),
 		ValidArgsFunction: completeServers,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			h, err := a.host(dir)
@@ -41,6 +50,7 @@ those that --item names.`,
 					return usage(c, err)
 				}
 			}
+			o.Arguments = names[1:]
 			chosen := false
 			o.Choose = func(r *hallmark.Reviewed) (items []string, err error) {
 				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.stdin.Fd())) {
@@ -69,16 +79,25 @@ those that --item names.`,
 			if asJSON {
 				result := struct {
 					outcome
-					Consent digest.Digest      `json:"consent"`
-					Entry   project.ServerLock `json:"entry"`
-					Runtime *project.Runtime   `json:"runtime,omitempty"`
-					Changes []surface.Change   `json:"changes"`
-					Refused []string           `json:"refused,omitempty"` // items that drifted and are not among them
-				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, r.Runtime, r.Changes, r.Refused}
-				if r.Surface != nil {
+					Consent digest.Digest       `json:"consent"`
+					Entry   project.ServerLock  `json:"entry"`
+					Launch  *project.LaunchLock `json:"launch,omitempty"` // of a server that is not locked
+					Extra   []string            `json:"extra_arguments,omitempty"`
+					Runtime *project.Runtime    `json:"runtime,omitempty"`
+					Changes []surface.Change    `json:"changes"`
+					Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
+				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Refused}
+				if r.Surface != nil || r.Unlocked != nil {
 					result.Consent = r.Consent()
 				}
+				if r.Unlocked != nil {
+					launch := r.Unlocked.Launch()
+					result.Launch = &launch
+				}
 				return a.json(result, err)
+			}
+			for _, key := range r.Absent {
+				fmt.Fprintf(a.stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.name, r.Name, surface.Escape(key), "approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
 			}
 			switch {
 			case err != nil:
@@ -99,6 +118,7 @@ those that --item names.`,
 	projectFlag(c, &dir)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
 	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
+	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")
 	c.Flags().BoolVar(&o.Dismiss, "dismiss", false, "approve nothing, and forget the drift that was seen")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the changes as one JSON document")
 	return c
@@ -127,6 +147,17 @@ func (a *app) chooseItems(ctx context.Context, items []string) ([]string, error)
 
 func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
+	defer func() {
+		if len(r.Extra) > 0 {
+			fmt.Fprintf(w, "  with        %s  (arguments after --)\n", surface.Escape(fmt.Sprintf("%q", r.Extra)))
+		}
+		fmt.Fprintf(w, "  consent     %s\n", r.Consent())
+	}()
+	if r.Unlocked != nil {
+		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments, Variables: r.Unlocked.Variables}, r.Runtime)
+		fmt.Fprintln(w, "  not locked  neither its bytes nor what it shows is compared with anything, but for a verify block")
+		return
+	}
 	showEntry(w, r.Entry, r.Runtime)
 	if r.Approved != nil {
 		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
@@ -140,5 +171,4 @@ func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 			fmt.Fprintf(w, "  look at     %s\n", warning)
 		}
 	}
-	fmt.Fprintf(w, "  consent     %s\n", r.Consent())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
@@ -44,7 +45,14 @@ func (a *app) run() *cobra.Command {
 verified, and relay between it and the MCP client on standard input and output. What
 the server shows is compared with the approved surface before any call is let through;
 what differs is withheld. A server of type "http" is reached at its URL, of which nothing but
-what it shows can be verified.`,
+what it shows can be verified.
+
+A server without an entry in hallmark.lock is refused, unless hallmark.toml says that it needs
+none (unlocked = true, or a verify block, which is enforced) or --unlocked does, and this
+machine approved its launch line: 'hallmark review NAME'. What this machine approved before is
+owed: --unlocked does not stand for it. Arguments after '--' are approved with the rest, unless
+the server's table has extra_arguments = "any".`,
+
 		Args: args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
 			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
@@ -54,6 +62,9 @@ what it shows can be verified.`,
 		}),
 		ValidArgsFunction: completeServers,
 		RunE: func(c *cobra.Command, names []string) error {
+			if o.Unlocked && o.Settings.RequireLock {
+				return usage(c, errors.New("--unlocked and --require-lock exclude each other"))
+			}
 			spareCollector()
 			h, err := a.host(dir)
 			if err != nil {
@@ -82,6 +93,12 @@ what it shows can be verified.`,
 				defer f.Close()
 				o.Log = f
 			}
+			if term.IsTerminal(int(a.stdin.Fd())) { // else it is the client's
+				o.Ask = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
+					a.showReview(a.stderr, r)
+					return a.ask(c.Context(), "Approve this?")
+				}
+			}
 			code, err := hallmark.Run(c.Context(), h, dir, names[0], o)
 			if err != nil {
 				return err
@@ -93,9 +110,11 @@ what it shows can be verified.`,
 		},
 	}
 	projectFlag(c, &dir)
+	a.allowEnvFlag(c)
 	logKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
-	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked")
+	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "start a server that is not locked, if this machine approved its launch line")
+	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked, whatever hallmark.toml says")
 	c.Flags().StringVar(&logFile, "log", "", "append one JSON line for each call to `file`")
 	return c
 }

@@ -21,31 +21,47 @@ func (a *app) scan() *cobra.Command {
 	var (
 		o               hallmark.ScanOptions
 		asJSON, asSARIF bool
+		summary         string
 	)
 	c := &cobra.Command{
 		Use:     "scan [PATH...]",
 		Short:   "Report what the MCP clients of this machine start unpinned",
-		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json",
+		Example: "\n--client claude-code,cursor\nproject/.mcp.json --json\n--project . --sarif",
 		Long: `Read the configuration files of every MCP client that is known, the user's and the
 project's, or the files and projects' directories that are named, and report servers
 that are not pinned, hidden in a shell line, reached by plain http and so on, each with
 the exact spelling to write. Nothing is started, fetched or changed. Exit code 4 if a
-rule refuses.`,
+rule refuses.
+
+An entry is guarded only if it starts this machine's own program, as it is, for a server
+that is locked as its project declares it and approved on this machine.
+
+With --project only the files of one checkout are read, in all its directories. In a
+project of Hallmark's an entry that starts a server without it is refused, be that a
+script of the checkout, a URL or disabled; so it is wherever such a file is scanned.`,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, paths []string) error {
 			if asJSON && asSARIF {
 				return usage(c, errors.New("--json and --sarif exclude each other"))
+			}
+			if err := scanned(c, &o, paths); err != nil {
+				return err
 			}
 			h, err := a.host(o.Dir)
 			if err != nil {
 				return err
 			}
-			o.Paths = paths
+			if a.name == "hallmark" {
+				o.Program, _ = os.Executable() // without one nothing is guarded
+			}
 			o.Home, _ = os.UserHomeDir() // without one there are no user's files
 			found, err := hallmark.Scan(c.Context(), h, o)
 			if err != nil {
 				return err
 			}
 			err = found.Verdict.Err()
+			if unwritten := a.summarize(summary, "scan", found.Verdict); unwritten != nil {
+				return errors.Join(err, unwritten)
+			}
 			switch {
 			case asSARIF:
 				return a.json(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
@@ -58,11 +74,29 @@ rule refuses.`,
 			return errors.Join(showScan(a.stdout, found), a.scanError(found, err))
 		}),
 	}
-	c.Flags().StringVar(&o.Dir, "project", ".", "`directory` of the project whose files are read beside the user's")
+	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
+	c.Flags().Lookup("project").NoOptDefVal = "."
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")
+	summaryFlag(c, &summary)
 	return c
+}
+
+// scanned says what is scanned: paths, or with --project the directory that is its value or
+// follows it.
+func scanned(c *cobra.Command, o *hallmark.ScanOptions, paths []string) error {
+	if o.Project = c.Flags().Changed("project"); !o.Project {
+		o.Paths = paths
+		return nil
+	}
+	switch {
+	case len(paths) > 1 || len(paths) == 1 && o.Dir != ".":
+		return usage(c, errors.New("--project takes one directory"))
+	case len(paths) == 1:
+		o.Dir = paths[0]
+	}
+	return nil
 }
 
 // scanError says in a line how much was refused: what and why was printed with its server.
@@ -110,11 +144,22 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 		if s.Scope != "" {
 			name = s.Scope + ": " + name
 		}
-		fmt.Fprintf(&b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ")+s.URL)))
+		starts := strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Arguments...), " ") + s.URL)
+		if starts == "" {
+			starts = "?"
+		}
+		fmt.Fprintf(&b, "  %s  line %d  %s\n", surface.Escape(name), s.Line, surface.Escape(starts))
 		switch {
 		case s.Guarded:
 			b.WriteString("    guarded  hallmark run verifies it when it starts\n")
-		case s.Disabled:
+		case s.Cover == hallmark.Unapproved:
+			b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run refuses it\n")
+		case s.Cover == hallmark.Editor && len(s.Roots) == 0:
+			b.WriteString("    editor   reads and writes what its client names as roots\n")
+		case s.Cover == hallmark.Editor:
+			fmt.Fprintf(&b, "    editor   reads and writes %s\n", surface.Escape(strings.Join(s.Roots, ", ")))
+		}
+		if s.Disabled {
 			b.WriteString("    disabled\n")
 		}
 		for _, p := range s.Packages {

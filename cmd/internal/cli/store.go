@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func (a *app) store() *cobra.Command {
@@ -44,6 +45,7 @@ func (a *app) storeVerify() *cobra.Command {
 		Use:   "verify",
 		Short: "Hash all that is in the store again",
 		Long: `Hash every file of every slot again and compare it with the slot's address and sidecar.
+Whatever else lies in the store is refused; what was moved to quarantine is named.
 Nothing is moved or mended: whatever uses a bad slot does that.`,
 		Args: args(cobra.NoArgs),
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -51,20 +53,24 @@ Nothing is moved or mended: whatever uses a bad slot does that.`,
 			if err != nil {
 				return err
 			}
-			verdict, n, err := hallmark.VerifyStore(c.Context(), h)
+			found, err := hallmark.VerifyStore(c.Context(), h)
 			if err == nil {
-				err = verdict.Err()
+				err = found.Verdict.Err()
 			}
 			if asJSON {
 				return a.json(struct {
 					outcome
-					Slots int `json:"slots"`
-				}{outcomeOf(verdict, err), n}, err)
+					Slots       int      `json:"slots"`
+					Quarantined []string `json:"quarantined"`
+				}{outcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
+			}
+			for _, path := range found.Quarantined {
+				fmt.Fprintf(a.stderr, "%s: in quarantine, not verified and not used: %s\n", a.name, surface.Escape(path))
 			}
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: %s verified\n", a.name, evidence.Count(n, "slot"))
+				fmt.Fprintf(a.stderr, "%s: %s verified\n", a.name, evidence.Count(found.Slots, "slot"))
 			}
-			return errors.Join(report(a.stdout, verdict), err)
+			return errors.Join(report(a.stdout, found.Verdict), err)
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")

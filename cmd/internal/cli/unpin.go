@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -60,6 +61,9 @@ is undone, or nothing.`,
 				}
 				if u.Unlocked {
 					fmt.Fprintf(a.stderr, "%s: %s is not locked any more\n", a.name, u.Name)
+					if u.Declared {
+						fmt.Fprintf(a.stderr, "%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it is pinned again or taken out\n", a.name, u.Name, project.ConfigFile)
+					}
 				}
 			}
 			return nil

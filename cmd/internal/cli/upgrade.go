@@ -44,12 +44,13 @@ nothing.`,
 			}
 			f.o.Progress = a.bars.fetching
 			f.yes = consent.yes
-			a.servers(c, &f)
+			a.servers(c, h, &f)
 			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm = consent.asking(c.Context(), a, a.showUpgrade)
+			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, a.showUpgrade), consent.beginning(c.Context(), a, h)
+			o.Pin.Start = consent.starting(c.Context(), a)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
 					a.bars.stop()
@@ -76,6 +77,7 @@ nothing.`,
 		}),
 	}
 	f.register(c)
+	a.allowEnvFlag(c)
 	consent.register(c)
 	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
 	return c
@@ -227,6 +229,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 		}),
 	}
 	projectFlag(c, &dir)
+	a.allowEnvFlag(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -46,7 +47,8 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	Define(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	named, _, _ := root.Find(args) // an unknown one is an error of ExecuteContext
+	ctx, stop := signal.NotifyContext(context.Background(), ending(named)...)
 	defer stop()
 	cmd, err := root.ExecuteContextC(ctx)
 	if ended != nil {
@@ -62,10 +64,23 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
 				err = Usage(cmd, err)
 			}
-			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(err.Error()))
+			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(artifact.WithoutUsers(err.Error())))
 		}
 	}
 	return ExitCode(err)
+}
+
+// Hangup is the annotation of a command to which a hangup means something else than its end.
+const Hangup = "hangup"
+
+// ending are the signals that end a program once it has ended what it started. A hangup that
+// is ignored, as under nohup, stays ignored, and one that means something to c is its own.
+func ending(c *cobra.Command) []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if (c == nil || c.Annotations[Hangup] == "") && !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // Define gives a program its help and its flag --version, as Run does: for pages about it.

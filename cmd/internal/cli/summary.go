@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func summaryFlag(c *cobra.Command, file *string) {
+	c.Flags().StringVar(file, "summary", "", "append what a reviewer is to know to `file`, as Markdown")
+}
+
+// maxRows bounds a table of a summary: a page that nobody reads to its end hides what it says.
+const maxRows = 100
+
+// summarize appends a verdict to a file as Markdown: a line, and a table of what was refused,
+// waived or warned about. Nothing is written without a file.
+func (a *app) summarize(file, what string, v policy.Verdict) error {
+	if file == "" {
+		return nil
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(markdown(a.name+" "+what, v))
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+func markdown(what string, v policy.Verdict) string {
+	byWord := map[string][]string{}
+	for _, f := range v.Findings {
+		word := ""
+		switch {
+		case f.Class != evidence.OK:
+			word = "refused"
+		case f.Evidence.Outcome == evidence.Waived:
+			word = "waived"
+		case f.Warning:
+			word = "warning"
+		default:
+			continue
+		}
+		e := f.Evidence
+		rule := e.Rule
+		if rule == "" {
+			rule = string(e.Scheme) + " " + string(e.Outcome)
+		}
+		at := e.Where
+		if e.Place.File != "" {
+			at = e.Place.Show()
+		}
+		byWord[word] = append(byWord[word], fmt.Sprintf("| %s | %s | %s | %s | %s |\n", word, cell(rule), cell(e.Subject), cell(at), cell(e.Reason)))
+	}
+	var b strings.Builder
+	mark, verdict := "✅", "nothing is refused"
+	if err := v.Err(); err != nil {
+		mark, verdict = "❌", evidence.Count(len(byWord["refused"]), "finding")+" refused"
+	}
+	fmt.Fprintf(&b, "### %s %s: %s", mark, what, verdict)
+	for _, word := range []string{"waived", "warning"} {
+		if n := len(byWord[word]); n > 0 {
+			fmt.Fprintf(&b, ", %s: %d", word, n)
+		}
+	}
+	b.WriteString("\n\n")
+	if rows := slices.Concat(byWord["refused"], byWord["waived"], byWord["warning"]); len(rows) > 0 {
+		b.WriteString("| | rule | what | where | why |\n|---|---|---|---|---|\n")
+		for _, row := range rows[:min(len(rows), maxRows)] {
+			b.WriteString(row)
+		}
+		if more := len(rows) - maxRows; more > 0 {
+			fmt.Fprintf(&b, "\n%d more are in the log.\n", more)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// cell is text from outside as a cell of a table shows it: its own characters and none that
+// Markdown or HTML would take for themselves.
+func cell(s string) string {
+	var b strings.Builder
+	for _, r := range surface.Escape(s) {
+		switch {
+		case r == '\n' || r == '\r':
+			b.WriteByte(' ')
+		case strings.ContainsRune("\\`*_{}[]()<>#+!|~&@:$", r):
+			fmt.Fprintf(&b, "&#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "www.", "www&#46;") // which would be a link
+}

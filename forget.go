@@ -1,0 +1,40 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+)
+
+// Forget drops what this machine remembers of servers and facets of the project in dir: that
+// it approved or installed them, and drift that was noted. Then their lock entries are not
+// owed to this machine any more. The project's files stay as they are. Without a name there is
+// nothing to forget, and one of which nothing is remembered is an error: nothing is written.
+func Forget(ctx context.Context, h *Host, dir string, names []string) error {
+	w, done, err := openProject(ctx, h, dir, true, true)
+	if err != nil {
+		return err
+	}
+	defer done()
+	names = slices.Clone(names)
+	slices.Sort(names)
+	var files []durable.File
+	for _, name := range slices.Compact(names) {
+		_, server := w.approvals.Servers[name]
+		if !w.approvals.Forget(name) {
+			return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("this machine remembers nothing of it in this project"))
+		}
+		if server {
+			files = append(files, durable.File{Path: w.driftPath(name), Remove: true})
+		}
+	}
+	data, err := w.approvals.Encode()
+	if err != nil {
+		return err
+	}
+	return w.replace(ctx, append(files, durable.File{Path: w.approvalsPath(), Data: data, Perm: 0o600}))
+}

@@ -1,0 +1,116 @@
+package clients
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every place of every client's file in a project is found, in the project's directory and
+// below it, in whatever case a file system may take its name.
+func TestBelow(t *testing.T) {
+	root := t.TempDir()
+	write := func(name string) {
+		t.Helper()
+		name = filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var want []string
+	for _, c := range table {
+		for _, l := range c.files {
+			if l.base != project || c.id == "hallmark" {
+				continue
+			}
+			name := strings.ReplaceAll(l.path, "*", "some")
+			for _, dir := range []string{"", "one/", "one/node_modules/two/"} {
+				want = append(want, dir+name)
+			}
+			want = append(want, "upper/"+strings.ToUpper(name))
+		}
+	}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	for _, name := range want {
+		write(name)
+	}
+	for _, name := range []string{".git/.mcp.json", "hallmark.toml", "xmcp.json", "cursor/mcp.json", "docs/mcp.json.md"} {
+		write(name)
+	}
+	names := func(files []File) (out []string) {
+		for _, f := range files {
+			rel, err := filepath.Rel(root, f.Path)
+			if err != nil || f.Root == "" || f.User {
+				t.Errorf("%+v, %v", f, err)
+			}
+			out = append(out, filepath.ToSlash(rel))
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	found, unread, err := Below(t.Context(), root)
+	if got := names(found); err != nil || len(unread) != 0 || !slices.Equal(got, want) {
+		t.Errorf("%v, %v\ngot  %q\nwant %q", err, unread, got, want)
+	}
+	for _, f := range found {
+		if !strings.HasPrefix(f.Path, f.Root) || slices.Contains([]string{".vscode", ".cursor"}, filepath.Base(f.Root)) {
+			t.Errorf("%s belongs to %s", f.Path, f.Root)
+		}
+	}
+	if only, _, err := Below(t.Context(), root, "cursor"); err != nil || len(only) != 4 {
+		t.Errorf("%+v, %v", only, err)
+	}
+}
+
+// A link to a file or to a directory of a client is followed inside the project, and said
+// where it leads out of it.
+func TestBelowLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right there")
+	}
+	root, out := t.TempDir(), t.TempDir()
+	for name, target := range map[string]string{
+		".mcp.json": "real/servers.json", ".cursor": "real", ".vscode": out, ".gemini": "nowhere", "kilo.json": filepath.Join(out, "kilo.json"),
+		"packages": out, "a/.roo": "../real", "a/opencode.json": "/",
+	} {
+		name = filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(target, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"real/servers.json", "real/mcp.json"} {
+		os.MkdirAll(filepath.Join(root, "real"), 0o777)
+		if err := os.WriteFile(filepath.Join(root, name), []byte("{}"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, unread, err := Below(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range found {
+		rel, _ := filepath.Rel(root, f.Path)
+		got = append(got, rel)
+	}
+	for _, u := range unread {
+		rel, _ := filepath.Rel(root, u.Path)
+		got = append(got, rel+": "+u.Why)
+	}
+	slices.Sort(got)
+	want := []string{".cursor/mcp.json", ".gemini: is a link that leads nowhere", ".mcp.json", ".mcp.json", ".vscode: is a link out of the project, and is not followed",
+		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed", "kilo.json: is a link that leads nowhere"}
+	if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

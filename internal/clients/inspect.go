@@ -1,0 +1,190 @@
+package clients
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Inspect reads all entries of a file's bytes, in its order: besides the servers that
+// [Parse] gives those that cannot be read as one server, with what is the matter with
+// them. Whoever judges a file must not pass over an entry that a client may read.
+func Inspect(f File, data []byte) ([]Server, error) {
+	root, err := f.format.read(data)
+	if err != nil {
+		return nil, err
+	}
+	var out []Server
+	for _, shape := range f.shapes {
+		for _, e := range entries(root, shape) {
+			i := slices.IndexFunc(out, func(o Server) bool { return o.entry.value == e.value })
+			if i >= 0 && out[i].Problem == "" {
+				continue
+			}
+			s, ok := e.inspect(f)
+			if !ok && !f.holds(shape) {
+				continue // the key means something else as often as it means servers
+			}
+			s.Line, s.Column = position(data, e.at)
+			if i >= 0 {
+				out[i] = s
+				continue
+			}
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
+	return out, nil
+}
+
+// holds reports whether all that is found by a shape are servers. hallmark.toml has a
+// reader of its own, which refuses what is none.
+func (f File) holds(shape string) bool {
+	if f.Client != "" {
+		return f.Client != "hallmark" && shape != itself
+	}
+	return !slices.Contains([]string{"servers", "mcp", "extensions", "mcp/servers"}, shape)
+}
+
+// inspect reads an entry with what is the matter with it; ok is false if it is no server.
+func (e entry) inspect(f File) (s Server, ok bool) {
+	if !e.isTable() {
+		what := "is not a table of a server"
+		if e.item && e.value.kind == object {
+			what = "has no name"
+		} else if e.value.kind == text {
+			what = "is a text; if it names another file, that is not followed"
+		}
+		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, entry: e}, false
+	}
+	s, ok = e.server(f)
+	_, url := e.holder().first(urlKeys...)
+	switch {
+	case !ok:
+		s.Disabled = e.disabled()
+		s.Problem = "has neither a command nor a URL that can be read"
+		if s.Extension = e.extension(); s.Extension {
+			s.Problem = "is started by an extension of its client, which says what runs"
+		}
+	case e.twice() != "":
+		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.twice())
+	case s.Command != "" && url != "":
+		s.Problem = "has both a command and a URL, of which clients take one or the other"
+	case e.holder() != e.value && e.value.get("command") != nil:
+		s.Problem = "has two commands, of which clients take one or the other"
+	case len(e.commands()) > 1:
+		s.Problem = "has both command and cmd, of which clients take one or the other"
+	case e.unreadableArgument():
+		s.Problem = "has an argument that is not a text"
+	}
+	return s, ok
+}
+
+// extension reports whether an entry has settings for what an extension of a client, or the
+// client itself, starts.
+func (e entry) extension() bool {
+	if kind := e.value.get("type"); kind != nil && slices.Contains([]string{"builtin", "platform"}, kind.text) {
+		return true
+	}
+	return e.value.get("settings") != nil && e.value.get("command") == nil
+}
+
+// commands are the keys of a command that e has.
+func (e entry) commands() (out []string) {
+	for _, key := range []string{"command", "cmd"} {
+		if e.holder().get(key) != nil {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// twice is a key that an object of e has more than once.
+func (e entry) twice() string {
+	for _, o := range e.objects() {
+		seen := map[string]bool{}
+		for _, m := range o.members {
+			if seen[m.key] {
+				return m.key
+			}
+			seen[m.key] = true
+		}
+	}
+	return ""
+}
+
+func (e entry) unreadableArgument() bool {
+	l, ok := e.launch()
+	if !ok {
+		return false
+	}
+	var words []*node
+	for _, n := range []*node{l.command, l.args} {
+		if n != nil {
+			words = append(words, n.items...)
+		}
+	}
+	return slices.ContainsFunc(words, func(n *node) bool { return n.kind != text && n.kind != scalar })
+}
+
+// plainKeys are the members of an entry that do not change which program is started, with
+// what arguments, where, or in what environment; and those that [Server] has.
+var plainKeys = []string{"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title", "display_name",
+	"disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust", "source", "gallery", "version", "bundled", "includeTools",
+	"excludeTools", "enabled_tools", "disabled_tools", "disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms",
+	"tool_timeout_sec", "required", "checksum", "verify"}
+
+// Unknown are the members of the entry that are not known to leave alone what is started.
+// A member that is null says nothing.
+func (s Server) Unknown() []string {
+	var out []string
+	kinds := []string{"stdio", "local"}
+	if s.URL != "" {
+		kinds = []string{"http", "sse", "streamable-http", "streamableHttp", "remote"}
+	}
+	for _, o := range s.entry.objects() {
+		for _, m := range o.members {
+			switch {
+			case s.URL != "" && slices.Contains(urlKeys, m.key):
+			case slices.Contains(plainKeys, m.key), m.value.isNull():
+			case slices.Contains(variableKeys, m.key) && m.value.namesAll():
+			case slices.Contains(out, m.key):
+			default:
+				out = append(out, m.key)
+			}
+		}
+		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
+			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() && !slices.Contains(known, t.text) {
+				out = append(out, key+" "+t.text)
+			}
+		}
+	}
+	return out
+}
+
+// namesAll reports whether names finds all names in n: of an object its keys, of a list its
+// texts.
+func (n *node) namesAll() bool {
+	return n.kind == object || n.kind == list && !slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text })
+}
+
+// WorkingDir is the directory in which the entry has its server started, "" if it does not say.
+func (s Server) WorkingDir() string {
+	for _, o := range s.entry.objects() {
+		if d := o.get("cwd"); d != nil && !d.isNull() {
+			if d.kind != text {
+				return "?" // which no directory is called that a client was told by name
+			}
+			return d.text
+		}
+	}
+	return ""
+}
+
+// disabled reports whether the client is told not to start the server.
+func (e entry) disabled() bool {
+	if v := e.value.get("disabled"); v != nil && v.text == "true" {
+		return true
+	}
+	v := e.value.get("enabled")
+	return v != nil && v.text == "false"
+}

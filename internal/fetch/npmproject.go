@@ -1,0 +1,143 @@
+package fetch
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+)
+
+// npmProject is what is taken of the .npmrc of a checkout.
+type npmProject struct {
+	settings  map[string]string   // that name no variable
+	templates map[string]template // that name variables: registries, and credentials for a host
+	trust     string              // a key by which it changes who is trusted on the way: a proxy, an authority
+}
+
+// readNPMProject takes the named keys of a checkout's .npmrc, and notes all others.
+func readNPMProject(text string, dropped *ignored) npmProject {
+	const file = ".npmrc"
+	p := npmProject{settings: map[string]string{}, templates: map[string]template{}}
+	for _, s := range npmSettings(text) {
+		switch {
+		case len(variablesIn(s.key)) > 0 || strings.Contains(s.key, "${"):
+			dropped.note(file, s.key, "a key there names no variable")
+		case !foreign.ProjectNPMKey(s.key):
+			dropped.note(file, s.key, "")
+		case len(variablesIn(s.value)) == 0:
+			delete(p.templates, s.key)
+			p.settings[s.key] = strings.TrimSpace(expand(s.value, func(string) string { return "" }))
+		default:
+			host, ok := templateHost(s.key, s.value)
+			if !ok {
+				dropped.note(file, s.key, "a variable there may stand in a credential, and in the path of a registry")
+				continue
+			}
+			delete(p.settings, s.key)
+			t := template{text: s.value}
+			for _, v := range variablesIn(s.value) {
+				t.uses = append(t.uses, VariableUse{Variable: v, Host: host, File: file})
+			}
+			p.templates[s.key] = t
+		}
+	}
+	for _, key := range []string{"cafile", "ca", "https-proxy", "proxy"} {
+		if _, ok := p.settings[key]; ok {
+			p.trust = key
+		}
+	}
+	return p
+}
+
+// templateHost is the host that a value with variables would be sent to. There is none for
+// a variable that decides the host: it would be told to whoever resolves the name.
+func templateHost(key, value string) (string, bool) {
+	if host, _, ok := foreign.HostKey(key); ok {
+		return strings.TrimSuffix(host, ":443"), true
+	}
+	if key != "registry" && !strings.HasSuffix(key, ":registry") {
+		return "", false
+	}
+	scheme, rest, ok := strings.Cut(value, "://")
+	if !ok || strings.Contains(scheme, "$") {
+		return "", false
+	}
+	authority, _, _ := strings.Cut(rest, "/")
+	u, err := url.Parse(scheme + "://" + authority + "/")
+	if err != nil || u.Host == "" || u.User != nil || strings.ContainsAny(authority, "$?#") {
+		return "", false
+	}
+	return hostPort(u), true
+}
+
+// npmFile is the text of an .npmrc with these settings: what npm reads from it is exactly
+// them, and no variable.
+func npmFile(settings map[string]string) string {
+	var b strings.Builder
+	for _, key := range sortedKeys(settings) {
+		if strings.ContainsFunc(key, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("@._~:/%[]-", r))
+		}) {
+			continue // no registry has such a name
+		}
+		fmt.Fprintf(&b, "%s=%s\n", key, npmQuote(settings[key]))
+	}
+	return b.String()
+}
+
+// NPMFiles are the texts of the files that npm is to read in place of those of the user and
+// of the checkout: the user's own settings, and what is taken of the checkout's. It is an
+// error if a registry that npm may ask needs a variable that nobody agreed to send there.
+func (c *Client) NPMFiles() (user, checkout string, err error) {
+	n := c.config.NPM
+	mine := map[string]string{}
+	for key, value := range n.user {
+		if _, _, credential := foreign.HostKey(key); foreign.UserNPMKey(key) && !(credential && n.project.trust != "") {
+			mine[key] = value
+		}
+	}
+	theirs := map[string]string{}
+	for key, value := range n.project.settings {
+		theirs[key] = value
+	}
+	var hosts []string
+	for key, t := range n.project.templates {
+		if _, _, credential := foreign.HostKey(key); credential {
+			continue
+		}
+		if theirs[key], err = n.sent(key); err != nil {
+			return "", "", err
+		}
+		hosts = append(hosts, t.uses[0].Host)
+	}
+	for _, settings := range []map[string]string{mine, theirs} {
+		for key, value := range settings {
+			if u, err := url.Parse(value); err == nil && (key == "registry" || strings.HasSuffix(key, ":registry")) {
+				hosts = append(hosts, hostPort(u))
+			}
+		}
+	}
+	if u, err := url.Parse(n.Setting("registry")); err == nil {
+		hosts = append(hosts, hostPort(u))
+	}
+	for key, t := range n.project.templates {
+		if _, _, credential := foreign.HostKey(key); !credential || !slices.Contains(hosts, t.uses[0].Host) {
+			continue // npm has no reason to ask that host
+		}
+		value, err := n.sent(key)
+		if err != nil {
+			return "", "", err
+		}
+		if !strings.Contains(value, "${") { // a variable that is not set is no credential
+			theirs[key] = value
+		}
+	}
+	if n.project.settings["cafile"] != "" {
+		theirs["cafile"] = n.cafile
+	} else if mine["cafile"] != "" {
+		mine["cafile"] = n.cafile
+	}
+	return npmFile(mine), npmFile(theirs), nil
+}

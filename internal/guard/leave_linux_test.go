@@ -1,0 +1,139 @@
+package guard
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// leftWithin bounds what takes a second by itself, on a machine that does much else.
+const leftWithin = 2500 * time.Millisecond
+
+// TestClientLeaves: whatever the server does, the relay is over soon after its client
+// has left, and nothing of the server runs.
+func TestClientLeaves(t *testing.T) {
+	deafShell := `trap '' TERM HUP INT; sh -c 'trap "" TERM HUP INT; sleep 60; sleep 60' & setsid sh -c 'trap "" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & while true; do sleep 1; done`
+	flood := strings.Repeat(`{"jsonrpc":"2.0","method":"x"}`+"\n", 10000) // more than pipes hold
+	session := hello + "\n" + initialized + "\n" + callTool("1", "add") + "\n"
+	listingHangs := base(addTool).set("tools/list", []string{"!sleep 60"})
+	for name, x := range map[string]struct {
+		start func(t *testing.T) *Process
+		send  string
+		leave func(in, out *os.File)
+	}{
+		"listing unanswered": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) { in.Close() }},
+		"takes nothing": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
+			out.Close()
+		}},
+		"dies": {func(t *testing.T) *Process { p, _ := startPeer(t, listingHangs, nil); return p }, session, func(in, out *os.File) {
+			in.Close()
+			out.Close()
+		}},
+		"server is deaf":                {func(t *testing.T) *Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { in.Close() }},
+		"server is deaf, output closed": {func(t *testing.T) *Process { return startSelf(t, "deaf") }, flood, func(in, out *os.File) { out.Close() }},
+		"server talks and nobody reads": {func(t *testing.T) *Process {
+			return startShell(t, "trap '' TERM; yes '{\"jsonrpc\":\"2.0\",\"method\":\"x\"}'")
+		}, "", func(in, out *os.File) { in.Close() }},
+		"server and what it left are deaf": {func(t *testing.T) *Process { return startShell(t, deafShell) }, session, func(in, out *os.File) { in.Close() }},
+		"server that goes leaves a daemon": {func(t *testing.T) *Process {
+			return startShell(t, "setsid sh -c 'trap \"\" TERM; echo $$ >$PIDS; sleep 61; sleep 61' & cat >/dev/null")
+		}, session, func(in, out *os.File) { in.Close() }},
+		"remote server gives no answer yet": {func(t *testing.T) *Process { return silentRemote(t) }, session, func(in, out *os.File) { in.Close() }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PIDS", filepath.Join(t.TempDir(), "pids"))
+			p := x.start(t)
+			inR, inW, _ := os.Pipe()
+			outR, outW, _ := os.Pipe()
+			t.Cleanup(func() {
+				for _, f := range []*os.File{inR, inW, outR, outW} {
+					f.Close()
+				}
+			})
+			done := make(chan struct{})
+			go func() {
+				Relay(t.Context(), inR, outW, p, Options{Approved: approve(t, "tool", addTool)})
+				close(done)
+			}()
+			go io.WriteString(inW, x.send)
+			time.Sleep(300 * time.Millisecond)
+			began := time.Now()
+			x.leave(inW, outR)
+			select {
+			case <-done:
+			case <-time.After(20 * time.Second):
+				t.Fatal("the relay does not end")
+			}
+			took := time.Since(began)
+			t.Logf("%v", took)
+			if took > leftWithin {
+				t.Errorf("the relay took %v to end", took)
+			}
+			if data, err := os.ReadFile(os.Getenv("PIDS")); err == nil {
+				pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
+				if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); err == nil {
+					t.Errorf("process %d is left", pid)
+				}
+			}
+		})
+	}
+}
+
+// TestSignalled: a server that ignores the signal that ends the guard has its time, no more.
+func TestSignalled(t *testing.T) {
+	p := startShell(t, `trap '' TERM HUP INT QUIT; while true; do sleep 1; done`)
+	c := relayTo(t, p, Options{})
+	time.Sleep(200 * time.Millisecond)
+	began := time.Now()
+	signalSelf(t)
+	c.wait()
+	if took := time.Since(began); took > leftWithin {
+		t.Errorf("the relay took %v to end", took)
+	}
+}
+
+// startShell starts a shell as a server.
+func startShell(t *testing.T, script string) *Process {
+	t.Helper()
+	sh := image(t, "/bin/sh")
+	adm, subjects := admit(t, sh)
+	p, err := Exec(t.Context(), adm, subjects, Command{Exe: sh, Args: []string{"sh", "-c", script}, Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		select {
+		case <-p.Exited():
+		default:
+			p.Kill()
+		}
+	})
+	return p
+}
+
+func signalSelf(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// silentRemote takes requests and answers none.
+func silentRemote(t *testing.T) *Process {
+	t.Helper()
+	hang := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-hang }))
+	t.Cleanup(func() {
+		close(hang)
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return dial(t, server.URL, nil)
+}

@@ -1,0 +1,9 @@
+//go:build unix && !linux
+
+package hashfile
+
+import "errors"
+
+func mount(_, _ string) error { return errors.New("no bind mounts here") }
+
+func unmount(string) error { return nil }

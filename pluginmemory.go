@@ -1,0 +1,183 @@
+package hallmark
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// installsFile is the record of what this machine installed in a directory of plugins,
+// whose links are resolved.
+func (h *Host) installsFile(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(h.Places.State, "plugins", hex.EncodeToString(sum[:16])+".json")
+}
+
+// realPlugins resolves the links of a directory of plugins, which need not be there.
+func realPlugins(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	for here, rest := abs, ""; ; here, rest = filepath.Dir(here), filepath.Join(filepath.Base(here), rest) {
+		switch real, err := filepath.EvalSymlinks(here); {
+		case err == nil:
+			return filepath.Join(real, rest), nil
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(here) == here:
+			return "", evidence.Errorf(evidence.Operation, dir, "", err)
+		}
+	}
+}
+
+// readInstalls reads the record of a directory of plugins.
+func (h *Host) readInstalls(real string) (*project.Installs, error) {
+	path := h.installsFile(real)
+	data, err := readFile(path, project.MaxInstalls)
+	if err != nil {
+		return nil, err
+	}
+	in, err := project.ParseInstalls(data, real)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup, or remove it and install the plugins of "+real+" again", err)
+	}
+	return in, nil
+}
+
+// installs is what this machine installed in dir. Where dir is a link, what it
+// installed before there was a link in that place is owed, too.
+func (h *Host) installs(dir string) (map[string]project.Install, error) {
+	real, err := realPlugins(dir)
+	if err != nil {
+		return nil, err
+	}
+	in, err := h.readInstalls(real)
+	if err != nil {
+		return nil, err
+	}
+	out := maps.Clone(in.Plugins)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	parent, err := realPlugins(filepath.Dir(abs))
+	if err != nil {
+		return nil, err
+	}
+	if place := filepath.Join(parent, filepath.Base(abs)); place != real {
+		if in, err = h.readInstalls(place); err != nil {
+			return nil, err
+		}
+		for name, p := range in.Plugins {
+			if _, ok := out[name]; !ok {
+				out[name] = p
+			}
+		}
+	}
+	return out, nil
+}
+
+// changeInstalls lets change have the record of dir for itself, and writes it.
+func (h *Host) changeInstalls(ctx context.Context, dir string, change func(map[string]project.Install) error) error {
+	real, err := realPlugins(dir)
+	if err != nil {
+		return err
+	}
+	path := h.installsFile(real)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	unlock, err := durable.Lock(ctx, path+".lock", "the record of installed plugins")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	in, err := h.readInstalls(real)
+	if err != nil {
+		return err
+	}
+	if err := change(in.Plugins); err != nil {
+		return err
+	}
+	data, err := in.Encode()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(path, data, 0o600); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}
+
+// rememberPlugin records that the plugin in the directory path was accepted with a lock.
+func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.InstallLock) error {
+	lock, err := l.Digest()
+	if err != nil {
+		return err
+	}
+	tree, err := digest.Parse(l.Tree)
+	if err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	err = h.changeInstalls(ctx, filepath.Dir(abs), func(plugins map[string]project.Install) error {
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC()}
+		return nil
+	})
+	if unwritable(err) {
+		h.Logger.Warn("the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that was written", "plugin", l.Subject(), "error", err)
+		return nil
+	}
+	return err
+}
+
+// ForgetPlugin forgets a plugin that this machine installed in dir, by the name of its
+// directory, which is gone: until then revalidation misses it.
+func ForgetPlugin(ctx context.Context, h *Host, dir, name string) error {
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return evidence.Errorf(evidence.Validation, path, "remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it", errors.New("it is still there"))
+	}
+	return h.changeInstalls(ctx, dir, func(plugins map[string]project.Install) error {
+		if _, ok := plugins[name]; !ok {
+			return evidence.Errorf(evidence.Validation, path, "", errors.New("this machine did not install it"))
+		}
+		delete(plugins, name)
+		return nil
+	})
+}
+
+// installClaim is what this machine remembers of the plugin in path.
+func installClaim(path string) evidence.Claim {
+	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "this machine's record of what it installed"}
+}
+
+// gone lists the plugins that this machine installed in dir and whose directory is not
+// among those that are there.
+func gone(dir string, installed map[string]project.Install, there map[string]bool) (out []Checked) {
+	for _, name := range slices.Sorted(maps.Keys(installed)) {
+		if there[name] {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
+			"install it again; or, if you removed it, run 'hallmark plugin forget "+name+"'")
+		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package hallmark
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+func readInstallLock(dir string) (*project.InstallLock, error) {
+	path := filepath.Join(dir, plugin.LockFile)
+	data, err := readFile(path, project.MaxInstallLock)
+	if err == nil && data == nil {
+		err = evidence.Errorf(evidence.Integrity, path, "install the plugin again", fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, err
+	}
+	l, err := project.ParseInstallLock(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, dir, "install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
+	}
+	return l, nil
+}
+
+// RevalidatePlugins checks every plugin below dir against its install.lock.json, against
+// what this machine remembers of its install, and for the host, without the network. All
+// that a lock owes is compared, and what else lies in dir is refused.
+func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions) ([]Checked, error) {
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	installed, err := h.installs(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil && (len(installed) == 0 || !noDirectory(dir)) {
+		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
+	}
+	var all []Checked
+	there := map[string]bool{}
+	for _, e := range entries {
+		name := e.Name()
+		if besidePlugins(e) {
+			continue
+		}
+		v := Checked{Path: filepath.Join(dir, name)}
+		if !e.IsDir() {
+			v.Err = noPlugin(v.Path, "it is "+tree.Kind(e.Type())+", and no directory of a plugin")
+			all = append(all, v)
+			continue
+		}
+		there[name] = true
+		l, err := readInstallLock(v.Path)
+		if err == nil && name != l.Subject() && name != l.Name {
+			err = evidence.Errorf(evidence.Integrity, v.Path, "a plugin lies in a directory of its name and version, or of its name", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Subject()))
+		}
+		if err == nil {
+			v.Result, err = revalidate(ctx, v.Path, l, installed, host)
+		}
+		v.Err = err
+		all = append(all, v)
+	}
+	return append(all, gone(dir, installed, there)...), context.Cause(ctx)
+}
+
+// noDirectory reports that nothing, or something else than a directory, is at path.
+func noDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+}
+
+// stagingName is what a directory is called while a plugin is written.
+var stagingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.hallmark-[0-9]+\.tmp$`) })
+
+// besidePlugins reports whether an entry of a directory of plugins is no plugin and may
+// lie there: what is ours, and files of version control and of the desktop. No host loads them.
+func besidePlugins(e fs.DirEntry) bool {
+	name := e.Name()
+	if e.IsDir() {
+		return stagingName().MatchString(name)
+	}
+	return e.Type().IsRegular() && slices.Contains([]string{".hallmark.lock", ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
+}
+
+// noPlugin refuses something that lies among plugins.
+func noPlugin(path, why string) error {
+	claim := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
+	return policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
+}
+
+// revalidate checks an installed plugin against its lock and what this machine installed.
+// The host's flags decide; those that the plugin was locked under can only add demands and
+// take rights.
+func revalidate(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install, host plugin.Host) (*plugin.Result, error) {
+	p, err := readInstalled(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var mem *project.Install
+	if one, ok := installed[filepath.Base(path)]; ok {
+		mem = &one
+	}
+	claims, err := l.Claims()
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	var failed error
+	host.Flags = host.Flags.Within(l.Limits())
+	host.Locked = func(r *plugin.Result) (report evidence.Report) {
+		report, failed = p.lockEvidence(path, l, r, mem, len(installed) > 0)
+		return report
+	}
+	r, err := p.check(ctx, path, host, claims...)
+	if err = errors.Join(err, failed); err != nil {
+		return nil, err
+	}
+	if r.Manifest.Subject() != l.Subject() {
+		return nil, evidence.Errorf(evidence.Integrity, path, "", fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
+	}
+	return r, nil
+}
+
+// LockPlugin writes the install.lock.json of the plugin in dir, or refreshes it, without
+// installing anything, and has this machine remember it. One of the same files keeps where
+// they came from. A plugin that is refused gets none.
+func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Installed, error) {
+	host, err := pluginHost(h, o)
+	if err != nil {
+		return nil, err
+	}
+	p, err := readInstalled(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.check(ctx, dir, host)
+	if err != nil {
+		return nil, err
+	}
+	in := &Installed{Result: r}
+	if !r.Verdict.Allowed() {
+		return in, nil
+	}
+	hashed := r.Profile.Hashed(p.Bundle.Files)
+	lock := project.InstallLock{
+		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+	}
+	if old, err := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]); err == nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
+		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256
+		if old.From != "" {
+			lock.From = old.From
+		}
+	}
+	if in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, p.files, lock); err != nil {
+		return nil, err
+	}
+	data, err := in.Lock.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	if err := h.rememberPlugin(ctx, dir, in.Lock); err != nil {
+		return nil, err
+	}
+	in.Path = dir
+	return in, nil
+}

@@ -1,0 +1,190 @@
+package hallmark
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// answerRemovals are all ways in which a registry, or who stands before it, leaves something
+// out of an answer.
+func answerRemovals(t *testing.T, path string, body []byte) (all []removal) {
+	t.Helper()
+	add := func(data []byte, at ...string) {
+		all = append(all, removal{file: "answer " + path, path: path, at: at, data: data})
+	}
+	add(nil, "its contents")
+	add(body[:len(body)-1], "its end")
+	var tree map[string]any
+	if decodeTree(body, &tree) {
+		for _, p := range parts(tree) {
+			left, ok := p.left.(map[string]any)
+			if !ok {
+				t.Fatal(p.at)
+			}
+			add(encodeTree(t, left), p.at...)
+		}
+		return all
+	}
+	if strings.HasPrefix(path, "/checkpoint") {
+		for _, p := range parts(string(body)) {
+			left, _ := p.left.(string)
+			add([]byte(left), p.at...)
+		}
+	}
+	return all
+}
+
+// outcome is what a command found out: how it ended, and what it matched.
+type outcome struct {
+	class   evidence.Class
+	matches string
+}
+
+func outcomeOf(v policy.Verdict, err error) outcome {
+	if err == nil {
+		err = v.Err()
+	}
+	out := outcome{class: evidence.ClassOf(err)}
+	for _, e := range v.Report() {
+		if e.Outcome == evidence.Match {
+			out.matches += e.Subject + " " + string(e.Scheme) + " " + string(e.Authority) + "\n"
+		}
+	}
+	return out
+}
+
+// A registry that leaves a member, an element or a line out of an answer, or the answer, is
+// refused, or what is found is the very same: the same evidence matches, and the same entries
+// are locked.
+func TestAnswerRemovals(t *testing.T) {
+	w := newFacetWorld(t)
+	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"}}}`, "agents/one.md": "1"})
+	w.put("suite", map[string]string{"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
+	w.want("suite = \"1.*\"\n")
+	r := &removalWorld{facetProject: w.facetProject}
+	r.kept = r.files() // nothing is installed yet
+
+	install := func() (outcome, string) {
+		out, err := w.install(FacetOptions{})
+		var v policy.Verdict
+		if out != nil {
+			v = out.Verdict
+		}
+		return outcomeOf(v, err), w.read(project.LockFile)
+	}
+	check := func() (outcome, string) {
+		out, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+		return outcomeOf(out.Verdict, err), ""
+	}
+	monitor := func() (outcome, string) {
+		m, err := Monitor(t.Context(), w.host, MonitorOptions{URL: w.registry.URL, Log: LogOptions{Key: w.registry.Key}})
+		if m == nil {
+			return outcome{class: evidence.ClassOf(err)}, ""
+		}
+		return outcome{class: evidence.ClassOf(err)}, m.Root
+	}
+	for _, c := range []struct {
+		name string
+		run  func() (outcome, string)
+	}{{"install", install}, {"check", check}, {"monitor", monitor}} {
+		var mu sync.Mutex
+		answers := map[string][]byte{}
+		w.wire(func(path string, body []byte) []byte {
+			mu.Lock()
+			defer mu.Unlock()
+			if len(body) > 0 {
+				answers[path] = bytes.Clone(body)
+			}
+			return body
+		})
+		good, made := c.run()
+		if good.class != evidence.OK || len(answers) < 3 {
+			t.Fatalf("%s: %s, %d answers", c.name, good.class, len(answers))
+		}
+		if c.name != "install" {
+			r.kept = r.files()
+		}
+		var all []removal
+		for _, path := range slices.Sorted(maps.Keys(answers)) {
+			all = append(all, answerRemovals(t, path, answers[path])...)
+		}
+		whole, refused, same := len(all), 0, 0
+		all = sampled(t, all, false, 25)
+		for _, x := range all {
+			r.restore()
+			w.wire(func(path string, body []byte) []byte {
+				if path == x.path && len(body) > 0 {
+					return x.data
+				}
+				return body
+			})
+			switch got, now := c.run(); {
+			case got.class != evidence.OK:
+				refused++
+			case got == good && (now == made || sameLock(now, made)):
+				same++
+			default:
+				t.Errorf("%s of %s: the evidence or what is locked is other:\n%s", c.name, x, got.matches)
+			}
+		}
+		w.wire(nil)
+		r.restore()
+		if c.name == "install" { // the others are about what is installed
+			w.must(w.install(FacetOptions{}))
+		}
+		t.Logf("%s: %d of %d removals from %d answers: %d refused, %d found the very same", c.name, len(all), whole, len(answers), refused, same)
+	}
+}
+
+// sameLock reports whether two locks say the same, but for when, and for proofs, which are
+// verified.
+func sameLock(a, b string) bool {
+	var x, y map[string]any
+	return decodeTree([]byte(a), &x) && decodeTree([]byte(b), &y) && alike(any(x), any(y))
+}
+
+// A registry that answers no more, or not about one thing, is no agreement.
+func TestAnswersGone(t *testing.T) {
+	w := newFacetWorld(t)
+	w.must(w.install(FacetOptions{}))
+	honest := *w.registry.handler.Load()
+	seen := map[string]bool{}
+	record := func(gone string) {
+		var h http.Handler = http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+			if seen[req.URL.Path] = true; req.URL.Path == gone {
+				http.NotFound(rw, req)
+				return
+			}
+			honest.ServeHTTP(rw, req)
+		})
+		w.registry.handler.Store(&h)
+	}
+	run := func() error {
+		out, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+		_, monitored := Monitor(t.Context(), w.host, MonitorOptions{URL: w.registry.URL, Log: LogOptions{Key: w.registry.Key}})
+		return errors.Join(err, out.Verdict.Err(), monitored)
+	}
+	record("")
+	if err := run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(seen)) {
+		if path == "/v0.1/artifacts" || path == "/v0.1/plugins" {
+			continue // there are none, so that nothing is withheld; a registry need not have them
+		}
+		record(path)
+		if run() == nil {
+			t.Errorf("%s is not there, and neither check nor the monitor says so", path)
+		}
+	}
+}

@@ -1,0 +1,305 @@
+//go:build unix
+
+package hallmark
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+func init() {
+	removalWorlds["servers"] = newRemovedServers
+	removalWorlds["drift"] = newRemovedDrift
+	removalWorlds["packages"] = newRemovedPackages
+}
+
+// puppets builds the server of tests, once.
+var puppets = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "puppet")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	build := exec.Command("go", "build", "-o", dir, "github.com/hallmark-mcp/hallmark/e2e/puppet")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return os.ReadFile(filepath.Join(dir, "puppet"))
+})
+
+// newServerWorld is a project whose machine has a puppet, a hallmark and an engine in PATH.
+func newServerWorld(t *testing.T, config string) *removalWorld {
+	t.Helper()
+	puppet, err := puppets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &removalWorld{facetProject: newFacetProject(t, config)}
+	bin := filepath.Join(w.base(), "bin")
+	for _, name := range []string{"puppet", "hallmark", "docker"} {
+		w.executable(filepath.Join(bin, name), puppet)
+	}
+	w.executable(w.path("server"), puppet)
+	w.host.Getenv = func(name string) string {
+		if name == "PATH" {
+			return bin
+		}
+		return ""
+	}
+	w.host.Environ = []string{"PATH=" + bin}
+	w.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}})
+	t.Cleanup(w.host.Fetch.CloseIdleConnections)
+	w.facetProject.write("shown.json", `{"tools/list":{"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}]},"instructions":"Be kind."}`)
+	return w
+}
+
+func (w *removalWorld) executable(path string, data []byte) {
+	w.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o700)); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// newRemovedServers has servers of every kind that needs no registry: a command, one with a
+// verify block, a script with its interpreter, one that is left unlocked, one that is reached
+// by its URL and an image; and a file of a client that starts them by hallmark.
+func newRemovedServers(t *testing.T) *removalWorld {
+	puppet, err := puppets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := digest.FromBytes([]byte("image"))
+	w := newServerWorld(t, fmt.Sprintf(`[providers.mcp.tool]
+command = "./server"
+arguments = ["shown.json"]
+variables = ["TOOL_KEY"]
+on_drift = "block"
+server_requests = "deny"
+surface_kinds = ["tools", "instructions"]
+[providers.mcp.claimed]
+command = "./server"
+arguments = ["shown.json"]
+[providers.mcp.claimed.verify]
+type = "command"
+algorithm = "sha256"
+value = %q
+[providers.mcp.script]
+command = "./script"
+extra_arguments = "any"
+[providers.mcp.loose]
+command = "./server"
+arguments = ["shown.json"]
+unlocked = true
+[providers.mcp.remote]
+type = "http"
+url = "https://127.0.0.1:1/mcp"
+headers = { Accept-Language = "en" }
+[providers.mcp.image]
+command = "docker"
+arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
+`, digest.FromBytes(puppet).Hex(), image))
+	w.executable(w.path("script"), []byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
+	yes := PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}
+	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
+		t.Fatal(err)
+	}
+	w.facetProject.write(".mcp.json", `{"mcpServers":{"client":{"command":"./server","args":["shown.json"]}}}`)
+	yes.From, yes.WriteConfig = ClientFiles{Config: w.path(".mcp.json")}, true
+	if _, err := Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Review(t.Context(), w.host, w.dir, "loose", ReviewOptions{Confirm: func(*Reviewed) (Consent, error) { return Given, nil }}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Review(t.Context(), w.host, w.dir, "tool", ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*Reviewed) (Consent, error) { return Given, nil }}); err != nil {
+		t.Fatal(err)
+	}
+	ref := "oci:127.0.0.1:1/notes@" + image.String()
+	w.lockUnseen("remote", project.ServerLock{Source: "http", Ref: "https://127.0.0.1:1/mcp"}, nil)
+	w.lockUnseen("image", project.ServerLock{
+		Source: "image", Ref: ref, Artifacts: map[string]digest.Digest{ref: image}, Digest: image, Platforms: map[string]digest.Digest{"linux/amd64": image},
+	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
+	w.owners = map[string]string{"server": "claimed", "script": "script"}
+	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks
+	return w
+}
+
+// lockUnseen locks and approves a server that no test can start, as pin does.
+func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *project.Runtime) {
+	w.t.Helper()
+	ws, done, err := openWorkspace(w.t.Context(), w.host, w.dir, true)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer done()
+	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds.","inputSchema":{"type":"object"}}`)}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	entry.Launch, entry.ApprovedAt = ws.config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
+	report := evidence.Report{evidence.Compare(evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock}, observed(shown.Digest()))}
+	for ref, d := range entry.Artifacts {
+		report = append(report, evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)))
+	}
+	if err := ws.lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err != nil {
+		w.t.Fatal(err)
+	}
+	kept, _ := ws.lock.Server(name)
+	ws.approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r, At: entry.ApprovedAt}
+	lock, err := ws.lock.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	approvals, err := ws.approvals.Encode()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.facetProject.write(project.LockFile, string(lock))
+	w.facetProject.write(project.SurfaceFile(name), string(shown.Indented()))
+	if err := os.WriteFile(ws.approvalsPath(), approvals, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// newRemovedDrift has a server that was seen to show something else than was approved.
+func newRemovedDrift(t *testing.T) *removalWorld {
+	w := newServerWorld(t, "[providers.mcp.tool]\ncommand = \"./server\"\narguments = [\"shown.json\"]\n")
+	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
+		t.Fatal(err)
+	}
+	ws, done, err := openWorkspace(t.Context(), w.host, w.dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	entry, _ := ws.lock.Server("tool")
+	l := &launch{w: ws, declared: ws.config.Servers["tool"], entry: &entry}
+	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds more.","inputSchema":{"type":"object"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.note(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
+	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }
+	return w
+}
+
+const removedServer = `const tools = [{ name: 'greet', description: 'Greets.', inputSchema: { type: 'object' } }];
+module.exports = {};
+require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const m = JSON.parse(line);
+  if (m.id === undefined) return;
+  const results = {
+    initialize: () => ({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1.0.0' } }),
+    'tools/list': () => ({ tools }),
+  };
+  const r = { jsonrpc: '2.0', id: m.id };
+  if (results[m.method]) r.result = results[m.method](); else r.error = { code: -32601, message: 'no such method' };
+  console.log(JSON.stringify(r));
+});
+`
+
+// newRemovedPackages has a server of a package with its closure, named by its record, and one
+// that is packed from source, both proven to be in the log of their registry.
+func newRemovedPackages(t *testing.T) *removalWorld {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal("node is needed: ", err)
+	}
+	npm, err := npmtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(npm.Close)
+	for _, p := range []npmtest.Package{
+		{Name: "@acme/notes", Version: "1.4.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes", "bin": map[string]any{"notes": "bin/notes.js"}, "dependencies": map[string]any{"greet": "^1.0.0"}},
+			Files: map[string]string{"bin/notes.js": "#!/usr/bin/env node\nrequire('greet');\n" + removedServer}},
+		{Name: "greet", Version: "1.0.0", Manifest: map[string]any{"main": "greet.js"}, Files: map[string]string{"greet.js": "module.exports = 1;\n"}},
+	} {
+		if err := npm.Publish(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newLoggedRegistry(t, "")
+	client := &registry.Client{Base: r.URL}
+	record := fmt.Appendf(nil, `{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
+		"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.4.0","transport":{"type":"stdio"}}],
+		"file_hashes":{"npm:@acme/notes@1.4.0":%q}}`, digest.FromBytes(npm.Tarball("@acme/notes", "1.4.0")))
+	if _, err := client.Publish(t.Context(), record, ""); err != nil {
+		t.Fatal(err)
+	}
+	source := packed(t, map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`, "main.js": removedServer})
+	if _, err := client.PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
+		t.Fatal(err)
+	}
+	w := &removalWorld{facetProject: newFacetProject(t, fmt.Sprintf(`[registry]
+url = %q
+log_key = %q
+[providers.mcp.notes]
+server = "io.github.acme/notes@1.4.0"
+[providers.mcp.tasks]
+source = "tasks@1.0.0"
+`, r.URL, r.Key))}
+	authority, home := filepath.Join(w.base(), "authority.pem"), filepath.Join(w.base(), "home")
+	if err := errors.Join(os.WriteFile(authority, npm.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	w.host.Environ = append(npm.Environ(authority), "PATH="+filepath.Dir(node)+":"+os.Getenv("PATH"), "HOME="+home)
+	w.host.Getenv = func(name string) string {
+		for _, kv := range w.host.Environ {
+			if value, ok := strings.CutPrefix(kv, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	config, err := fetch.UserConfig(w.host.Getenv, w.dir, home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Dir = t.TempDir()
+	w.host.Fetch = fetch.New(config)
+	t.Cleanup(w.host.Fetch.CloseIdleConnections)
+	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"notes", "tasks"} {
+		if err := tryRun(w, w.host, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sidecars, err := filepath.Glob(filepath.Join(w.host.Places.Cache, "store", "sha256", "*", "*", "sidecar.json"))
+	if err != nil || len(sidecars) != 2 {
+		t.Fatalf("%q, %v", sidecars, err)
+	}
+	w.slots = map[string]string{}
+	for _, file := range sidecars {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.slots[filepath.Dir(file)] = "notes"
+		if bytes.Contains(data, []byte(`"tasks@`)) {
+			w.slots[filepath.Dir(file)] = "tasks"
+		}
+	}
+	return w
+}

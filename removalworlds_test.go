@@ -1,0 +1,99 @@
+package hallmark
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// removalWorlds are the machines on which the campaign is led; those that need a platform add
+// themselves.
+var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources, "plugins": newRemovedPlugins}
+
+// TestRemovals is the removal campaign (R10). HALLMARK_REMOVALS=all tries everything, a number
+// repeats the choice of a shorter one.
+func TestRemovals(t *testing.T) {
+	table := readHarmless(t)
+	t.Run("worlds", func(t *testing.T) {
+		for name, world := range removalWorlds {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				w := world(t)
+				w.name, w.table = name, table
+				if w.commands == nil {
+					w.commands = removalCommands()
+				}
+				w.campaign(w.commands)
+			})
+		}
+	})
+	if wholeCampaign() {
+		for _, row := range table.unused() {
+			t.Errorf("docs/attacks.md says why %s may be removed, and nothing needs that", row)
+		}
+	}
+}
+
+// newRemovedFacets has facets of a registry with a log, one of which brings another along.
+func newRemovedFacets(t *testing.T) *removalWorld {
+	w := newFacetWorld(t)
+	w.put("tools", map[string]string{
+		"facet.json":    `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"},"two":{"description":"d"}}}`,
+		"agents/one.md": "1", "agents/two.md": "2",
+	})
+	w.put("suite", map[string]string{
+		"facet.json":     `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`,
+		"commands/go.md": "3",
+	})
+	w.want("suite = \"1.*\"\n")
+	w.must(w.install(FacetOptions{}))
+	return &removalWorld{facetProject: w.facetProject}
+}
+
+// newRemovedSources has facets of a repository and of a directory.
+func newRemovedSources(t *testing.T) *removalWorld {
+	w := newGitWorld(t, `, branch = "main" }
+ours = { path = "../ours"`)
+	w.push(".", "1.0.0", "Of a repository.\n")
+	w.write("../ours/facet.json", `{"name":"ours","version":"1.0.0","commands":{"stop":{"description":"d"}}}`)
+	w.write("../ours/commands/stop.md", "Stop.\n")
+	w.must(w.install(FacetOptions{}))
+	return &removalWorld{facetProject: w.facetProject}
+}
+
+// newRemovedPlugins has a plugin that a trusted key signed, installed from its zip.
+func newRemovedPlugins(t *testing.T) *removalWorld {
+	r := newPluginRoom(t)
+	state := filepath.Join(filepath.Dir(r.dir), "state")
+	if err := os.Rename(r.host.Places.State, state); err != nil {
+		t.Fatal(err)
+	}
+	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
+	signed := plugin.Flags{RequireSignatures: true}
+	installed := r.install(r.zip, signed)
+	revalidate := func(flags plugin.Flags) func(*removalWorld, *Host, string) error {
+		return func(_ *removalWorld, h *Host, _ string) error {
+			_, err := r.class(h, flags)
+			return err
+		}
+	}
+	verify := func(flags plugin.Flags) func(*removalWorld, *Host, string) error {
+		return func(_ *removalWorld, h *Host, _ string) error {
+			result, err := VerifyPlugin(t.Context(), h, installed, PluginOptions{Flags: flags})
+			if err == nil {
+				err = result.Verdict.Err()
+			}
+			return err
+		}
+	}
+	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "state/trusted-keys.json"}
+	return &removalWorld{facetProject: &facetProject{t: t, dir: r.dir, host: r.host}, commands: []removalCommand{
+		{name: "plugin revalidate", run: revalidate(plugin.Flags{})},
+		{name: "plugin revalidate, signatures required", run: revalidate(signed)},
+		{name: "plugin verify", uses: own[:2], run: verify(plugin.Flags{})},
+		{name: "plugin verify, signatures required", uses: own, run: verify(signed)},
+		{name: "fresh plugin revalidate", fresh: true, run: revalidate(plugin.Flags{})},
+	}}
+}

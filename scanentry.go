@@ -1,0 +1,199 @@
+package hallmark
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// scannedEntry is an entry of a client that is asked whether Hallmark guards what it
+// starts. Everything about it that is not known to be harmless makes that false.
+type scannedEntry struct {
+	*scan
+	file   clients.File
+	server clients.Server
+	claim  evidence.Claim
+	target launcher.Target
+
+	project string // the project of Hallmark's that the file belongs to; "" of the user's own files
+	cover   Cover
+	roots   []string
+	report  evidence.Report
+}
+
+// judge is the evidence about what the entry has to do with Hallmark.
+func (e *scannedEntry) judge() evidence.Report {
+	if e.server.Client == "hallmark" {
+		return nil // hallmark.toml declares servers, and starts none
+	}
+	if !e.file.User {
+		e.project = projectOf(filepath.Dir(e.file.Path))
+		if real, err := filepath.EvalSymlinks(e.file.Path); err == nil && e.project == "" {
+			e.project = projectOf(filepath.Dir(real)) // a link from elsewhere
+		}
+	}
+	switch how := e.names(); {
+	case e.server.Problem != "" && !e.server.Extension: // what it starts is not known
+		if how != "" {
+			e.refuse("the entry " + e.server.Problem)
+		}
+		return e.report // refused as malformed, whatever it is
+	case how == "hallmark":
+		e.hallmark()
+		return e.report
+	case how == "hashfile-mcp" && e.program.finds("hashfile-mcp", e.server.Command, e.dir(), e.project) == nil:
+		e.edits(e.server.Args)
+		return e.report
+	case how != "" && how != "hashfile-mcp":
+		e.refuse(how)
+	}
+	if e.project != "" {
+		e.around()
+	}
+	return e.report
+}
+
+// names says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
+// its command, else why what it starts is not this machine's program; "" if it does not.
+func (e *scannedEntry) names() string {
+	const own = "hallmark"
+	if name := programName(e.server.Command); name == own || name == "hashfile-mcp" {
+		return name
+	}
+	t := e.target
+	for _, p := range t.Packages {
+		if programName(p.Name) == own || programName(t.Bin) == own {
+			return "is a package or image that is called hallmark, not this machine's program"
+		}
+	}
+	words := slices.Concat([]string{t.File, t.Module, t.Bin}, []string{})
+	if t.Wrapper != "" || t.Opaque != "" {
+		words = append(words, e.server.Args...)
+	}
+	for _, w := range words {
+		for word := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
+			if programName(word) == own {
+				return "is started through " + programName(e.server.Command) + ", which may start something else"
+			}
+		}
+	}
+	return ""
+}
+
+// programName is the last element of a path without the endings of Windows, in lower case.
+func programName(command string) string {
+	name := strings.ToLower(command[strings.LastIndexAny(command, `/\`)+1:])
+	for _, suffix := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
+}
+
+// refuse says why an entry that names hallmark is not guarded.
+func (e *scannedEntry) refuse(why string) {
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
+	found := evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0]+" …")
+	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.fix()
+	e.report = append(e.report, found)
+}
+
+// fix is how the entry is written.
+func (e *scannedEntry) fix() string {
+	if e.project == "" {
+		return ""
+	}
+	return `"command": "hallmark", "args": ["run", ` + quoteJSON(e.server.Name) + `], after 'hallmark pin'`
+}
+
+// around refuses an entry of a project's file that starts a server without Hallmark, save
+// one that hallmark.toml declares as it is, for all reviewers to see, as unlocked.
+func (e *scannedEntry) around() {
+	s := e.server
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
+	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args, []string{s.URL})), " "))
+	if starts == "" {
+		starts = "what its client takes from it"
+	}
+	found := evidence.Fact(c, starts)
+	switch w, err := e.view(e.project); {
+	case err == nil && !w.remembers(s.Name) && unlockedAs(w.config, s):
+		found = evidence.Waive(c, found.Observed, "hallmark.toml declares it with unlocked = true")
+	default:
+		found.Reason = "is started around Hallmark, which locks the servers of this project"
+		found.Fix = e.fix()
+	}
+	if s.Disabled {
+		found.Reason += "; it is disabled, which one word of the file changes"
+	}
+	found.Rule = launcher.RuleAround
+	e.report = append(e.report, found)
+}
+
+// unlockedAs reports whether c declares the very server that an entry starts as unlocked.
+func unlockedAs(c *project.Config, s clients.Server) bool {
+	declared, ok := c.Servers[s.Name]
+	switch {
+	case !ok || !declared.Unlocked || s.Problem != "" || s.WorkingDir() != "":
+		return false
+	case declared.Command != s.Command || !slices.Equal(declared.Arguments, s.Args) || declared.URL != s.URL:
+		return false
+	case s.URL != "":
+		return len(s.Headers) == 0 && len(s.Variables) == 0 && len(s.Unknown()) == 0
+	}
+	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
+}
+
+// dir is the directory in which the client starts the entry's server; "" if nothing tells.
+func (e *scannedEntry) dir() string {
+	switch {
+	case e.server.Scope != "":
+		return e.server.Scope
+	case e.file.User:
+		return ""
+	case e.file.Root != "":
+		return e.file.Root
+	}
+	return e.project
+}
+
+// view reads the project in dir as hallmark run would, and writes nothing.
+func (sc *scan) view(dir string) (*workspace, error) {
+	if w := sc.views[dir]; w != nil {
+		return w, nil
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(real, project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("there is no " + project.ConfigFile + " in " + real)
+	}
+	quiet := *sc.h
+	quiet.Logger = slog.New(slog.DiscardHandler)
+	w := &workspace{host: &quiet, dir: real, state: quiet.projectState(real), release: func() {}}
+	if err := w.read(); err != nil {
+		return nil, err
+	}
+	sc.views[dir] = w
+	return w, nil
+}
+
+// remembers reports whether this machine approved an entry of that name, which is owed since.
+func (w *workspace) remembers(name string) bool {
+	_, ok := w.approvals.Servers[name]
+	return ok
+}

@@ -1,0 +1,158 @@
+package hallmark
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// scanFiles are the files to read, each once, and evidence of what is passed over.
+func scanFiles(ctx context.Context, h *Host, o ScanOptions) ([]clients.File, evidence.Report, error) {
+	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir}
+	switch {
+	case o.Project:
+		return projectFiles(ctx, o)
+	case len(o.Paths) == 0:
+		files, err := clients.Find(machine, o.Clients...)
+		return files, nil, usage(err)
+	}
+	files, err := namedFiles(machine, o)
+	return files, nil, err
+}
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return evidence.Errorf(evidence.Validation, "", "", err)
+}
+
+// projectFiles are those of the whole checkout in o.Dir.
+func projectFiles(ctx context.Context, o ScanOptions) ([]clients.File, evidence.Report, error) {
+	if _, err := clients.Find(clients.Machine{}, o.Clients...); err != nil {
+		return nil, nil, usage(err)
+	}
+	st, err := os.Stat(o.Dir)
+	if err == nil && !st.IsDir() {
+		err = errors.New("is not a directory")
+	}
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory", err)
+	}
+	files, unread, err := clients.Below(ctx, o.Dir, o.Clients...)
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", o.Dir), "", err)
+	}
+	var report evidence.Report
+	for _, u := range unread {
+		report = append(report, unreadable(relative(o.Dir, u.Path), errors.New(u.Why)))
+	}
+	return files, report, nil
+}
+
+// namedFiles are the files that were named, and those of the projects that were.
+func namedFiles(machine clients.Machine, o ScanOptions) ([]clients.File, error) {
+	machine.Project = ""
+	users, err := clients.Find(machine)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var out []clients.File
+	for _, name := range o.Paths {
+		st, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("there is no such file"))
+		case err != nil:
+			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
+		case st.IsDir():
+			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name}, o.Clients...)
+			if err != nil {
+				return nil, usage(err)
+			}
+			// Managed files of the machine are no part of a project.
+			for _, f := range found {
+				if rel, err := filepath.Rel(name, f.Path); err == nil && filepath.IsLocal(rel) {
+					out = append(out, f)
+				}
+			}
+		default:
+			f := clients.At(name)
+			f.User = slices.ContainsFunc(users, func(u clients.File) bool { return sameFile(u.Path, name) })
+			if len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) {
+				continue
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// relative names a file below dir by its path from there, any other as it is.
+func relative(dir, name string) string {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return name
+	}
+	if root, err := filepath.Abs(dir); err == nil {
+		if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel)
+		}
+	}
+	return abs
+}
+
+// sameFile reports whether two names are there and lead to one file or directory.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// projectOf is the nearest directory at or above dir that is a project of Hallmark's: one that
+// has any of its files, so that taking hallmark.toml and hallmark.lock away is seen. "" if there
+// is none.
+func projectOf(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	for {
+		for _, name := range []string{project.ConfigFile, project.LockFile, project.SurfacesDir, project.ClosuresDir} {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				return dir
+			}
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
+}
+
+func unreadable(shown string, err error) evidence.Evidence {
+	cause := evidence.Malformed
+	if errors.As(err, new(*fs.PathError)) || errors.Is(err, fs.ErrPermission) {
+		cause = evidence.Unreadable
+	}
+	e := evidence.CannotVerify(evidence.Claim{
+		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown, Place: evidence.Place{File: shown},
+	}, cause, err.Error())
+	e.Rule = launcher.RuleUnreadable
+	return e
+}

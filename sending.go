@@ -1,0 +1,150 @@
+package hallmark
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Sending decides which variables of the environment are sent where, if a file of a checkout
+// names them: those that a person agreed to before, on this machine or with this command,
+// and those that a person agrees to now. What is agreed to at a terminal is remembered.
+type Sending struct {
+	Allowed []project.Variable // with this command: --allow-env
+	// Ask puts the question to the person at the terminal; nil if there is none.
+	Ask func(fetch.VariableUse) (Consent, error)
+
+	mu      sync.Mutex
+	answers map[project.Variable]bool
+}
+
+// variablesFile is where is kept what somebody agreed to send.
+func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
+
+func (h *Host) variables() (*project.Variables, error) {
+	data, err := readFile(h.variablesFile(), project.MaxVariables)
+	if err != nil {
+		return nil, err
+	}
+	v, err := project.ParseVariables(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(), "remove the file; what may be sent is asked again", err)
+	}
+	return v, nil
+}
+
+// Agree returns nil if the variable may be sent to the host, else an error of class Refused
+// that says how to agree. Nothing has been sent then.
+func (h *Host) Agree(u fetch.VariableUse) error {
+	v, err := project.ParseVariable(u.String())
+	if err != nil || h.Sending == nil {
+		return u.Refusal() // nobody could agree to such a name
+	}
+	s := h.Sending
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	yes, asked := s.answers[v]
+	if slices.Contains(s.Allowed, v) || yes {
+		return nil
+	}
+	known, err := h.variables()
+	if err != nil {
+		return err
+	}
+	if known.Has(v) {
+		return nil
+	}
+	if asked || s.Ask == nil {
+		return u.Refusal()
+	}
+	answer, err := s.Ask(u)
+	if err != nil {
+		return err
+	}
+	if s.answers == nil {
+		s.answers = map[project.Variable]bool{}
+	}
+	if s.answers[v] = answer == Given; answer != Given {
+		return u.Refusal()
+	}
+	return h.rememberVariable(v)
+}
+
+func (h *Host) rememberVariable(v project.Variable) error {
+	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
+		return err
+	}
+	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"), "what may be sent")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	known, err := h.variables()
+	if err != nil {
+		return err
+	}
+	if err := known.Add(v); err != nil {
+		return err
+	}
+	data, err := known.Encode()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(h.variablesFile(), data, 0o600)
+}
+
+// headerUses are the variables that the headers of a remote server would send, and where.
+func headerUses(s project.Server) ([]fetch.VariableUse, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, s.Name, "", fmt.Errorf("its URL: %w", err))
+	}
+	host := strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	}
+	var uses []fetch.VariableUse
+	for _, name := range s.HeaderVariables() {
+		uses = append(uses, fetch.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " + s.Name})
+	}
+	return uses, nil
+}
+
+// approvedAs reports whether this machine approved the lock entry of s, and s is declared as
+// it was then.
+func (w *workspace) approvedAs(s project.Server) bool {
+	entry, locked := w.lock.Server(s.Name)
+	approval, ok := w.approvals.Servers[s.Name]
+	return ok && locked && evidence.Same(approval.Entry, entry.Approvable()) && evidence.Same(entry.Launch.Digest(), s.Launch().Digest())
+}
+
+// maySend is an error if a header of s would send a variable to a host that nobody agreed
+// to. Who approved the server on this machine as it is declared agreed to its headers.
+func (w *workspace) maySend(s project.Server) error {
+	if w.approvedAs(s) {
+		return nil
+	}
+	uses, err := headerUses(s)
+	if err != nil {
+		return err
+	}
+	for _, u := range uses {
+		if w.host.Getenv(u.Variable) == "" {
+			continue // which is said when the header is made
+		}
+		if err := w.host.Agree(u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
