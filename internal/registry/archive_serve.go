@@ -219,28 +219,10 @@ func (s *server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledg
 	if err := s.changed(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
 		return nil, err
 	}
-	// Whoever asks after this answer finds the change in the log.
-	if at := lastStatusEntry(records); s.Log != nil && at >= 0 {
-		if _, err := s.Log.Prove(r.Context(), at, nil); err != nil { // the status stands all the same
-			logger(r.Context()).Error("no proof", "name", name, "version", version, "entry", at, "error", err)
-		}
-	}
 	if version != "" {
 		return archiveAnswer{ArchiveRecord: records[0]}, nil
 	}
 	return UpdatedArchives{n, records}, nil
-}
-
-// lastStatusEntry is the last of the entries of the log that say which status records have,
-// or -1.
-func lastStatusEntry(records []ArchiveRecord) int64 {
-	last := int64(-1)
-	for _, rec := range records {
-		if rec.statusEntry != nil {
-			last = max(last, *rec.statusEntry)
-		}
-	}
-	return last
 }
 
 // describeArchives adds the paths of a kind to the description of the API. They are not

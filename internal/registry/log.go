@@ -196,6 +196,16 @@ func (l *Log) Covering(ctx context.Context, index int64) (ledger.Signed, error) 
 	}
 }
 
+// CatchUp waits for a checkpoint of a tree with every entry that is committed now.
+func (l *Log) CatchUp(ctx context.Context) error {
+	state, err := l.entries.LogState(ctx)
+	if err != nil || state.Size == 0 {
+		return err
+	}
+	_, err = l.Covering(ctx, state.Size-1)
+	return err
+}
+
 // unsigned is the error of an entry of which there is no checkpoint, and why.
 func unsigned(index int64, why error) error {
 	return errors.Join(fmt.Errorf("%w: no checkpoint of entry %d yet", ErrUnavailable, index), why)

@@ -172,5 +172,12 @@ func (s *server) changed(ctx context.Context, kind, name, version string, c Chan
 	}
 	s.Counters.StatusChanges.Add(int64(n))
 	logger(ctx).Info("status", "kind", kind, "name", name, "version", version, "status", c.Status, "records", n, "by", grant.Method, "subject", grant.Subject)
+	// Whoever asks after this answer finds the change in the log: a record and a log that
+	// differ are refused by those who verify both.
+	if s.Log != nil {
+		if err := s.Log.CatchUp(ctx); err != nil { // the status stands all the same
+			logger(ctx).Error("not signed yet", "kind", kind, "name", name, "version", version, "error", err)
+		}
+	}
 	return nil
 }

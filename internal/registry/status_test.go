@@ -305,3 +305,35 @@ func TestManyDeleted(t *testing.T) {
 		}
 	}
 }
+
+// What an answer says of a record, the log says too: who verifies both would refuse the
+// record otherwise.
+func TestStatusIsInTheLogWhenAnswered(t *testing.T) {
+	ctx := context.Background()
+	f, l := serveLog(t, nil)
+	const name = "io.github.acme/notes"
+	for _, v := range []string{"1.0.0", "2.0.0"} {
+		if _, err := f.Publish(ctx, document(name, v), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := apiToken(t, f, "io.github.acme/*")
+	size := int64(2)
+	for i, c := range []struct {
+		path, body string
+		entries    int64
+	}{
+		{"/versions/1.0.0/status", `{"status":"deleted"}`, 1},
+		{"/versions/1.0.0/status", `{"status":"active"}`, 1},
+		{"/status", `{"status":"deprecated"}`, 2},
+		{"/status", `{"status":"active"}`, 2},
+	} {
+		path := f.URL + "/v0/servers/" + strings.Replace(name, "/", "%2F", 1) + c.path
+		if res, text := send(t, "PATCH", path, c.body, "Content-Type", "application/json", "Authorization", "Bearer "+token); res.StatusCode != 200 {
+			t.Fatalf("change %d: %d %s", i, res.StatusCode, text)
+		}
+		if size += c.entries; l.Head().Size != size {
+			t.Errorf("change %d was answered with a checkpoint of %d entries, want %d", i, l.Head().Size, size)
+		}
+	}
+}
