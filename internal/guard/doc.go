@@ -45,9 +45,11 @@
 //     request before is refused; in stateless protocol versions it begins after
 //     the answer to server/discover or with the first guarded request, with that
 //     request's _meta.
-//   - The results of initialize and server/discover, and those of listings around their
+//   - The answers to initialize and server/discover, and those to listings around their
 //     items, hold nothing but the members that the protocol names, with values that have no
 //     room for text: see prune.go. Everything else is left out, with a line on standard error.
+//     The server's name is the one that its user gave it, another name stands for a cursor
+//     (cursor.go), and the reason of an error is quoted and cut.
 //   - In every listing's answer, items that are new, changed, malformed or given
 //     twice are cut out, and so are changed instructions of an initialize or
 //     discover result. Guarded requests that name such an item, or one that was

@@ -83,7 +83,7 @@ func TestBenign(t *testing.T) {
 		"required":    `{"tools":[` + strings.Replace(addTool, `["a","b"]`, `["b","a"]`, 1) + `,` + mulTool + `]}`,
 		"empty":       `{"tools":[` + strings.Replace(addTool, `"name"`, `"_meta":{},"title":"","name"`, 1) + `,` + mulTool + `]}`,
 		"absent":      `{"tools":[` + addTool + `]}`,
-		"null cursor": `{"nextCursor":null,"tools":[` + addTool + `],"_meta":{"a":1}}`,
+		"null cursor": `{"nextCursor":null,"tools":[` + addTool + `],"_meta":{}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +237,7 @@ func TestUnlistable(t *testing.T) {
 			c.wantError("1", codeWithheld, x.why)
 			if name == "endless cursor" {
 				c.send(listTools)
-				c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[],"nextCursor":"again"}}`)
+				c.want(`{"jsonrpc":"2.0","id":"list","result":{"tools":[],"nextCursor":"hallmark-page-b4c9e14061c2fd453b36"}}`)
 			}
 			c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 			c.want(`{"jsonrpc":"2.0","id":2,"result":{}}`)
@@ -422,7 +422,7 @@ func TestAllAtOnce(t *testing.T) {
 
 func TestInstructions(t *testing.T) {
 	welcome := func(instructions string) []string {
-		return []string{`{"jsonrpc":"2.0","id":$ID,"result":{ "protocolVersion" : "2025-11-25", "capabilities":{"tools":{}}` + instructions + ` ,"serverInfo":{"name":"p","version":"1"}} }`}
+		return []string{`{"jsonrpc":"2.0","id":$ID,"result":{ "protocolVersion" : "2025-11-25", "capabilities":{"tools":{}}` + instructions + ` ,"serverInfo":{"name":"srv","version":"1"}} }`}
 	}
 	approved := approve(t, "tool", addTool)
 	approved.Items["instructions"] = surface.InstructionsItem("Be kind.").Digest
@@ -446,7 +446,7 @@ func TestInstructions(t *testing.T) {
 		c.send(hello)
 		want := strings.Replace(welcome(x.instructions)[0], "$ID", "0", 1)
 		if !x.shown {
-			want = `{"jsonrpc":"2.0","id":0,"result":{ "protocolVersion" : "2025-11-25", "capabilities":{"tools":{}}, "serverInfo":{"name":"p","version":"1"}} }`
+			want = `{"jsonrpc":"2.0","id":0,"result":{ "protocolVersion" : "2025-11-25", "capabilities":{"tools":{}}, "serverInfo":{"name":"srv","version":"1"}} }`
 			if x.name != "changed" {
 				want = strings.Replace(want, ", \"server", ",\"server", 1)
 			}
@@ -529,7 +529,7 @@ func TestOtherKinds(t *testing.T) {
 		newPrompt = `{"name":"q"}`
 	)
 	r := base()
-	r["initialize"] = [][]string{{result(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"p","version":"1"}}`)}}
+	r["initialize"] = [][]string{{result(`{"protocolVersion":"2025-11-25","capabilities":{"prompts":{},"resources":{}},"serverInfo":{"name":"srv","version":"1"}}`)}}
 	r.set("prompts/list", []string{result(`{"prompts":[` + strings.Replace(prompt, "X.", "X!", 1) + `,` + newPrompt + `]}`)})
 	r.set("resources/list", []string{result(`{"resources":[` + res + `,` + strings.Replace(badRes, `"b"`, `"c"`, 1) + `]}`)})
 	r.set("resources/templates/list", []string{result(`{"resourceTemplates":[` + tmpl + ` , ` + strings.Replace(badTmpl, `"g"`, `"h"`, 1) + `]}`)})

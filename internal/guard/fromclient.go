@@ -32,6 +32,7 @@ func (s *session) fromClient(line []byte, err error) []byte {
 		s.toClient(failure(nil, codeRequest, "the line is too long"))
 		return nil
 	}
+	line = s.withCursors(line)
 	i := space(line, 0)
 	switch {
 	case strayReturn(line):

@@ -181,6 +181,9 @@ func (s *session) answered(line []byte, m *message, q *request) []byte {
 	switch {
 	case q.what == askInitialize && m.err.ok():
 		s.initializeFailed()
+		return s.pruneError(line, m, q)
+	case m.err.ok() && (q.what == askList || q.what == askDiscover):
+		return s.pruneError(line, m, q)
 	case m.err.ok():
 	case q.what == askList:
 		return s.page(line, m, q)

@@ -307,7 +307,7 @@ const (
 	hello       = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	listTools   = `{"jsonrpc":"2.0","id":"list","method":"tools/list"}`
-	helloAnswer = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"p","version":"1"}}}`
+	helloAnswer = `{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"srv","version":"1"}}}`
 	addTool     = `{"name":"add","description":"Adds.","inputSchema":{"type":"object","required":["a","b"],"properties":{"a":{"type":"number","minimum":1},"b":{"type":"number"}}}}`
 	mulTool     = `{"name":"mul","description":"Multiplies.","inputSchema":{"type":"object"}}`
 )

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,21 +14,22 @@ import (
 
 // What a server says of itself, and around the items of a listing, is in no digest. So only
 // what has no room for text of the server's is passed on: the members that the protocol
-// names, with values that are numbers, words of the protocol, versions and one short name.
-// Everything else is left out, always, whether the protocol knows it or not.
+// names, with values that are numbers, words of the protocol and versions. Everything else is
+// left out, always, whether the protocol knows it or not. Three things cannot be left out, as
+// clients need them, and get other words: the server's name, see identity; the cursor of a
+// page, see cursor.go; and the reason of an error, which is quoted.
 
 // A shape says what is passed on of a value.
 type shape struct {
-	members map[string]shape    // of an object, which alone is passed on then, or a scalar
-	numbers bool                // of an object: a few further members with scalars are too
-	fits    func(v []byte) bool // what is passed on as it is
-	instead string              // JSON in place of what is not; "" leaves the member out
+	members map[string]shape      // of an object, which alone is passed on then, or a scalar
+	fits    func(v []byte) bool   // what is passed on as it is
+	instead func(v []byte) []byte // JSON in place of what is not; nil leaves the member out
+	quiet   func(v []byte) bool   // what is replaced without a word, as it is in every session
 }
 
 const (
-	maxWord    = 64 // bytes of a name or version
-	maxNumbers = 8  // members of an object that are passed on for being scalars
-	maxNumber  = 32 // bytes
+	maxWord   = 64 // bytes of a name or version
+	maxNumber = 32 // bytes
 )
 
 // word reports whether v is a string that may be a name, a version or a date, and no sentence.
@@ -38,15 +40,21 @@ func word(v []byte) bool {
 	})
 }
 
-// protocolVersions reports whether v is a list of protocol versions, which are dates, or DRAFT-….
+// programVersion is a version of a program: numbers, commits, and the words that versions have.
+var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
+
+func release(v []byte) bool { return word(v) && programVersion.Match(v) }
+
+// protocolVersions reports whether v is a list of protocol versions.
 func protocolVersions(v []byte) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(v, &list) == nil && len(list) <= 32 && !slices.ContainsFunc(list, func(v json.RawMessage) bool { return !protocolVersion(v) })
 }
 
-func protocolVersion(v []byte) bool {
-	return word(v) && len(v) <= maxNumber && ('0' <= v[1] && v[1] <= '9' || bytes.HasPrefix(v, []byte(`"DRAFT-`)))
-}
+// protocolDate is a protocol version: a date, of a draft or candidate with a few letters.
+var protocolDate = regexp.MustCompile(`^"(?:\d{4}-\d{2}-\d{2}(?:-[0-9A-Za-z.]{1,8})?|DRAFT-\d{4}-[0-9A-Za-z.]{1,8})"$`)
+
+func protocolVersion(v []byte) bool { return protocolDate.Match(v) }
 
 func anything([]byte) bool { return true }
 
@@ -65,6 +73,8 @@ func nothing(v []byte) bool {
 func oneOf(these ...string) func([]byte) bool {
 	return func(v []byte) bool { return slices.Contains(these, string(v)) }
 }
+
+func always(json []byte) func([]byte) []byte { return func([]byte) []byte { return json } }
 
 func object(members map[string]shape) shape { return shape{members: members} }
 
@@ -87,8 +97,7 @@ var (
 	}
 )
 
-// introductions is the shape of the results of initialize and server/discover. The server's
-// name is known to its client, who is told that one if the server gives a sentence for one.
+// introductions is the shape of the results of initialize and server/discover.
 func introductions(server string) shape {
 	return resultOf(map[string]shape{
 		"protocolVersion": {fits: protocolVersion}, "supportedVersions": {fits: protocolVersions},
@@ -96,32 +105,53 @@ func introductions(server string) shape {
 	}, server)
 }
 
-// identity is the shape of what a server says that it is.
+// identity is the shape of what a server says that it is. Its name is the one that its user
+// gave it, whatever it calls itself: even one word has room for a sentence, and for the name
+// of somebody else.
 func identity(server string) shape {
 	called, err := json.Marshal(surface.Escape(server))
 	if err != nil || server == "" {
 		called = []byte(`"server"`)
 	}
 	return object(map[string]shape{
-		"name": {fits: word, instead: string(called)}, "version": {fits: word, instead: `"0"`},
-		"title": empty, "description": empty, "icons": empty, "websiteUrl": empty,
+		"name":    {fits: oneOf(string(called)), instead: always(called), quiet: word},
+		"version": {fits: release, instead: always([]byte(`"0"`))},
+		"title":   empty, "description": empty, "icons": empty, "websiteUrl": empty,
 	})
 }
 
 // resultOf is the shape of a result with the given members besides those of every result.
 func resultOf(members map[string]shape, server string) shape {
-	meta := object(map[string]shape{"io.modelcontextprotocol/serverInfo": identity(server)})
-	meta.numbers = true
-	members["_meta"] = meta
+	members["_meta"] = object(map[string]shape{"io.modelcontextprotocol/serverInfo": identity(server)})
 	for name, sh := range results {
 		members[name] = sh
 	}
 	return object(members)
 }
 
-// pages is the shape of the result of a listing.
-func pages(member, server string) shape {
-	return resultOf(map[string]shape{member: opaque, "nextCursor": opaque}, server)
+// pages is the shape of the result of a listing, in which stand takes the place of a cursor.
+func pages(member, server string, stand func([]byte) []byte) shape {
+	return resultOf(map[string]shape{
+		member: opaque, "nextCursor": {fits: plainCursor, instead: stand, quiet: anything},
+	}, server)
+}
+
+// failures is the shape of an error that answers one of those. Of its data is passed on what
+// a client needs to choose another version of the protocol.
+var failures = object(map[string]shape{
+	"code":    flag,
+	"message": {fits: oneOf(`"Parse error"`, `"Invalid Request"`, `"Method not found"`, `"Invalid params"`, `"Internal error"`), instead: attributed, quiet: anything},
+	"data":    object(map[string]shape{"supported": {fits: protocolVersions}, "requested": {fits: protocolVersion}}),
+})
+
+// attributed is the reason of a server's error as Hallmark repeats it.
+func attributed(v []byte) []byte {
+	said, _ := text(v)
+	out, err := json.Marshal("hallmark: " + serverSaid(said))
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // pruner copies what is passed on.
@@ -144,11 +174,14 @@ func (p *pruner) value(b []byte, v span, sh shape, path string) ([]byte, error) 
 	case sh.fits == nil && scalars(raw):
 		return raw, nil
 	}
-	p.left = append(p.left, path)
-	if sh.instead != "" {
-		return []byte(sh.instead), nil
+	var out []byte
+	if sh.instead != nil {
+		out = sh.instead(raw)
 	}
-	return nil, nil
+	if out == nil || sh.quiet == nil || !sh.quiet(raw) {
+		p.left = append(p.left, path)
+	}
+	return out, nil
 }
 
 func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error) {
@@ -171,9 +204,6 @@ func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error
 		nameEnd, _ := scanString(b, start)
 		name, ok := text(b[start:nameEnd])
 		inside, known := sh.members[name]
-		if !known && sh.numbers && len(seen) < maxNumbers && word(b[start:nameEnd]) && scalars(b[value:end]) {
-			inside, known = flag, true
-		}
 		var out []byte
 		if !ok || !known {
 			p.left = append(p.left, strings.TrimPrefix(path+".", ".")+"…")
@@ -201,31 +231,46 @@ func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error
 	return append(append([]byte{'{'}, bytes.Join(kept, []byte(","))...), '}'), nil
 }
 
-// prune leaves out of an answer what the shape of its result has no room for. It returns line and
-// m themselves if that is nothing.
-func (s *session) prune(line []byte, m *message, result shape, what string) ([]byte, *message, error) {
-	if !s.compares() || line[m.result.lo] != '{' {
+// prune leaves out of an answer what the shape of its result, or of its error, has no room for.
+// It returns line and m themselves if that is nothing.
+func (s *session) prune(line []byte, m *message, result, fault shape, what string) ([]byte, *message, error) {
+	if !s.compares() || m.result.ok() && line[m.result.lo] != '{' {
 		return line, m, nil
 	}
 	var p pruner
 	out, err := p.object(line, m.whole, object(map[string]shape{
-		"jsonrpc": {fits: oneOf(`"2.0"`), instead: `"2.0"`}, "id": opaque, "result": result, "error": empty,
+		"jsonrpc": {fits: oneOf(`"2.0"`), instead: always([]byte(`"2.0"`))}, "id": opaque, "result": result, "error": fault,
 	}), "")
-	if err != nil || len(p.left) == 0 {
+	if err != nil {
 		return line, m, err
 	}
-	slices.Sort(p.left)
-	verb := "is passed on without"
-	if s.o.OnDrift == Warn {
-		verb = "is let through with"
+	if len(p.left) > 0 {
+		slices.Sort(p.left)
+		verb := "is passed on without"
+		if s.o.OnDrift == Warn {
+			verb = "is let through with"
+		}
+		s.noteOnce(fmt.Sprintf("%s of the server %s %s", what, verb, strings.ReplaceAll(strings.Join(slices.Compact(p.left), ", "), "result.", "")))
 	}
-	s.noteOnce(fmt.Sprintf("%s of the server %s %s", what, verb, strings.ReplaceAll(strings.Join(slices.Compact(p.left), ", "), "result.", "")))
-	if s.o.OnDrift == Warn {
+	if s.o.OnDrift == Warn || &out[0] == &line[m.whole.lo] {
 		return line, m, nil
 	}
 	out = append(out, '\n')
 	again, err := s.s.message(out, 0)
 	return out, &again, err
+}
+
+// pruneError does that to an answer that is an error.
+func (s *session) pruneError(line []byte, m *message, q *request) []byte {
+	what := "the introduction"
+	if q.what == askList {
+		what = listings[q.listing].method
+	}
+	out, _, err := s.prune(line, m, empty, failures, what)
+	if err != nil {
+		return s.refuse(q, err)
+	}
+	return out
 }
 
 // compares reports whether anything was approved to be compared with.

@@ -39,6 +39,7 @@ type relay struct {
 	lost      []int               // answers that cannot be told to a request: how many asks there were, ascending
 	tasks     memory[string]      // tool that a task runs, by task id
 	tasksFull bool                // some are missing in tasks
+	cursors   memory[[]byte]      // of pages, raw, by what stands for them
 
 	// The handshake.
 	initializing bool   // initialize is not answered yet

@@ -13,7 +13,7 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 	k := &listings[q.listing]
 	_, err := s.s.object(line, m.result.lo, k.fields, at[:])
 	if err == nil {
-		if line, m, err = s.prune(line, m, pages(k.member, s.o.Server), k.method); err == nil {
+		if line, m, err = s.prune(line, m, pages(k.member, s.o.Server, s.standIn), empty, k.method); err == nil {
 			_, err = s.s.object(line, m.result.lo, k.fields, at[:])
 		}
 	}
@@ -93,7 +93,7 @@ func (s *session) welcome(line []byte, m *message, q *request) []byte {
 	var at [2]span
 	_, err := s.s.object(line, m.result.lo, welcomeFields, at[:])
 	if err == nil {
-		if line, m, err = s.prune(line, m, introductions(s.o.Server), "the introduction"); err == nil {
+		if line, m, err = s.prune(line, m, introductions(s.o.Server), empty, "the introduction"); err == nil {
 			_, err = s.s.object(line, m.result.lo, welcomeFields, at[:])
 		}
 	}
