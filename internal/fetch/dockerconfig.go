@@ -1,14 +1,23 @@
 package fetch
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/docker/cli/cli/config"
+	"github.com/docker/cli/cli/config/configfile"
 	"github.com/docker/cli/cli/config/types"
 	"github.com/google/go-containerregistry/pkg/authn"
+	ociname "github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // dockerKeychain is the keychain of docker's configuration, or podman's where there is
@@ -39,9 +48,14 @@ func (k dockerKeychain) files() []string {
 	return files
 }
 
-// Resolve implements authn.Keychain. A repository's own credentials come before its
-// host's.
+// Resolve implements authn.Keychain.
 func (k dockerKeychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
+	return k.ResolveContext(context.Background(), target)
+}
+
+// ResolveContext implements authn.ContextKeychain. A repository's own credentials come
+// before its host's.
+func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resource) (authn.Authenticator, error) {
 	for _, path := range k.files() {
 		text, err := readFile(path, maxConfigFile)
 		if err != nil {
@@ -55,7 +69,7 @@ func (k dockerKeychain) Resolve(target authn.Resource) (authn.Authenticator, err
 			return nil, errors.New(path + " cannot be parsed") // the parser's message may hold a password
 		}
 		for _, key := range []string{target.String(), target.RegistryStr()} {
-			found, err := file.GetAuthConfig(key)
+			found, err := credentialsOf(ctx, file, key)
 			if err != nil {
 				return nil, fmt.Errorf("credential helper of %s: %w", path, err)
 			}
@@ -69,4 +83,70 @@ func (k dockerKeychain) Resolve(target authn.Resource) (authn.Authenticator, err
 		break
 	}
 	return authn.Anonymous, nil
+}
+
+// credentialsOf are those for a host, or a repository, that file holds itself or has a helper
+// for; none are zero. What DOCKER_AUTH_CONFIG holds comes first, as docker has it.
+func credentialsOf(ctx context.Context, file *configfile.ConfigFile, key string) (types.AuthConfig, error) {
+	if key == ociname.DefaultRegistry {
+		key = authn.DefaultAuthKey
+	}
+	helper, ok := file.CredentialHelpers[key]
+	if !ok {
+		helper = file.CredentialsStore
+	}
+	if helper == "" {
+		return file.GetAuthConfig(key)
+	}
+	found, err := new(configfile.ConfigFile).GetAuthConfig(key)
+	if found.ServerAddress = ""; err == nil && found != (types.AuthConfig{}) {
+		return found, nil
+	}
+	return askHelper(ctx, helper, key)
+}
+
+// Limits of a credential helper.
+const (
+	helperTime   = time.Minute // it may ask the user in a window of its own
+	helperOutput = 64 << 10    // bytes
+)
+
+// noCredentials is what helpers print, by their protocol, where they have none.
+const noCredentials = "credentials not found in native keychain"
+
+// askHelper asks the program docker-credential-NAME, which is the user's own, as any program
+// that is not ours: see package foreign.
+func askHelper(ctx context.Context, helper, key string) (none types.AuthConfig, _ error) {
+	program := "docker-credential-" + helper
+	if strings.ContainsAny(helper, `/\`) || helper == "" || len(helper) > 128 {
+		return none, fmt.Errorf("%+q is not the name of a helper", helper)
+	}
+	environ := os.Environ()
+	bin, err := foreign.Find(foreign.Value(environ, "PATH"), program)
+	if err != nil {
+		return none, fmt.Errorf("%+q: %w", program, err)
+	}
+	dir, remove, err := foreign.Dir("", "credential-")
+	if err != nil {
+		return none, err
+	}
+	defer remove()
+	out, err := foreign.Run(ctx, foreign.Call{
+		Tool: foreign.Credential, Path: bin, Args: []string{"get"}, Dir: dir, Environ: environ,
+		Stdin: strings.NewReader(key), Time: helperTime, Output: helperOutput,
+	})
+	switch said := strings.TrimSpace(string(out.Stdout)); {
+	case err != nil && said == noCredentials:
+		return none, nil
+	case err != nil: // what it printed may be a secret
+		return none, fmt.Errorf("%+q: %w", program, err)
+	}
+	var said struct{ Username, Secret string }
+	if err := json.NewDecoder(bytes.NewReader(out.Stdout)).Decode(&said); err != nil {
+		return none, fmt.Errorf("%+q: its answer is not the JSON of a helper", program)
+	}
+	if said.Username == "<token>" {
+		return types.AuthConfig{IdentityToken: said.Secret}, nil
+	}
+	return types.AuthConfig{Username: said.Username, Password: said.Secret}, nil
 }

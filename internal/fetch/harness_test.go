@@ -27,6 +27,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // authority signs certificates for localhost and 127.0.0.1.
@@ -76,11 +77,19 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
+// begin starts a program: with the first one package descend begins what it keeps running.
+var begin = sync.OnceFunc(func() {
+	if self, err := os.Executable(); err == nil {
+		foreign.Run(context.Background(), foreign.Call{Tool: foreign.Sealed, Path: self, Args: []string{"-test.run=^$"}, Dir: os.TempDir()})
+	}
+})
+
 // testConfig trusts the test authority, retries quickly, and checks at the end of
 // the test that no file and no goroutine is left. Call it before serve.
 func testConfig(t *testing.T) Config {
 	t.Helper()
 	authority()
+	begin()
 	goroutines := runtime.NumGoroutine()
 	_, pool := authority()
 	dir := t.TempDir()

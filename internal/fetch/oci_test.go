@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -527,6 +528,68 @@ func TestDockerHelper(t *testing.T) {
 	wantError(t, err, evidence.Unreachable, "not complete after 200ms")
 	if took := time.Since(started); took > 800*time.Millisecond {
 		t.Errorf("took %s", took)
+	}
+}
+
+// TestDockerHelperBounds: a helper that hangs, floods, opens the terminal or leaves something
+// running is given up and ended with all it started; it gets no variable but those of helpers,
+// and its words are in no error.
+func TestDockerHelperBounds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the helpers are shell scripts")
+	}
+	dir := tree(t, map[string]string{
+		".docker/config.json":               `{"credHelpers":{"hang.example.com":"hang","flood.example.com":"flood","terminal.example.com":"terminal","environment.example.com":"environment","path.example.com":"../bin/docker-credential-terminal","loud.example.com":"loud","none.example.com":"none"}}`,
+		"bin/docker-credential-hang":        "#!/bin/sh\nsleep 60 &\necho $! >$HOME/left\nsleep 60\n",
+		"bin/docker-credential-flood":       "#!/bin/sh\nyes secret\n",
+		"bin/docker-credential-terminal":    "#!/bin/sh\nif (: </dev/tty) 2>/dev/null; then u=terminal; else u=none; fi\nprintf '{\"Username\":\"%s\",\"Secret\":\"%s\"}' $u $PWD\n",
+		"bin/docker-credential-environment": "#!/bin/sh\nprintf '{\"Username\":\"<token>\",\"Secret\":\"%s\"}' \"$HELPER_TEST_SECRET$LD_AUDIT-$AWS_PROFILE\"\n",
+		"bin/docker-credential-loud":        "#!/bin/sh\necho secret\necho secret >&2\nexit 3\n",
+	})
+	programs, _ := filepath.Glob(filepath.Join(dir, "bin", "*"))
+	for _, program := range programs {
+		if err := os.Chmod(program, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("HELPER_TEST_SECRET", "secret")
+	t.Setenv("AWS_PROFILE", "mine")
+	t.Setenv("HOME", dir)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(ctx context.Context, host string) (*authn.AuthConfig, error) {
+		auth, err := authn.Resolve(ctx, dockerKeychain{func(string) string { return "" }, dir}, mustRepository(t, host+".example.com/a"))
+		if err != nil {
+			return nil, err
+		}
+		return authn.Authorization(ctx, auth)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if got, err := ask(ctx, "hang"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 10*time.Second {
+		t.Errorf("hang: %+v, %v after %v", got, err, time.Since(began))
+	}
+	if left, err := os.ReadFile(filepath.Join(dir, "left")); err == nil {
+		if _, err := os.Stat("/proc/" + strings.TrimSpace(string(left))); err == nil {
+			t.Errorf("hang: process %s is left", left)
+		}
+	} else {
+		t.Error(err)
+	}
+	for host, want := range map[string]string{"flood": "printed too much", "path": "not the name", "loud": "exit status 3", "none": "not found in PATH"} {
+		if got, err := ask(t.Context(), host); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %+v, %v", host, got, err)
+		}
+	}
+	if got, err := ask(t.Context(), "terminal"); err != nil || got.Username != "none" || got.Password == here {
+		t.Errorf("terminal: %+v, %v", got, err)
+	}
+	if got, err := ask(t.Context(), "environment"); err != nil || got.IdentityToken != "-mine" {
+		t.Errorf("environment: %+v, %v", got, err)
 	}
 }
 

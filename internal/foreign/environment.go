@@ -18,6 +18,8 @@ const (
 	Git      Tool = "git"
 	Question Tool = "question" // an interpreter or a version manager that is asked what it is
 	Sealed   Tool = "sealed"   // an installer that needs no network and nothing of the user's
+
+	Credential Tool = "credential" // a helper of docker's that keeps the user's credentials
 )
 
 // always are for every program: how to find others, to print, and to reach a network.
@@ -48,6 +50,18 @@ var connecting = []string{
 	"GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "AWS_PROFILE", "AWS_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "NETRC",
 }
 
+// keepers say where the usual credential helpers of docker's find what they keep, and how
+// they reach who knows it.
+var keepers = []string{
+	"DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "GNUPGHOME", "PASSWORD_STORE_DIR",
+	"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+	"AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_ECR_CACHE_DIR", "AWS_ECR_DISABLE_CACHE", "AWS_SDK_LOAD_CONFIG",
+	"GOOGLE_APPLICATION_CREDENTIALS", "CLOUDSDK_CONFIG", "CLOUDSDK_ACTIVE_CONFIG_NAME", "CLOUDSDK_PYTHON",
+	"AZURE_CONFIG_DIR", "AZURE_CLIENT_ID", "AZURE_CLIENT_SECRET", "AZURE_TENANT_ID", "AZURE_FEDERATED_TOKEN_FILE",
+	"GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR",
+}
+
 // allowed are the names for each tool.
 var allowed = map[Tool][]string{
 	NPM: slices.Concat(always, network, managers, []string{"NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"}),
@@ -65,6 +79,8 @@ var allowed = map[Tool][]string{
 	Git:      slices.Concat(always, network, home, connecting),
 	Question: slices.Concat(always, managers, home),
 	Sealed:   slices.Concat(always, managers),
+
+	Credential: slices.Concat(always, network, managers, home, keepers),
 }
 
 // Environment is what a tool gets: of the user's variables those that it may have, then

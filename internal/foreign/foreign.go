@@ -1,5 +1,5 @@
 // Package foreign starts the programs of others that resolve or answer a question: npm,
-// uv, pip, go, git, and an interpreter that is asked for its version. It is the only place
+// uv, pip, go, git, docker's credential helpers, and an interpreter that is asked for its version. It is the only place
 // that does. Servers are started by the guard, from verified bytes; these programs are the
 // user's own, and what has to be kept from them is the checkout that somebody stands in.
 //
