@@ -56,7 +56,11 @@ func projectFiles(ctx context.Context, o ScanOptions) ([]clients.File, evidence.
 	}
 	var report evidence.Report
 	for _, u := range unread {
-		report = append(report, unreadable(relative(o.Dir, u.Path), errors.New(u.Why)))
+		e := unreadable(relative(o.Dir, u.Path), errors.New(u.Why))
+		if u.Empty { // which is said, and refuses nothing: builds and package managers make such links
+			e.Scheme, e.Cause = evidence.Launch, evidence.Unsupported
+		}
+		report = append(report, e)
 	}
 	return files, report, nil
 }

@@ -16,8 +16,9 @@ const MaxEntries = 1 << 20
 
 // Unread is something in a project that a client may read, and that [Below] does not.
 type Unread struct {
-	Path string
-	Why  string
+	Path  string
+	Why   string
+	Empty bool // nothing of a client's is where it leads, as far as that is seen
 }
 
 // Below finds the project's files of the clients called ids, or of all, in dir and in every
@@ -114,27 +115,67 @@ func (w *below) places(name string) (out []place) {
 	return out
 }
 
+// script is the name of a shell script that Crush runs when it starts, which adds servers.
+const script = "crushrc"
+
 func (w *below) file(name string) {
+	if base := strings.TrimPrefix(strings.ToLower(filepath.Base(name)), "."); base == script && (len(w.ids) == 0 || slices.Contains(w.ids, "crush")) {
+		w.miss(name, "is a shell script that Crush runs when it starts, which may add servers, and is not read")
+	}
 	for _, p := range w.places(name) {
 		root, _ := p.rootOf(name)
 		w.files = merged(w.files, File{Client: p.client, Path: name, Root: root, format: formatOf(name), shapes: []string{p.shape}})
 	}
 }
 
-func (w *below) miss(name, why string) { w.unread = append(w.unread, Unread{name, why}) }
+func (w *below) miss(name, why string) { w.unread = append(w.unread, Unread{Path: name, Why: why}) }
 
-// link looks at a link to a client's file, or to a directory in which a client has files.
+// away says where a link to a directory leads out of the project. What lies there is not read,
+// and only the names that clients' files have in its top are looked up.
+func (w *below) away(name, real string) {
+	if st, err := os.Stat(real); err != nil || !st.IsDir() {
+		return // of a file its name tells that no client reads it
+	}
+	held := ""
+	for _, p := range w.all() {
+		found, err := filepath.Glob(escapeGlob(real) + string(filepath.Separator) + filepath.FromSlash(p.path))
+		if err == nil && len(found) > 0 && (held == "" || p.path < held) {
+			held = p.path
+		}
+	}
+	why := "is a link out of the project, and is not followed"
+	if held != "" {
+		why += fmt.Sprintf(", where it leads to a directory with %s", held)
+	}
+	w.unread = append(w.unread, Unread{name, why, held == ""})
+}
+
+// all are all places.
+func (w *below) all() []place {
+	all := slices.Clone(w.patterns)
+	for _, p := range w.names {
+		all = append(all, p...)
+	}
+	return all
+}
+
+// link looks at a link to a client's file, or to a directory in which a client has files, or
+// is opened.
 func (w *below) link(name string) {
 	ways := w.through(name)
-	if len(w.places(name)) == 0 && len(ways) == 0 {
-		return // the directory that it leads to, if that is in the project, has a place of its own
-	}
 	real, err := filepath.EvalSymlinks(name)
+	if len(w.places(name)) == 0 && len(ways) == 0 {
+		// The directory that it leads to, if that is in the project, has a place of its own.
+		if err == nil && !w.within(real) {
+			w.away(name, real)
+		}
+		return
+	}
 	if err != nil {
 		w.miss(name, "is a link that leads nowhere")
 		return
 	}
-	if rel, err := filepath.Rel(w.root, real); err != nil || !filepath.IsLocal(rel) {
+	if !w.within(real) {
 		w.miss(name, "is a link out of the project, and is not followed")
 		return
 	}
@@ -150,7 +191,7 @@ func (w *below) link(name string) {
 		for _, f := range found {
 			if real, err := filepath.EvalSymlinks(f); err != nil {
 				w.miss(f, "is a link that leads nowhere")
-			} else if rel, err := filepath.Rel(w.root, real); err != nil || !filepath.IsLocal(rel) {
+			} else if !w.within(real) {
 				w.miss(f, "is a link out of the project, and is not followed")
 			} else {
 				w.file(f)
@@ -159,14 +200,16 @@ func (w *below) link(name string) {
 	}
 }
 
+// within reports whether a path without links lies in the project.
+func (w *below) within(real string) bool {
+	rel, err := filepath.Rel(w.root, real)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // through are the rests of clients' paths that begin with a directory called name.
 func (w *below) through(name string) (rests []string) {
 	elements := strings.Split(filepath.ToSlash(name), "/")
-	all := slices.Clone(w.patterns)
-	for _, p := range w.names {
-		all = append(all, p...)
-	}
-	for _, p := range all {
+	for _, p := range w.all() {
 		for n := 1; n < len(p.parts); n++ {
 			rest := strings.Join(strings.Split(p.path, "/")[n:], "/")
 			if matches(p.parts[:n], elements) && !slices.Contains(rests, rest) {

@@ -64,7 +64,7 @@ func TestBelow(t *testing.T) {
 			t.Errorf("%s belongs to %s", f.Path, f.Root)
 		}
 	}
-	if only, _, err := Below(t.Context(), root, "cursor"); err != nil || len(only) != 4 {
+	if only, _, err := Below(t.Context(), root, "droid"); err != nil || len(only) != 4 {
 		t.Errorf("%+v, %v", only, err)
 	}
 }
@@ -75,10 +75,13 @@ func TestBelowLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a right there")
 	}
-	root, out := t.TempDir(), t.TempDir()
+	root, out, held := t.TempDir(), t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(held, ".mcp.json"), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for name, target := range map[string]string{
 		".mcp.json": "real/servers.json", ".cursor": "real", ".vscode": out, ".gemini": "nowhere", "kilo.json": filepath.Join(out, "kilo.json"),
-		"packages": out, "a/.roo": "../real", "a/opencode.json": "/",
+		"packages": out, "vendored": held, "notes": filepath.Join(held, ".mcp.json"), "lost": "nowhere", "here": "real", "a/.roo": "../real", "a/opencode.json": "/",
 	} {
 		name = filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
@@ -105,11 +108,16 @@ func TestBelowLinks(t *testing.T) {
 	}
 	for _, u := range unread {
 		rel, _ := filepath.Rel(root, u.Path)
+		if u.Empty {
+			rel += " (empty)"
+		}
 		got = append(got, rel+": "+u.Why)
 	}
 	slices.Sort(got)
 	want := []string{".cursor/mcp.json", ".gemini: is a link that leads nowhere", ".mcp.json", ".mcp.json", ".vscode: is a link out of the project, and is not followed",
-		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed", "kilo.json: is a link that leads nowhere"}
+		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed", "kilo.json: is a link that leads nowhere",
+		"packages (empty): is a link out of the project, and is not followed",
+		"vendored: is a link out of the project, and is not followed, where it leads to a directory with .mcp.json"}
 	if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -150,6 +150,8 @@ func formatOf(name string) format {
 		return formatTOML
 	case ".yaml", ".yml":
 		return formatYAML
+	case ".md":
+		return formatFront
 	}
 	return formatJSON
 }
@@ -172,7 +174,7 @@ func Parse(f File, data []byte) ([]Server, error) {
 	var out []Server
 	for _, shape := range f.shapes {
 		for _, e := range entries(root, shape) {
-			if !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
+			if f.refers(e) || !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
 				continue
 			}
 			s, ok := e.server(f)

@@ -154,6 +154,29 @@ variables = ["KAGI_API_KEY"]
 	{"kilo", "kilo.json", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`, Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
 	{"grok", ".grok/config.toml", "[mcp_servers.kagi]\ncommand = \"uvx\"\n", Server{Line: 1, Column: 14, Command: "uvx"}},
 	{"junie", ".junie/mcp/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx"}}}`, Server{Line: 1, Column: 16, Command: "uvx"}},
+	// Crush 0.85, docs/config/README.md of its repository; JSON is what it calls legacy.
+	{"crush", ".crush.json", `{"$schema":"https://charm.land/crush.json","mcp":{"kagi":{"type":"stdio","command":"uvx","args":["kagimcp"],"timeout":120,"disabled":false,"env":{"K":"$K"}}}}`,
+		Server{Line: 1, Column: 51, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+	{"crush", "crush/crush.json", `{"mcp":{"kagi":{"type":"http","url":"https://kagi.example.com/mcp","headers":{"Authorization":"Bearer $K"}}}}`,
+		Server{Line: 1, Column: 9, URL: "https://kagi.example.com/mcp", Headers: []string{"Authorization"}}},
+	// Trae 1.3, its notes of that version: also as a list, with a list of words.
+	{"trae", ".trae/mcp.json", `{"mcpServers":[{"name":"kagi","command":["uvx","kagimcp"],"env":{"K":"v"}}]}`,
+		Server{Line: 1, Column: 16, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+	// Firebase Studio, "Connect to MCP servers", as of 2025-11.
+	{"firebase-studio", ".idx/mcp.json", `{"mcpServers":{"kagi":{"command":"uvx","args":["kagimcp"]}}}`,
+		Server{Line: 1, Column: 16, Command: "uvx", Args: []string{"kagimcp"}}},
+	// Claude Code 2.1, "Create custom subagents": names of servers, and servers.
+	{"claude-code", ".claude/agents/search.md", "---\nname: search\ndescription: é\nmcpServers:\n  - github\n  - kagi:\n      type: stdio\n      command: uvx\n      args: [kagimcp]\n---\n\nmcpServers: none\n",
+		Server{Line: 6, Column: 5, Command: "uvx", Args: []string{"kagimcp"}}},
+	// Copilot CLI 1.0, "Custom agents configuration".
+	{"copilot", ".github/agents/search.agent.md", "---\r\ndescription: Searches\r\nmcp-servers:\r\n  kagi:\r\n    type: local\r\n    command: uvx\r\n    args: ['kagimcp']\r\n    tools: ['*']\r\n    env:\r\n      K: ${{ secrets.K }}\r\n---\r\nSearch.\r\n",
+		Server{Line: 4, Column: 3, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+	// Gemini CLI 0.61, docs/core/subagents.md.
+	{"gemini", ".gemini/agents/search.md", "---\nname: search\nmcp_servers:\n  kagi:\n    command: uvx\n---\n", Server{Line: 4, Column: 3, Command: "uvx"}},
+	// Claude Code 2.1, "Plugins reference" and "Plugin marketplaces"; Cursor and Copilot have the same two files.
+	{"claude-code", ".claude-plugin/marketplace.json", `{"name":"m","plugins":[{"name":"a","source":"./a"},{"name":"b","source":"./b","strict":false,"mcpServers":{"kagi":{"command":"uvx"}}}]}`,
+		Server{Line: 1, Column: 108, Command: "uvx"}},
+	{"claude-code", "list/.claude-plugin/plugin.json", `{"name":"p","mcpServers":[{"kagi":{"command":"uvx"}}]}`, Server{Line: 1, Column: 28, Command: "uvx"}},
 	{"hallmark", "hallmark.toml", "manifest_version = 1\n[providers.mcp.kagi]\ncommand = \"uvx\"\nvariables = []\nverify = {type = \"command\", value = \"x\"}\n",
 		Server{Line: 2, Column: 16, Command: "uvx", Verify: "command", Algorithm: "sha256"}},
 }

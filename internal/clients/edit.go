@@ -44,7 +44,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	if !ok {
 		return nil, c, fmt.Errorf("%+q starts no program", s.Name)
 	}
-	f := formatOf(s.File)
+	f := formatOf(s.File).layout()
 	edits, err := l.edits(f, data, command, args)
 	if err != nil {
 		return nil, c, fmt.Errorf("%+q: %w", s.Name, err)

@@ -3,6 +3,7 @@ package clients
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Inspect reads all entries of a file's bytes, in its order: besides the servers that
@@ -16,6 +17,9 @@ func Inspect(f File, data []byte) ([]Server, error) {
 	var out []Server
 	for _, shape := range f.shapes {
 		for _, e := range entries(root, shape) {
+			if f.refers(e) {
+				continue
+			}
 			i := slices.IndexFunc(out, func(o Server) bool { return o.entry.value == e.value })
 			if i >= 0 && out[i].Problem == "" {
 				continue
@@ -151,6 +155,9 @@ func (s Server) Unknown() []string {
 			default:
 				out = append(out, m.key)
 			}
+		}
+		if s.Client == "crush" && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
+			out = append(out, "$(command) in a value") // which Crush runs
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
 			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() && !slices.Contains(known, t.text) {

@@ -63,6 +63,20 @@ func (n *node) first(keys ...string) (*node, string) {
 	return nil, ""
 }
 
+// texts are those of n and of what is in it, after the ones in out.
+func (n *node) texts(out []string) []string {
+	if n.kind == text {
+		out = append(out, n.text)
+	}
+	for _, m := range n.members {
+		out = m.value.texts(out)
+	}
+	for _, item := range n.items {
+		out = item.texts(out)
+	}
+	return out
+}
+
 // maxDepth bounds how deep values nest.
 const maxDepth = 200
 
@@ -88,7 +102,17 @@ const (
 	formatJSON format = "json" // and JSONC, and JSON5
 	formatTOML format = "toml"
 	formatYAML format = "yaml"
+
+	formatFront format = "front" // YAML at the head of Markdown
 )
+
+// layout is how what is written into a file is laid out.
+func (f format) layout() format {
+	if f == formatFront {
+		return formatYAML
+	}
+	return f
+}
 
 // read parses a file.
 func (f format) read(data []byte) (*node, error) {
@@ -100,6 +124,8 @@ func (f format) read(data []byte) (*node, error) {
 		return readTOML(data)
 	case formatYAML:
 		return readYAML(data)
+	case formatFront:
+		return readFront(data)
 	}
 	return readJSON(data)
 }

@@ -39,8 +39,9 @@ type entry struct {
 }
 
 // entries finds servers by a path of keys, "mcp/servers": "*" is any key, and becomes the
-// scope. The last key leads to an object of servers by name, or to a list of servers that
-// name themselves. What is no object there is an entry too, and no server.
+// scope, or any item of a list. The last key leads to an object of servers by name, or to a
+// list of servers that name themselves, or of such objects. What is no object there is an
+// entry too, and no server.
 func entries(root *node, shape string) []entry {
 	type place struct {
 		scope string
@@ -54,6 +55,11 @@ func entries(root *node, shape string) []entry {
 	for _, key := range keys {
 		var next []place
 		for _, p := range places {
+			for _, item := range p.n.items {
+				if key == "*" {
+					next = append(next, place{p.scope, item})
+				}
+			}
 			for _, m := range p.n.members {
 				switch {
 				case key == "*":
@@ -71,6 +77,12 @@ func entries(root *node, shape string) []entry {
 			out = append(out, entry{scope: p.scope, name: m.key, at: m.at, value: m.value})
 		}
 		for _, value := range p.n.items {
+			if value.holdsServers() {
+				for _, m := range value.members {
+					out = append(out, entry{scope: p.scope, name: m.key, at: m.at, value: m.value})
+				}
+				continue
+			}
 			e := entry{scope: p.scope, at: value.start, value: value, item: true}
 			if e.at == 0 {
 				e.at = p.n.start // items of a list of TOML have no places
@@ -85,6 +97,11 @@ func entries(root *node, shape string) []entry {
 		}
 	}
 	return out
+}
+
+// holdsServers reports whether an item of a list is an object of servers by name.
+func (n *node) holdsServers() bool {
+	return len(n.members) > 0 && n.get("name") == nil && !slices.ContainsFunc(n.members, func(m member) bool { return m.value.kind != object })
 }
 
 // isTable reports whether e can be a server: an object, with a name.

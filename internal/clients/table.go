@@ -34,10 +34,12 @@ type client struct {
 	files []location
 }
 
-// The usual key, and the shape of a file that is itself the object of servers.
+// The usual key, that of each plugin in a list of plugins, and the shape of a file that is
+// itself the object of servers.
 const (
-	usual  = "mcpServers"
-	itself = "."
+	usual     = "mcpServers"
+	inPlugins = "plugins/*/mcpServers"
+	itself    = "."
 )
 
 // vscode are the editors that keep settings as VS Code does.
@@ -80,18 +82,21 @@ var table = []client{
 		{base: project, path: "hallmark.toml", shape: "providers/mcp"}}},
 	{"claude-desktop", "Claude Desktop", []location{
 		{base: config, path: "Claude/claude_desktop_config.json", shape: usual}}},
-	{"claude-code", "Claude Code", []location{
+	{"claude-code", "Claude Code", join([]location{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".mcp.json", shape: itself}, // in a plugin
 		{base: project, path: ".claude-plugin/plugin.json", shape: usual},
+		{base: project, path: ".claude-plugin/marketplace.json", shape: inPlugins}}, both(".claude/agents/*.md", usual), both(".claude/agents/*/*.md", usual), []location{
 		{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
 		{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
 		{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
 		{os: "darwin", base: system, path: "Library/Application Support/ClaudeCode/managed-mcp.json", shape: usual},
-		{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usual}}},
+		{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usual}})},
 	{"cursor", "Cursor", []location{
 		{base: project, path: ".cursor/mcp.json", shape: usual},
-		{base: home, path: ".cursor/mcp.json", shape: usual}}},
+		{base: home, path: ".cursor/mcp.json", shape: usual},
+		{base: project, path: ".cursor-plugin/plugin.json", shape: usual},
+		{base: project, path: ".cursor-plugin/marketplace.json", shape: inPlugins}}},
 	{"vscode", "Visual Studio Code", join([]location{
 		{base: project, path: ".vscode/mcp.json", shape: "servers"},
 		{base: project, path: ".vscode/settings.json", shape: "mcp/servers"},
@@ -108,6 +113,12 @@ var table = []client{
 	{"copilot", "GitHub Copilot", []location{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".github/mcp.json", shape: usual},
+		{base: project, path: ".github/agents/*.md", shape: "mcp-servers"},
+		{base: project, path: ".github/agents/*.md", shape: usual},
+		{base: project, path: ".claude/agents/*.md", shape: "mcp-servers"},
+		{base: project, path: ".github/plugin/plugin.json", shape: usual},
+		{base: project, path: ".github/plugin/marketplace.json", shape: inPlugins},
+		{base: home, path: ".copilot/agents/*.md", shape: "mcp-servers"},
 		{base: home, path: ".copilot/mcp-config.json", shape: usual, env: "COPILOT_HOME"}}},
 	{"windsurf", "Windsurf", []location{
 		{base: home, path: ".codeium/windsurf/mcp_config.json", shape: usual}}},
@@ -122,6 +133,10 @@ var table = []client{
 		{base: project, path: ".gemini/settings.json", shape: usual},
 		{base: project, path: ".gemini/extensions/*/gemini-extension.json", shape: usual},
 		{base: project, path: "gemini-extension.json", shape: usual},
+		{base: project, path: ".gemini/agents/*.md", shape: usual},
+		{base: project, path: ".gemini/agents/*.md", shape: "mcp_servers"},
+		{base: home, path: ".gemini/agents/*.md", shape: usual},
+		{base: home, path: ".gemini/agents/*.md", shape: "mcp_servers"},
 		{base: home, path: ".gemini/settings.json", shape: usual},
 		{os: "linux", base: system, path: "etc/gemini-cli/settings.json", shape: usual},
 		{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usual},
@@ -185,6 +200,14 @@ var table = []client{
 		{base: project, path: ".kilocode/mcp.json", shape: usual},
 		{base: xdg, path: "kilo/kilo.json", shape: "mcp"}}},
 	{"grok", "Grok", both(".grok/config.toml", "mcp_servers")},
+	{"crush", "Crush", []location{
+		{base: project, path: ".crush.json", shape: "mcp"},
+		{base: project, path: "crush.json", shape: "mcp"},
+		{base: xdg, path: "crush/crush.json", shape: "mcp"}}},
+	{"trae", "Trae", []location{
+		{base: project, path: ".trae/mcp.json", shape: usual}}},
+	{"firebase-studio", "Firebase Studio", []location{
+		{base: project, path: ".idx/mcp.json", shape: usual}}},
 	{"junie", "Junie", both(".junie/mcp/mcp.json", usual)},
 	{"jp", "JP", []location{
 		{base: project, path: ".jp/config.toml", shape: "providers/mcp"},
@@ -196,16 +219,21 @@ var table = []client{
 
 // anyShapes are tried on a file whose name says nothing.
 var anyShapes = []string{usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
-	"extensions", "providers/mcp", "projects/*/mcpServers"}
+	"extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers"}
 
 // parts are the elements of a location's path, each a name or a pattern.
 func (l location) parts() []string { return strings.Split(strings.ToLower(l.path), "/") }
 
 // namedLike reports whether the last elements of a file's path are those of l: two of them
-// tell .vscode/mcp.json from .cursor/mcp.json. Case is that of a file system without it.
+// tell .vscode/mcp.json from .cursor/mcp.json, and one of them is no pattern. Case is that of
+// a file system without it.
 func (l location) namedLike(file []string) bool {
 	want := l.parts()
-	return matches(want[max(0, len(want)-2):], file)
+	from := max(0, len(want)-2)
+	for from > 0 && strings.ContainsRune(want[from], '*') {
+		from--
+	}
+	return matches(want[from:], file)
 }
 
 // matches reports whether the last elements of a path fit patterns in lower case.

@@ -1,0 +1,43 @@
+package clients
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// fence is a line that begins or ends the front matter of Markdown.
+var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
+
+// servers is what front matter holds that may name servers.
+var servers = regexp.MustCompile(`(?i)mcp|\\[xuU]`)
+
+// readFront reads the front matter of Markdown, which is YAML between two lines of three
+// dashes at its head. Prose in it that is not YAML is common, and its clients read it leniently:
+// it is an error only if it may name servers.
+func readFront(data []byte) (*node, error) {
+	const mark = "\ufeff"
+	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
+	lines := fence.FindAllIndex(data[head:], 2)
+	if len(lines) == 0 || lines[0][0] != 0 {
+		return &node{kind: object}, nil
+	}
+	end := len(data) // a client may read on to the end
+	if len(lines) == 2 {
+		end = head + lines[1][0]
+	}
+	front := data[:end]
+	root, err := readYAML(front)
+	switch {
+	case err != nil && !servers.Match(front):
+		return &node{kind: object}, nil
+	case err != nil:
+		return nil, err
+	}
+	return root, nil
+}
+
+// refers reports whether an entry of a list only names a server that another file has: so
+// agents say in their front matter which of the servers they may use.
+func (f File) refers(e entry) bool {
+	return f.format == formatFront && e.item && e.value.kind == text
+}
