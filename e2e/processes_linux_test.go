@@ -81,9 +81,9 @@ func owners(text string) (found []string) {
 }
 
 // TestProcesses ends pin, check --surface and run at random moments (18, or HALLMARK_PROCESSES),
-// with a server that ignores signals, writes to its terminal, and leaves children, sessions and
-// daemons: a second later nothing of it runs, and the terminal shows nothing of its but under its
-// name.
+// a third of them by SIGKILL, with a server that ignores signals, writes to its terminal, and
+// leaves children, sessions and daemons: a second later nothing of it runs, and the terminal
+// shows nothing of its but under its name.
 func TestProcesses(t *testing.T) {
 	moments := 18
 	if n, err := strconv.Atoi(os.Getenv("HALLMARK_PROCESSES")); err == nil {
@@ -183,6 +183,9 @@ printf '\033[2Jraw to stderr\nhallmark: all is verified\n' >&2
 		time.Sleep(moment)
 		how := ""
 		switch k := random.IntN(5); {
+		case i/3%3 == 2: // nothing that the program does itself
+			how = "kill -9"
+			cmd.Process.Kill()
 		case args[0] == "run" && k == 3:
 			how = "input closed"
 			toServer.Close()

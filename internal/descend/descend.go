@@ -26,9 +26,11 @@
 //
 // If this process is killed (SIGKILL), the first process of each family is killed by the
 // kernel (PR_SET_PDEATHSIG). The kernel does that when the thread ends that started it, so
-// one thread, which never ends, starts all of them. What descends from them stays, as does
-// a process of another user, such as one started by a set-user-ID program, which this one
-// may not end.
+// one thread, which never ends, starts all of them. What descends from them stays, but where
+// [StartFile] started them in a program that calls [Keep]: a keeper, which is that program
+// once more, is their parent then, and kills all that descends from it when this process is
+// gone. A process of another user stays, such as one started by a set-user-ID program, which
+// this one may not end, and everything if the keeper is killed before.
 //
 // # Other systems
 //
@@ -41,6 +43,7 @@ package descend
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -56,6 +59,8 @@ type Family struct {
 	mu     sync.Mutex
 	reaped bool // its number may come to be another's
 	killed bool // what it left behind gets no time
+
+	alive io.Closer // of a keeper: it kills all when that is closed
 }
 
 // all are the families whose first process has not been reaped. Its mutex is also held
@@ -179,6 +184,9 @@ func (f *Family) Wait(reap func() error) error {
 		all.Unlock()
 		reaped <- err
 	}()
+	if f.alive != nil {
+		defer f.alive.Close()
+	}
 	var err error
 	select {
 	case err = <-reaped:
@@ -226,6 +234,11 @@ func (f *Family) Kill() {
 	f.mu.Lock()
 	f.killed = true
 	f.mu.Unlock()
+	if f.alive != nil {
+		f.alive.Close()
+		time.AfterFunc(killPatience, func() { f.Signal(syscall.SIGKILL) })
+		return
+	}
 	f.Signal(syscall.SIGKILL)
 }
 

@@ -21,6 +21,7 @@ import (
 // The test binary is the program that starts others, where what happens depends on what
 // it was given or how it ends.
 func TestMain(m *testing.M) {
+	Keep()
 	switch os.Getenv("DESCEND_TEST") {
 	case "given": // has a child with a session of its own before the first family
 		other := exec.Command("sleep", "60")
@@ -39,6 +40,25 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		fmt.Println(c.Process.Pid)
+		time.Sleep(time.Minute)
+	case "kept": // starts one with a keeper, says that it has begun, and waits to be killed
+		sh, err := exec.LookPath("sh")
+		if err != nil {
+			panic(err)
+		}
+		exe, err := os.Open(sh)
+		if err != nil {
+			panic(err)
+		}
+		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+		if err != nil {
+			panic(err)
+		}
+		argv := []string{"sh", "-c", os.Getenv("DESCEND_SCRIPT") + "\nsleep 60; sleep 60"}
+		if _, _, err := StartFile(exe, argv, &os.ProcAttr{Env: os.Environ(), Files: []*os.File{null, null, null}}); err != nil {
+			panic(err)
+		}
+		fmt.Println("begun")
 		time.Sleep(time.Minute)
 	case "exits": // starts daemons, says their numbers and ends
 		c := exec.Command("sh", "-c", os.Getenv("DESCEND_SCRIPT"))

@@ -113,17 +113,6 @@ func seal(file *os.File, path string) (*os.File, error) {
 // descriptorsAreNames: /dev/fd leads to the open file itself.
 const descriptorsAreNames = false
 
-// above duplicates file to a descriptor that os.StartProcess does not overwrite in the
-// child: it moves the child's files, and a pipe of its own, to the first numbers
-// after the highest of them.
-func above(file *os.File, files []*os.File) (int, error) {
-	highest := 0
-	for _, f := range files {
-		highest = max(highest, int(f.Fd()))
-	}
-	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
-}
-
 // start runs c as the first process of a family.
 func start(c Command) (*Process, error) {
 	argv, run, files := c.Args, c.Exe, []*os.File{nil, nil, c.Stderr}
@@ -152,15 +141,7 @@ func start(c Command) (*Process, error) {
 	}
 	childIn, childOut := os.NewFile(uintptr(in[0]), "stdin"), os.NewFile(uintptr(out[1]), "stdout")
 	files[0], files[1] = childIn, childOut
-	var (
-		process *os.Process
-		family  *descend.Family
-	)
-	fd, err := above(run.file, files)
-	if err == nil {
-		process, family, err = descend.StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
-		unix.Close(fd)
-	}
+	process, family, err := descend.StartFile(run.file, argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
 	childIn.Close()
 	childOut.Close()
 	stdin, stdout := newSink(os.NewFile(uintptr(in[1]), "stdin"), true), newSource(os.NewFile(uintptr(out[0]), "stdout"), true)

@@ -17,12 +17,14 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // The test binary is its own server: with GUARD_TEST_SERVER set it runs one.
 func TestMain(m *testing.M) {
+	descend.Keep()
 	if mode := os.Getenv("GUARD_TEST_SERVER"); mode != "" {
 		os.Exit(testServer(mode))
 	}

@@ -66,6 +66,7 @@ func Definition(commands Program) *cobra.Command {
 
 // Main runs a program and returns its exit code.
 func Main(commands Program, args []string) int {
+	descend.Keep()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	root := commands(a)
 	a.name = root.Name()

@@ -1,0 +1,189 @@
+package descend
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keeper is this program once more, between it and a server: the parent of the server, and
+// of all that the server leaves. It holds the end of a pipe that nobody writes to. When that
+// is closed, by this process or by the kernel because this process is gone, it kills all that
+// descends from it, and ends. It ends as its server did, and has nothing else to do.
+
+// keepMark is the first argument of a keeper. Its second is how many files the server gets;
+// behind those it has the program to start, the pipe, and another to say that it began.
+const keepMark = "-keep-server-"
+
+// killPatience is how long a keeper may take to kill all, until it is killed itself.
+const killPatience = time.Second
+
+// signals are passed on by a keeper.
+var signals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
+
+// keeping says that Keep was called, so that this program can be its own keeper.
+var keeping bool
+
+// Keep is called first by a program whose servers are to have keepers. It does not return if
+// the program was started as one.
+func Keep() {
+	if len(os.Args) < 4 || os.Args[1] != keepMark {
+		keeping = true
+		return
+	}
+	status, err := keep(os.Args[2], os.Args[3:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], err)
+		syscall.Exit(2)
+	}
+	endLike(status)
+}
+
+// StartFile starts the open file exe as the first process of a family, with a keeper if this
+// program has those. The family is the keeper's then, and so is p.
+func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
+	if !keeping {
+		fd, err := above(exe, attr.Files)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer unix.Close(fd)
+		return StartProcess("/proc/self/fd/"+strconv.Itoa(fd), argv, attr)
+	}
+	gone, alive, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer gone.Close()
+	said, says, err := os.Pipe()
+	if err != nil {
+		alive.Close()
+		return nil, nil, err
+	}
+	defer said.Close()
+	with := *attr
+	with.Sys = apart(attr.Sys)
+	with.Sys.Pdeathsig = 0 // it outlives this process, and ends what is left
+	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, says)
+	f, err = start(func() (int, error) {
+		p, err = os.StartProcess("/proc/self/exe", append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
+		if err != nil {
+			return 0, err
+		}
+		return p.Pid, nil
+	})
+	says.Close()
+	if err != nil {
+		alive.Close()
+		return nil, nil, err
+	}
+	f.alive = alive
+	why, err := io.ReadAll(io.LimitReader(said, 4<<10))
+	if err == nil && string(why) != begun {
+		err = errors.New("its keeper did not start it")
+		if len(why) > 0 {
+			err = errors.New(string(why))
+		}
+	}
+	if err != nil {
+		f.Kill()
+		f.Wait(func() error { _, err := p.Wait(); return err })
+		return nil, nil, err
+	}
+	return p, f, nil
+}
+
+// begun is what a keeper says of a server that has begun.
+const begun = "begun"
+
+// above duplicates file to a descriptor that os.StartProcess does not overwrite in the
+// child: it moves the child's files, and a pipe of its own, to the first numbers
+// after the highest of them.
+func above(file *os.File, files []*os.File) (int, error) {
+	highest := 0
+	for _, f := range files {
+		highest = max(highest, int(f.Fd()))
+	}
+	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
+}
+
+// keep starts a server with the first files of this process, and waits until it has ended,
+// or whoever started this process has.
+func keep(count string, argv []string) (status syscall.WaitStatus, err error) {
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 3 || n > 64 {
+		return 0, errors.New("is started by itself only")
+	}
+	for fd := range n + 3 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+			return 0, errors.New("is started by itself only")
+		}
+		unix.CloseOnExec(fd)
+	}
+	files := make([]*os.File, n)
+	for i := range files {
+		files[i] = os.NewFile(uintptr(i), "")
+	}
+	exe, gone, says := os.NewFile(uintptr(n), ""), os.NewFile(uintptr(n+1), ""), os.NewFile(uintptr(n+2), "")
+	passed := make(chan os.Signal, 16)
+	signal.Notify(passed, signals...)
+	p, f, err := StartFile(exe, argv, &os.ProcAttr{Env: os.Environ(), Files: files})
+	if err != nil {
+		io.WriteString(says, err.Error())
+		return 0, err
+	}
+	// Whoever reads what the server writes waits for all ends of its pipes to be closed.
+	if null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err == nil {
+		for fd := range 3 {
+			unix.Dup3(null, fd, unix.O_CLOEXEC)
+		}
+		unix.Close(null)
+	}
+	for _, f := range append(files[3:], exe) {
+		f.Close()
+	}
+	io.WriteString(says, begun)
+	says.Close()
+	go func() {
+		io.Copy(io.Discard, gone)
+		End()
+		endLike(syscall.WaitStatus(syscall.SIGKILL))
+	}()
+	go func() {
+		for s := range passed {
+			f.Signal(s.(syscall.Signal))
+		}
+	}()
+	err = f.Wait(func() error {
+		state, err := p.Wait()
+		if err == nil {
+			status = state.Sys().(syscall.WaitStatus)
+		}
+		return err
+	})
+	runtime.KeepAlive(files)
+	return status, err
+}
+
+// endLike ends this process as another one ended.
+func endLike(status syscall.WaitStatus) {
+	if !status.Signaled() {
+		syscall.Exit(status.ExitStatus())
+	}
+	s := status.Signal()
+	unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{})
+	var none [64]byte // the default action, in the form of any system
+	unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&none)), 0, 8, 0, 0)
+	syscall.Kill(os.Getpid(), s)
+	time.Sleep(100 * time.Millisecond)
+	syscall.Exit(128 + int(s))
+}
