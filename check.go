@@ -242,7 +242,7 @@ func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evi
 	case entry.Closure != nil:
 		more, err = w.checkPackage(ctx, name, entry, approval)
 	default:
-		more, err = w.checkCommand(declared, entry, approval)
+		more, err = w.checkCommand(ctx, declared, entry, approval)
 	}
 	if err != nil {
 		return nil, err
@@ -307,12 +307,12 @@ func checkRuntime(name string, approval project.Approval) evidence.Report {
 	return p.report
 }
 
-func (w *workspace) checkCommand(s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+func (w *workspace) checkCommand(ctx context.Context, s project.Server, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
 	path := approval.Path
 	if path == "" {
 		path = w.host.Getenv("PATH")
 	}
-	p, err := w.commandProgram(s, &entry, path, approval.Runtime)
+	p, err := w.lockedProgram(ctx, s, &entry, path, approval.Runtime)
 	if p != nil {
 		defer p.close()
 	}

@@ -381,7 +381,7 @@ func (w *workspace) restored(from ClientFiles, names []string) (files []durable.
 
 // still is an error if hallmark.toml is not what w read.
 func (w *workspace) still() error {
-	data, err := readFile(w.path(project.ConfigFile), project.MaxConfig)
+	data, err := readPlain(w.path(project.ConfigFile), project.MaxConfig)
 	if err == nil && ((data == nil) != (w.text == nil) || !bytes.Equal(data, w.text)) {
 		err = evidence.Errorf(evidence.Operation, w.path(project.ConfigFile), "", errors.New("was changed by another program while servers were pinned"))
 	}

@@ -44,7 +44,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migrated, error) {
 }
 
 func readConfig(name string) ([]byte, error) {
-	data, err := readFile(name, project.MaxConfig)
+	data, err := readPlain(name, project.MaxConfig)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project", errors.New("there is no such file"))
 	}

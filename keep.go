@@ -97,7 +97,7 @@ func (h *Host) lockedTrees() ([]digest.Digest, error) {
 		}
 	}
 	for dir := range dirs {
-		data, err := readFile(filepath.Join(dir, project.LockFile), project.MaxLock)
+		data, err := readPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
 		if errors.Is(err, fs.ErrNotExist) || err == nil && data == nil {
 			continue // the project is gone
 		}

@@ -197,7 +197,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)
 	default:
-		prog, err = l.w.commandProgram(l.declared, l.entry, approval.Path, approval.Runtime)
+		prog, err = l.w.lockedProgram(ctx, l.declared, l.entry, approval.Path, approval.Runtime)
 		if err == nil {
 			l.report = append(l.report, prog.report...)
 			l.report = append(l.report, missingArtifacts(*l.entry, prog)...)
@@ -376,7 +376,7 @@ func missingArtifacts(entry project.ServerLock, p *program) evidence.Report {
 			report = append(report, evidence.CannotVerify(evidence.Claim{
 				Subject: key, Scheme: evidence.File, Authority: evidence.Lock,
 				Want: []digest.Digest{entry.Artifacts[key]}, Where: project.LockFile,
-			}, evidence.NotFound, "the command line does not use it"))
+			}, evidence.NotFound, "the command line does not use it, or it is gone"))
 		}
 	}
 	return report

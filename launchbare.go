@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -37,9 +38,11 @@ func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
 		l.report = append(l.report, forgottenRuntime(l.declared.Name, approval, prog)...)
 	}
 	if l.declared.Verify == nil {
+		// Of what nothing was compared with: an interpreter is compared with the approved one.
+		at := slices.IndexFunc(prog.report, func(e evidence.Evidence) bool { return e.Subject == prog.own })
 		l.report = append(l.report, evidence.Compare(evidence.Claim{
-			Subject: prog.exe.Path(), Scheme: evidence.File, Authority: evidence.Verify,
-		}, prog.exe.Observed()))
+			Subject: prog.report[at].Observed.From, Scheme: evidence.File, Authority: evidence.Verify,
+		}, prog.report[at].Observed))
 	}
 	adm, err = l.judge(nil)
 	return prog, adm, err

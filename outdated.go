@@ -25,10 +25,11 @@ type FacetStatus struct {
 	Newest   string             // newest version of all
 	Files    int                // that are installed here
 	Present  int                // of those, how many are there
+	Edited   int                // of those, how many are not what was written
 }
 
-// ListFacets lists the facets that a project declares or has locked, without asking
-// anybody and without looking into the store.
+// ListFacets lists the facets that a project declares or has locked, and compares their files
+// with what this machine wrote, without asking anybody and without looking into the store.
 func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
@@ -47,8 +48,13 @@ func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error)
 		for _, asset := range known.receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
 				all[i].Files++
-				if _, exists, err := w.installed(file); err == nil && exists {
-					all[i].Present++
+				now, exists, err := w.installed(file)
+				if err != nil || !exists {
+					continue
+				}
+				all[i].Present++
+				if before := known.sums.Files[file]; !before.IsZero() && !evidence.Same(before, now) {
+					all[i].Edited++
 				}
 			}
 		}

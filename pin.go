@@ -402,7 +402,7 @@ func (p *pinning) prepare(ctx context.Context) (*program, error) {
 	if !downloads(t, s.Arguments) {
 		p.out.Entry.Source = "command"
 		p.out.Entry.Arguments, p.out.Entry.Variables = s.Launch().Arguments, s.Launch().Variables
-		return p.w.commandProgram(s, nil, p.path, nil)
+		return p.w.lockedProgram(ctx, s, nil, p.path, nil)
 	}
 	// What npx or uvx itself is does not matter: it is never run.
 	of := asked{from: t.Packages[0].Ecosystem, name: t.Packages[0].Name, spec: t.Packages[0].Spec, bin: t.Bin, args: t.Args}

@@ -54,6 +54,15 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
+	m, err := s.Parse(from)
+	if err != nil {
+		return nil, err
+	}
+	owed, err := h.strictOwed(o.Dir, m.Name)
+	if err != nil {
+		return nil, err
+	}
+	host.Strict = host.Strict || owed
 	r, err := s.check(ctx, from, host)
 	if err != nil {
 		return nil, err
@@ -79,7 +88,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	}
 	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
 		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags, Strict: host.Strict,
 	})
 	if err != nil {
 		return nil, err
@@ -140,10 +149,21 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		if err == nil {
 			err = now.Verdict.Err()
 		}
-		if err == nil {
-			in.Path, in.Lock, in.Already = path, there, true
+		if err != nil {
+			return err
 		}
-		return err
+		demanded := in.Lock.Strict && !there.Strict
+		if in.Path, in.Lock, in.Already = path, there, true; !demanded {
+			return nil
+		}
+		there.Strict = true
+		if lock, err = there.Encode(); err != nil {
+			return err
+		}
+		if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
+			return evidence.Errorf(evidence.Operation, path, "", err)
+		}
+		return h.rememberPlugin(ctx, path, there)
 	}
 	p, err := readInstalled(ctx, path)
 	if err != nil {

@@ -51,7 +51,7 @@ func (h *Host) readInstalls(real string) (*project.Installs, error) {
 	}
 	in, err := project.ParseInstalls(data, real)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup, or remove it and install the plugins of "+real+" again", err)
+		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; if it is removed this machine forgets what it installed in "+real+", and misses nothing there, until the plugins are installed again", err)
 	}
 	return in, nil
 }
@@ -136,7 +136,7 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return err
 	}
 	err = h.changeInstalls(ctx, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC()}
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC(), Strict: l.Strict}
 		return nil
 	})
 	if unwritable(err) {
@@ -144,6 +144,18 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return nil
 	}
 	return err
+}
+
+// strictOwed reports whether somebody at this machine demanded with --strict that a plugin in
+// dir, of any version, is checked so.
+func (h *Host) strictOwed(dir, name string) (bool, error) {
+	installed, err := h.installs(dir)
+	for _, p := range installed {
+		if p.Name == name && p.Strict {
+			return true, err
+		}
+	}
+	return false, err
 }
 
 // ForgetPlugin forgets a plugin that this machine installed in dir, by the name of its

@@ -121,6 +121,7 @@ func revalidate(ctx context.Context, path string, l *project.InstallLock, instal
 	}
 	var failed error
 	host.Flags = host.Flags.Within(l.Limits())
+	host.Strict = host.Strict || l.Strict || mem != nil && mem.Strict
 	host.Locked = func(r *plugin.Result) (report evidence.Report) {
 		report, failed = p.lockEvidence(path, l, r, mem, len(installed) > 0)
 		return report
@@ -147,6 +148,16 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err != nil {
 		return nil, err
 	}
+	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // what it is now is why one is written
+	m, err := p.Parse(dir)
+	if err != nil {
+		return nil, err
+	}
+	owed, err := h.strictOwed(filepath.Dir(filepath.Clean(dir)), m.Name)
+	if err != nil {
+		return nil, err
+	}
+	host.Strict = host.Strict || owed || old != nil && old.Strict
 	r, err := p.check(ctx, dir, host)
 	if err != nil {
 		return nil, err
@@ -157,9 +168,9 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	}
 	hashed := r.Profile.Hashed(p.Bundle.Files)
 	lock := project.InstallLock{
-		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags,
+		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags, Strict: host.Strict,
 	}
-	if old, err := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]); err == nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
+	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
 		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256
 		if old.From != "" {
 			lock.From = old.From

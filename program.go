@@ -31,6 +31,7 @@ type program struct {
 	server    string
 	exe       *guard.Image
 	interp    *guard.Image // of a script
+	script    *script      // what an interpreter reads, if one is started
 	args      []string     // argv
 	path      string       // PATH that it was found through and gets
 	variables []string
@@ -127,7 +128,7 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
-	if name, _, script := p.exe.Interpreter(); script {
+	if name, words, first := p.exe.Interpreter(); first {
 		if target.File != "" {
 			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
@@ -135,6 +136,7 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 		if err := p.openInterpreter(w, name, approved); err != nil {
 			return p, err
 		}
+		p.script = scriptOf(p.exe, p.interp, name, words)
 	}
 	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
 	if target.File == "" {
@@ -159,7 +161,9 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	}
 	seen[file] = o
 	// What is hashed is what is named, wherever the interpreter would have looked.
-	p.args[1+slices.Index(s.Arguments, target.File)] = file
+	at := slices.Index(s.Arguments, target.File)
+	p.args[1+at] = file
+	p.script = &script{file: file, language: launcher.Interpreter(s.Command), words: s.Arguments[:at]}
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
 	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)

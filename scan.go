@@ -138,7 +138,7 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 // and name. A lock that cannot be read holds none: check reports it.
 func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	out := map[artifact.Kind]map[string]string{}
-	data, err := readFile(filepath.Join(dir, project.LockFile), project.MaxLock)
+	data, err := readPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
 	if err != nil || data == nil {
 		return out
 	}

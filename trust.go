@@ -13,15 +13,33 @@ import (
 // trustFile is the file of the keys that this machine trusts.
 func trustFile(h *Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
 
-// TrustedKeys reads the keys that this machine trusts; without a file there are none.
+// revokedFile has those of them that were revoked once more: who removes the one, or mends it
+// by removing it, does not bring a key back that somebody had reason to revoke.
+func revokedFile(h *Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
+
+// TrustedKeys reads the keys that this machine trusts, with those that it ever revoked;
+// without a file there are none.
 func TrustedKeys(h *Host) (*sign.Keys, error) {
-	data, err := readFile(trustFile(h), sign.MaxKeysFile)
+	keys, err := readKeys(trustFile(h), "restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
+	if err != nil {
+		return nil, err
+	}
+	revoked, err := readKeys(revokedFile(h), "restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
+	if err != nil {
+		return nil, err
+	}
+	keys.Recall(revoked)
+	return keys, nil
+}
+
+func readKeys(path, hint string) (*sign.Keys, error) {
+	data, err := readFile(path, sign.MaxKeysFile)
 	if err != nil || data == nil {
 		return new(sign.Keys), err
 	}
 	keys, err := sign.ParseKeys(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, trustFile(h), "", err)
+		return nil, evidence.Errorf(evidence.Validation, path, hint, err)
 	}
 	return keys, nil
 }
@@ -44,6 +62,15 @@ func ChangeTrust(ctx context.Context, h *Host, change func(*sign.Keys) error) er
 	if err := change(keys); err != nil {
 		return evidence.Errorf(evidence.Validation, "", "", err)
 	}
+	if revoked := keys.Revoked(); len(revoked.All()) > 0 { // first: else a revocation is in one file only
+		if err := writeKeys(revokedFile(h), revoked); err != nil {
+			return err
+		}
+	}
+	return writeKeys(path, keys)
+}
+
+func writeKeys(path string, keys *sign.Keys) error {
 	data, err := keys.Encode()
 	if err != nil {
 		return err

@@ -74,7 +74,7 @@ func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w
 		return nil, nil, err
 	}
 	w.state = h.projectState(w.dir)
-	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
+	if _, err := os.Lstat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
 		return nil, nil, &evidence.Error{
 			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
 			Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
@@ -189,8 +189,19 @@ func (w *workspace) stored(path string, limit int64) ([]byte, error) {
 	if err := w.plain(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
+	return readPlain(path, limit)
+}
+
+// readPlain is readFile of a file that belongs to a project: a link is refused, as it would
+// choose a file elsewhere to be read, and to be replaced by one of the project; and so is
+// what is no file, which may never end.
+func readPlain(path string, limit int64) ([]byte, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return nil, evidence.Errorf(evidence.Refused, path, "", errors.New("is not a regular file"))
+		hint := ""
+		if to, err := os.Readlink(path); err == nil {
+			hint = fmt.Sprintf("it is a link to %+q; put the file itself there", to)
+		}
+		return nil, evidence.Errorf(evidence.Refused, path, hint, errors.New("is not a regular file"))
 	}
 	return readFile(path, limit)
 }
@@ -223,7 +234,7 @@ func (w *workspace) read() error {
 }
 
 func (w *workspace) readConfig() error {
-	data, err := readFile(w.path(project.ConfigFile), project.MaxConfig)
+	data, err := readPlain(w.path(project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return err
 	}
@@ -241,7 +252,7 @@ func (w *workspace) readConfig() error {
 
 func (w *workspace) readLock() error {
 	w.lock = &project.Lock{}
-	data, err := readFile(w.path(project.LockFile), project.MaxLock)
+	data, err := readPlain(w.path(project.LockFile), project.MaxLock)
 	if data == nil || err != nil {
 		return err
 	}
@@ -257,7 +268,7 @@ func (w *workspace) readApprovals() error {
 	if w.approvals, err = project.ParseApprovals(data, w.dir); err != nil {
 		return &evidence.Error{
 			Subject: w.approvalsPath(), Kind: evidence.Validation, Err: err,
-			Hint: "remove the file and approve the servers again with 'hallmark review'",
+			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and misses in "+w.dir+" until 'hallmark review' approves the servers again",
 		}
 	}
 	return nil

@@ -220,6 +220,14 @@ func Waive(c Claim, o Observed, reason string) Evidence {
 	return Evidence{Claim: c, Observed: o, Outcome: Waived, Reason: reason}
 }
 
+// Next is what to do next about e, where Fix says that and not what to write.
+func (e Evidence) Next() string {
+	if e.Outcome == Missing || e.Authority == Machine || e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree) {
+		return e.Fix
+	}
+	return ""
+}
+
 // Miss is evidence that c is owed by somebody and is not there. Reason says since when, or
 // by what, it is owed; fix how it is restored or paid off. Either may be empty.
 func Miss(c Claim, owed Authority, reason, fix string) Evidence {

@@ -132,7 +132,7 @@ func (e Evidence) Detail() string {
 		}
 		fmt.Fprintf(&b, "  owed     by %s\n", strings.Join(owners, "; by "))
 	}
-	if e.Fix != "" && e.Outcome != Missing && e.Authority != Machine { // of those it is the hint
+	if e.Fix != "" && e.Next() == "" { // which is the hint
 		fmt.Fprintf(&b, "  write    %s\n", surface.Escape(e.Fix))
 	}
 	return b.String()

@@ -1,6 +1,7 @@
 package launcher
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,14 +49,26 @@ var versionSuffix = regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
+	i, ok := interpreters[canonical(name)]
+	return i, ok
+}
+
+// canonical is the name under which interpreters has an interpreter that name may be.
+func canonical(name string) string {
 	if m := versionSuffix.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
-	if other, ok := aliases[name]; ok {
-		name = other
+	return cmp.Or(aliases[name], name)
+}
+
+// Interpreter is what a command that is an interpreter is called here, whatever its version and
+// path: "python" for /usr/bin/python3.11, "node" for nodejs; "" for any other command.
+func Interpreter(command string) string {
+	name := canonical(base(command))
+	if _, ok := interpreters[name]; !ok {
+		return ""
 	}
-	i, ok := interpreters[name]
-	return i, ok
+	return name
 }
 
 func (i interpreter) parse(name string, words []word) Target {

@@ -83,6 +83,12 @@ func core(specifier string) (module string, ok bool) {
 	return module, prefixed && nodeOnly[module]
 }
 
+// IsCore reports whether a specifier names a module of Node, which is looked for nowhere else.
+func IsCore(specifier string) bool {
+	_, ok := core(specifier)
+	return ok
+}
+
 // packageOf is the package that a bare specifier names: its first segment, or two of them
 // if it has a scope.
 func packageOf(specifier string) string {

@@ -5,8 +5,8 @@ import "github.com/hallmark-mcp/hallmark/evidence"
 // hint says what to do next about a refused finding, or nothing.
 func hint(flow Flow, f Finding) string {
 	e := f.Evidence
-	if e.Fix != "" && (e.Outcome == evidence.Missing || e.Authority == evidence.Machine) {
-		return e.Fix
+	if next := e.Next(); next != "" {
+		return next
 	}
 	if flow == Plugin || flow == Validate {
 		return pluginHint(e)

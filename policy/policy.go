@@ -62,6 +62,7 @@
 //	pin       file         lock       -       integrity  -          policy  operation     policy
 //	pin       file         verify     -       integrity  -          -       operation     policy
 //	pin       tree         lock       -       integrity  -          policy  operation     policy
+//	pin       import       lock       -       policy     policy     policy  warn          policy
 //	pin       oci          lock       -       warn       -          policy  operation     policy
 //	pin       surface      lock       -       warn       -          policy  operation     policy
 //	pin       surface      machine    -       drift      -          warn    operation     policy
@@ -112,6 +113,8 @@
 //	launch    file         manifest   -       integrity  integrity  policy  integrity     integrity
 //	launch    facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
 //	launch    facet-tar    log        -       integrity  policy     policy  integrity     policy
+//	launch    unhashed     lock       -       policy     policy     policy  policy        policy
+//	launch    import       lock       -       policy     policy     policy  -             policy
 //	bare      launch       lock       policy  policy     policy     warn    policy        policy
 //	bare      launch       machine    -       policy     policy     warn    policy        policy
 //	bare      approval     machine    -       policy     policy     warn    policy        policy
@@ -177,6 +180,7 @@
 //	check     installed    machine    -       warn       warn       -       warn          policy
 //	check     installed    lock       -       integrity  policy     policy  operation     policy
 //	check     unhashed     lock       -       policy     policy     policy  policy        policy
+//	check     import       lock       -       policy     policy     policy  warn          policy
 //	scan      pin          caller     -       policy     policy     -       policy        policy
 //	scan      launch       caller     -       policy     policy     -       warn          policy
 //	scan      launch       verify     -       warn       warn       -       warn          policy

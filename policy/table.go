@@ -95,6 +95,7 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Lock, allow, integrity, allow, refused, operation, refused},
 		{evidence.File, evidence.Verify, allow, integrity, allow, allow, operation, refused},
 		{evidence.Tree, evidence.Lock, allow, integrity, allow, refused, operation, refused},
+		{evidence.Import, evidence.Lock, allow, refused, refused, refused, warn, refused},
 		{evidence.OCI, evidence.Lock, allow, warn, allow, refused, operation, refused},
 		{evidence.Surface, evidence.Lock, allow, warn, allow, refused, operation, refused},
 		{evidence.Surface, evidence.Machine, allow, drift, allow, warn, operation, refused},
@@ -147,6 +148,8 @@ var table = map[Flow][]rule{
 		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},
 		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation, integrity},
 		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity, refused},
+		{evidence.Unhashed, evidence.Lock, allow, refused, refused, refused, refused, refused},
+		{evidence.Import, evidence.Lock, allow, refused, refused, refused, allow, refused},
 	},
 	Bare: {
 		{evidence.Launch, evidence.Lock, refused, refused, refused, warn, refused, refused},
@@ -220,6 +223,7 @@ var table = map[Flow][]rule{
 		{evidence.Installed, evidence.Machine, allow, warn, warn, allow, warn, refused},
 		{evidence.Installed, evidence.Lock, allow, integrity, refused, refused, operation, refused},
 		{evidence.Unhashed, evidence.Lock, allow, refused, refused, refused, refused, refused},
+		{evidence.Import, evidence.Lock, allow, refused, refused, refused, warn, refused},
 	},
 	Scan: {
 		{evidence.Pin, evidence.Caller, allow, refused, refused, allow, refused, refused},

@@ -160,7 +160,7 @@ func (l *InstallLock) lacks() evidence.Report {
 		if l.has(member) {
 			return
 		}
-		out = append(out, evidence.Miss(evidence.Claim{Subject: l.Subject(), Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member},
+		out = append(out, evidence.Miss(evidence.Claim{Subject: l.Subject() + ": " + member, Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member},
 			evidence.Lock, why, payLock))
 	}
 	const always = "each lock of its version has this member"

@@ -45,6 +45,7 @@ type InstallLock struct {
 	FileCount   int64        `json:"fileCount"`
 	TotalBytes  int64        `json:"totalBytes"`
 	Policy      plugin.Flags `json:"policy"`
+	Strict      bool         `json:"strict,omitempty"` // was asked for with --strict, and so it is from then on
 
 	members map[string]bool // that were read, those of policy as "policy.NAME"; nil of one that was made here
 }

@@ -35,7 +35,7 @@ var installMembers = sync.OnceValues(func() (members, flags []string) {
 	}
 	one := "x"
 	return names(InstallLock{Format: 1, From: InPlace, SourceURL: one, SHA256: one, DistHash: one, Tree: one, Manifest: one, Files: one,
-		Signature: one, SignerKeyID: one}), names(plugin.Flags{})
+		Signature: one, SignerKeyID: one, Strict: true}), names(plugin.Flags{})
 })
 
 // ParseInstallLock reads an install.lock.json. One of this form, which its version says, has

@@ -26,6 +26,7 @@ type Install struct {
 	Lock    digest.Digest `json:"lock"` // see [InstallLock.Digest]
 	Tree    digest.Digest `json:"tree"` // hallmark-tree-v1 of dist/
 	At      time.Time     `json:"at"`
+	Strict  bool          `json:"strict,omitempty"` // was asked for, and is owed by each version from then on
 }
 
 const installsVersion = 1

@@ -92,6 +92,28 @@ func (s *Keys) Revoke(id, reason string, now time.Time) error {
 	return fmt.Errorf("%w has the id %+q", ErrUnknown, clip(id))
 }
 
+// Revoked are the keys that were revoked.
+func (s *Keys) Revoked() *Keys {
+	return &Keys{slices.DeleteFunc(slices.Clone(s.keys), func(k Key) bool { return k.Revoked.IsZero() })}
+}
+
+// Recall revokes the keys of revoked that s does not know as such, and takes those that it has
+// not: what was revoked stays so whoever forgets it.
+func (s *Keys) Recall(revoked *Keys) {
+	for _, gone := range revoked.keys {
+		found := false
+		for i, k := range s.keys {
+			if k.Public.text == gone.Public.text && k.Revoked.IsZero() {
+				s.keys[i].Revoked, s.keys[i].Reason = gone.Revoked, gone.Reason
+			}
+			found = found || k.Public.text == gone.Public.text || k.ID == gone.ID
+		}
+		if !found {
+			s.keys = append(s.keys, gone)
+		}
+	}
+}
+
 // Verify returns the trusted key that made signature over message. With an id only the
 // key of that id is tried, without one each usable key of the algorithm. The error
 // wraps one of those of this package.

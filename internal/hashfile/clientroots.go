@@ -65,7 +65,7 @@ func (c *clientRoots) named(paths []string) []*named {
 		n := c.names[path]
 		if n == nil {
 			n = &named{given: path}
-			n.agreed, _, _ = lead(path)
+			n.agreed, n.through, _ = lead(path)
 		}
 		listed[path], found = n, append(found, n)
 	}
@@ -211,15 +211,14 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 // of this machine are left out.
 func (s *Server) combine(paths []string) *scope {
 	sc := &scope{narrow: len(s.roots) > 0}
+	named, absent := settle(s.client.named(paths))
 	if !sc.narrow {
-		sc.roots, sc.absent = settle(s.client.named(paths))
+		sc.roots, sc.absent = named, absent
 		return sc
 	}
 	sc.roots, sc.absent = settle(s.roots)
-	for _, path := range paths {
-		if real, _, err := lead(path); err == nil {
-			sc.within, sc.given = append(sc.within, real), append(sc.given, path)
-		}
+	for _, r := range named {
+		sc.within, sc.given = append(sc.within, r.path), append(sc.given, r.given)
 	}
 	return sc
 }

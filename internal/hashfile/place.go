@@ -239,6 +239,9 @@ func (w *walk) enter() error {
 	if err != nil {
 		return err
 	}
+	if len(w.rules) == 0 {
+		rules.above = rulesAbove(w.root.path)
+	}
 	w.rules = append(w.rules, rules)
 	return nil
 }

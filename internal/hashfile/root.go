@@ -20,6 +20,8 @@ type named struct {
 	given  string // absolute
 	agreed string // the real path that it had when it was named; "" if it led nowhere
 
+	through []string // where the links lay that it went through then
+
 	mu     sync.Mutex
 	latest *directory
 	closed bool
@@ -43,7 +45,7 @@ func nameRoot(path string) (*named, error) {
 		return nil, err
 	}
 	n := &named{given: given}
-	if n.agreed, _, err = lead(given); err != nil {
+	if n.agreed, n.through, err = lead(given); err != nil {
 		return n, fmt.Errorf("allowed directory %s: %w", show(path), cause(err))
 	}
 	return n, nil
@@ -208,13 +210,14 @@ func statWalked(path string) (fs.FileInfo, error) {
 }
 
 // errLedElsewhere says why an allowed directory is not used: see settle.
-var errLedElsewhere = errors.New("its path goes through a link inside another allowed directory and leads elsewhere than when it was named; start the server again to agree to that")
+var errLedElsewhere = errors.New("its path goes through a link that was not there when it was named, or that is content of a checkout, and leads elsewhere than it did then; start the server again to agree to that")
 
-// settle looks up where named directories lead now. Whoever names a path agrees to what it
-// leads to, also later, as links are there to be changed. But a link that lies in another of
-// these directories is content, which a checkout may have brought along: it must not make
-// an allowed directory of what nobody named, and is believed only as far as it leads where
-// it did when the directory was named.
+// settle looks up where named directories lead now. Whoever names a path with a link in it
+// agrees to what that leads to, also later, as links are there to be changed. But what was a
+// directory and is a link now is not what was named; and a link that lies in another of these
+// directories, or in the work tree of a repository, is content, which a checkout may have
+// brought along. Neither may make an allowed directory of what nobody named: such a link is
+// believed only as far as it leads where the path did when it was named.
 func settle(names []*named) (roots []*root, absent []absence) {
 	var links [][]string
 	var found []*root
@@ -228,7 +231,7 @@ func settle(names []*named) (roots []*root, absent []absence) {
 	}
 	for i, r := range found {
 		content := func(link string) bool {
-			return slices.ContainsFunc(found, func(other *root) bool {
+			return !slices.Contains(r.name.through, link) || inWorkTree(link) || slices.ContainsFunc(found, func(other *root) bool {
 				rel, ok := below(other.path, link)
 				return ok && rel != "." && other != r
 			})
@@ -240,6 +243,18 @@ func settle(names []*named) (roots []*root, absent []absence) {
 		roots = append(roots, r)
 	}
 	return roots, absent
+}
+
+// inWorkTree reports whether a path lies in the work tree of a repository.
+func inWorkTree(path string) bool {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if isWorkTree(func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(dir, name)) }) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // below returns path relative to dir, if it is dir or lies below it. Both are absolute

@@ -535,6 +535,55 @@ type world struct {
 	mounted []string
 	log     []string
 	read    map[string]string // the hash of a path when it was last read
+	flagged map[string]agreement
+	agreed  map[string]agreement // of what the client lists
+}
+
+// agreement is what a root was when it was named: a link that was not there then makes no root
+// of another directory.
+type agreement struct {
+	real    string
+	through []string
+}
+
+func agreeTo(path string) (a agreement) {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		a.real, a.through = real, chainOf(path)
+	}
+	return a
+}
+
+// chainOf are the links that a path leads through; in a world all have absolute targets.
+func chainOf(path string) (links []string) {
+	for to, err := os.Readlink(path); err == nil && len(links) < 40; to, err = os.Readlink(path) {
+		links, path = append(links, path), to
+	}
+	return links
+}
+
+// holds reports whether a root may be used as what it is now.
+func (a agreement) holds(path string) bool {
+	return realOf(path) == a.real || !slices.ContainsFunc(chainOf(path), func(link string) bool { return !slices.Contains(a.through, link) })
+}
+
+// agree names what the client lists, as a server does when it asks, and reports whether
+// anything is new.
+func (w *world) agree() (fresh bool) {
+	now := map[string]agreement{}
+	for _, path := range w.listed {
+		a, ok := w.agreed[path]
+		if !ok {
+			a, fresh = agreeTo(path), true
+		}
+		now[path] = a
+	}
+	w.agreed = now
+	return fresh
+}
+
+// usable are the directories of what was named that may be used as what they are now.
+func usable(dirs []string, named map[string]agreement) []string {
+	return slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool { return !named[dir].holds(dir) })
 }
 
 // Names of the world: those that may be allowed, and others. None lies in another.
@@ -553,7 +602,10 @@ func newWorld(t *testing.T, mode int, seed uint64) *world {
 		w.listed = append(w.listed, filepath.Join(w.base, name))
 	}
 	if rootModes[mode].flag {
-		w.flags = slices.Clone(w.listed)
+		w.flags, w.flagged = slices.Clone(w.listed), map[string]agreement{}
+		for _, path := range w.flags {
+			w.flagged[path] = agreeTo(path)
+		}
 	}
 	w.p = allowing(t, mode, w.listed...)
 	t.Cleanup(func() {
@@ -688,7 +740,7 @@ func (w *world) found(path string) bool {
 			return named || real
 		})
 	}
-	return (!rootModes[w.mode].flag || may(w.flags)) && (rootModes[w.mode].capabilities == `{}` || may(w.listed))
+	return (!rootModes[w.mode].flag || may(usable(w.flags, w.flagged))) && (rootModes[w.mode].capabilities == `{}` || may(usable(w.listed, w.agreed)))
 }
 
 // allowed reports whether a path, resolved by the system, may be used now.
@@ -701,10 +753,10 @@ func (w *world) allowed(path string) bool {
 	if to, err := filepath.EvalSymlinks(real); err == nil {
 		real = to
 	}
-	if rootModes[w.mode].flag && !within(real, w.flags) {
+	if rootModes[w.mode].flag && !within(real, usable(w.flags, w.flagged)) {
 		return false
 	}
-	return rootModes[w.mode].capabilities == `{}` || within(real, w.listed)
+	return rootModes[w.mode].capabilities == `{}` || within(real, usable(w.listed, w.agreed))
 }
 
 func (w *world) play(steps int) {
@@ -715,6 +767,9 @@ func (w *world) play(steps int) {
 			if what := w.change(); what != "" {
 				w.log = append(w.log, what)
 			}
+		}
+		if w.agree() { // what is wrong with a call may be said before the client is asked
+			w.p.call("list_allowed_directories", nil)
 		}
 		dirs, err := filepath.Glob(w.base + "/*")
 		must(t, err)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -23,8 +24,8 @@ const maxRulesFile = 1 << 20
 //	read_only    may not be written
 //	ignore       is left out of searches and trees
 //
-// The rules of all directories from the allowed one down to a file hold together, so that
-// a nearer file can only tighten them. Letter case does not count, and a matched directory
+// The rules of all directories down to a file hold together, those above the allowed one
+// included, so that a nearer file can only tighten them. Letter case does not count, and a matched directory
 // covers what is in it. An AGENTS.md with rules is itself read-only, and so is the file that a
 // link of this name leads to. One whose rules cannot be read forbids its whole directory,
 // which the error explains.
@@ -33,12 +34,17 @@ type ruleSet struct {
 	dir                         string // its directory; "." is the root
 	forbidden, readOnly, ignore []glob
 	restricts                   bool        // there are rules
+	below                       string      // path from its directory to the root, of one that lies above
+	above                       []*ruleSet  // of the root's own: those of the directories above it
 	info                        fs.FileInfo // of the file that they are in; nil if it is none
 	broken                      string
 }
 
 // local is rel relative to the rules' directory, or "" if it is not below it.
 func (r *ruleSet) local(rel string) string {
+	if r.below != "" {
+		return path.Join(r.below, rel)
+	}
 	if r.dir == "." {
 		return rel
 	}
@@ -74,6 +80,9 @@ func (r *ruleSet) ignores(rel string) bool { return covered(r.ignore, rel) }
 // ruled returns the file whose rule holds for rel.
 func ruled(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
 	for _, r := range rules {
+		if file, ok := ruled(r.above, rel, rule); ok {
+			return file, ok
+		}
 		if local := r.local(rel); local != "" && local != "." && rule(r, local) {
 			if r.broken != "" {
 				return r.file + " (" + r.broken + ")", true
@@ -84,6 +93,23 @@ func ruled(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file
 	return "", false
 }
 
+// rulesAbove reads the rules of all directories above a root: who names a directory below a
+// file of rules does not get around them.
+func rulesAbove(root string) (above []*ruleSet) {
+	for dir, file, below := root, "", ""; filepath.Dir(dir) != dir; {
+		below = path.Join(filepath.Base(dir), below)
+		dir, file = filepath.Dir(dir), path.Join("..", file)
+		r := &ruleSet{file: path.Join(file, rulesFile), below: below}
+		// Through its path: a directory above need not be one that may be listed.
+		name := filepath.Join(dir, rulesFile)
+		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+		if r.restricts {
+			above = append(above, r)
+		}
+	}
+	return above
+}
+
 // readRules reads the rules of a directory, rel from the root; without any the set is
 // empty.
 func readRules(dir *os.Root, rel string) (*ruleSet, error) {
@@ -91,11 +117,17 @@ func readRules(dir *os.Root, rel string) (*ruleSet, error) {
 		rel = "."
 	}
 	r := &ruleSet{dir: rel, file: path.Join(rel, rulesFile)}
-	text, info, err := readSmall(dir, rulesFile)
+	r.read(inDir(dir, rulesFile))
+	return r, nil
+}
+
+// read reads the rules of a file.
+func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, error)) {
+	text, info, err := readSmall(look, open)
 	r.info = info
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return r, nil
+		return
 	case err != nil:
 		r.broken = "cannot be read: " + asProblem(rulesFile, err).Message
 	default:
@@ -104,16 +136,19 @@ func readRules(dir *os.Root, rel string) (*ruleSet, error) {
 		}
 	}
 	r.restricts = r.broken != "" || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0
-	return r, nil
 }
 
-// readSmall reads a regular file of rules in a directory. Info is of the file that a link
-// leads to.
-func readSmall(dir *os.Root, name string) (text string, info fs.FileInfo, err error) {
-	if _, err := dir.Lstat(name); err != nil {
+// inDir looks at and opens a file of a directory.
+func inDir(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
+	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|nonblock, 0) }
+}
+
+// readSmall reads a regular file of rules. Info is of the file that a link leads to.
+func readSmall(look func() (fs.FileInfo, error), open func() (*os.File, error)) (text string, info fs.FileInfo, err error) {
+	if _, err := look(); err != nil {
 		return "", nil, err
 	}
-	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	f, err := open()
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", nil, errors.New("it leads nowhere")

@@ -334,6 +334,7 @@ type statusJSON struct {
 	Rollback bool               `json:"rollback,omitempty"`
 	Files    *int               `json:"files,omitempty"`
 	Present  *int               `json:"present,omitempty"`
+	Edited   int                `json:"edited,omitempty"`
 }
 
 type statusResult struct {
@@ -349,7 +350,8 @@ func (a *app) list() *cobra.Command {
 		Use:   "list",
 		Short: "List the facets of the project",
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
-files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' does that.`,
+files are installed and were edited since. Nothing is fetched, and nothing is compared with the
+lock: 'hallmark check' does that.`,
 		Args:              args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -364,7 +366,7 @@ files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' 
 			if asJSON {
 				r := statusResult{outcome: outcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}}
 				for _, s := range all {
-					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present})
+					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present, Edited: s.Edited})
 				}
 				return a.json(r, nil)
 			}
@@ -377,7 +379,11 @@ files are installed. Nothing is fetched and nothing is hashed: 'hallmark check' 
 				if declared == "" {
 					declared = "brought along"
 				}
-				if _, err := fmt.Fprintf(a.stdout, "%s  %s  %s  %d of %s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file")); err != nil {
+				edited := ""
+				if s.Edited > 0 {
+					edited = fmt.Sprintf(", %d edited", s.Edited)
+				}
+				if _, err := fmt.Fprintf(a.stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
 					return err
 				}
 			}

@@ -191,8 +191,13 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 	for _, name := range slices.Sorted(maps.Keys(e.Launch.Headers)) {
 		fmt.Fprintf(w, "  sends it    %s: %s\n", surface.Escape(name), surface.Escape(e.Launch.Headers[name]))
 	}
+	if runs, ok := e.Artifacts[e.Ref]; ok {
+		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(e.Ref), runs)
+	}
 	for _, ref := range slices.Sorted(maps.Keys(e.Artifacts)) {
-		fmt.Fprintf(w, "  runs        %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+		if ref != e.Ref {
+			fmt.Fprintf(w, "  may load    %s  %s\n", surface.Escape(ref), e.Artifacts[ref])
+		}
 	}
 	if e.Image != "" {
 		fmt.Fprintf(w, "  tag         %s led there\n", surface.Escape(e.Image))
