@@ -107,7 +107,7 @@ func (a *assembly) verdict() policy.Verdict {
 // is reported together.
 func (a *assembly) gather(ctx context.Context) error {
 	if a.o.Frozen {
-		if err := a.covered(); err != nil {
+		if err := a.covered(ctx); err != nil {
 			return err
 		}
 	}
@@ -208,12 +208,12 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 
 // covered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
-func (a *assembly) covered() error {
+func (a *assembly) covered(ctx context.Context) error {
 	books, err := a.books()
 	if err != nil {
 		return err
 	}
-	if err := a.w.serversCovered(books); err != nil {
+	if err := a.w.serversCovered(ctx, a.o.Offline, books); err != nil {
 		return err
 	}
 	var report evidence.Report
@@ -262,7 +262,7 @@ func (a *assembly) covered() error {
 // serversCovered demands that each server which hallmark.toml declares is locked as it is
 // declared, with the files and the proof that its entry owes, and that each locked one is
 // declared.
-func (w *workspace) serversCovered(books owed.Books) error {
+func (w *workspace) serversCovered(ctx context.Context, offline bool, books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
 		declared, ok := w.lockedServer(name)
@@ -276,7 +276,7 @@ func (w *workspace) serversCovered(books owed.Books) error {
 			if err != nil {
 				return err
 			}
-			proof, err := w.verifiableProof(entry.Record)
+			proof, err := w.installedProof(ctx, entry.Record, offline)
 			if err != nil {
 				return err
 			}

@@ -136,6 +136,7 @@
 //	install   file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	install   installed    machine    -       warn       -          warn    warn          policy
 //	install   log-key      machine    -       integrity  policy     policy  operation     policy
+//	install   log-key      lock       -       integrity  policy     policy  operation     policy
 //	install   proof        log        -       integrity  warn       policy  integrity     policy
 //	install   document     log        -       integrity  policy     policy  integrity     policy
 //	install   facet-tar    log        -       integrity  policy     policy  integrity     policy
@@ -161,6 +162,7 @@
 //	check     approval     machine    -       warn       warn       -       warn          policy
 //	check     file         machine    -       policy     -          policy  operation     policy
 //	check     log-key      machine    -       integrity  policy     policy  operation     policy
+//	check     log-key      lock       -       integrity  policy     policy  operation     policy
 //	check     proof        log        -       integrity  warn       policy  integrity     policy
 //	check     document     log        -       integrity  policy     policy  integrity     policy
 //	check     status       log        -       policy     -          warn    integrity     policy
