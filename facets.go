@@ -110,6 +110,8 @@ func (a *assembly) gather(ctx context.Context) error {
 		if err := a.covered(ctx); err != nil {
 			return err
 		}
+	} else if err := a.remembered(); err != nil {
+		return err
 	}
 	var round []*heldFacet
 	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
@@ -206,6 +208,16 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 	return next, errors.Join(problems...)
 }
 
+// remembered demands what this machine remembers of servers, and what their entries owe: an
+// installation that may write the lock must not go on as if nothing was ever there.
+func (a *assembly) remembered() error {
+	books, err := a.books()
+	if err != nil {
+		return err
+	}
+	return a.w.serversRemembered(books)
+}
+
 // covered demands, before any request, that the lock has an entry for every facet that
 // hallmark.toml declares and that those bring along, and no other.
 func (a *assembly) covered(ctx context.Context) error {
@@ -257,41 +269,6 @@ func (a *assembly) covered(ctx context.Context) error {
 		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
 	}
 	return policy.Judge(policy.Install, a.settings(), expected.Settle(report)).Err()
-}
-
-// serversCovered demands that each server which hallmark.toml declares is locked as it is
-// declared, with the files and the proof that its entry owes, and that each locked one is
-// declared.
-func (w *workspace) serversCovered(ctx context.Context, offline bool, books owed.Books) error {
-	var report evidence.Report
-	for _, name := range books.Servers() {
-		declared, ok := w.lockedServer(name)
-		if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
-			declared, ok = mine, true
-		}
-		var found evidence.Report
-		entry, locked := w.lock.Server(name)
-		if locked {
-			stored, err := w.readStored(name, entry)
-			if err != nil {
-				return err
-			}
-			proof, err := w.installedProof(ctx, entry.Record, offline)
-			if err != nil {
-				return err
-			}
-			found = append(stored.report, proof...)
-		}
-		switch {
-		case ok && locked:
-			found = append(found, w.launchEvidence(declared, &entry))
-		case ok && declared.Unlocked:
-			e := w.launchEvidence(declared, nil)
-			found = evidence.Report{evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)}
-		}
-		report = append(report, books.Server(name).Settle(found)...)
-	}
-	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
 func sourceClaim(name string) evidence.Claim {
