@@ -70,6 +70,14 @@ type heldFacet struct {
 
 func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
 
+// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
+func (x *heldFacet) lockedRecord() *project.RecordLock {
+	if x.entry.Source.Kind != project.FromRegistry {
+		return nil
+	}
+	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
+}
+
 // ledgerKind is how registries and their logs call what x is.
 func (x *heldFacet) ledgerKind() ledger.Kind { return cmp.Or(x.kind, ledger.Facet) }
 

@@ -40,11 +40,15 @@ func (p *pinning) gone() (evidence.Report, error) {
 // weakened is evidence of what was demanded when the server was accepted, and is declared no
 // more: consent that was given beforehand is not consent to that.
 func (p *pinning) weakened() (report evidence.Report) {
+	fix := "at a terminal, or with --approve and the digest that is shown as consent"
+	if p.declared.Facet != "" { // 'install' pins it, which takes no digest
+		fix = "at a terminal; or give up what was accepted with 'hallmark unpin " + p.declared.Name + "'"
+	}
 	for _, x := range p.out.Weaker {
 		report = append(report, evidence.Miss(evidence.Claim{
 			Subject: p.declared.Name + ": " + x.Key, Scheme: evidence.Launch, Authority: evidence.Lock, Text: x.Was, Where: "what was accepted",
 		}, evidence.Lock, x.String(),
-			"restore it in "+project.ConfigFile+"; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"))
+			"restore it in "+project.ConfigFile+"; or consent to what is shown: "+fix))
 	}
 	return report
 }

@@ -135,6 +135,8 @@
 //	install   facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
 //	install   file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	install   installed    machine    -       warn       -          warn    warn          policy
+//	install   installed    lock       -       integrity  policy     policy  operation     policy
+//	install   unhashed     lock       -       policy     policy     policy  policy        policy
 //	install   log-key      machine    -       integrity  policy     policy  operation     policy
 //	install   log-key      lock       -       integrity  policy     policy  operation     policy
 //	install   proof        log        -       integrity  warn       policy  integrity     policy

@@ -176,6 +176,8 @@ var table = map[Flow][]rule{
 		{evidence.FacetTar, evidence.Sidecar, allow, integrity, integrity, refused, operation, integrity},
 		{evidence.File, evidence.Sidecar, allow, integrity, integrity, refused, operation, integrity},
 		{evidence.Installed, evidence.Machine, allow, warn, allow, warn, warn, refused},
+		{evidence.Installed, evidence.Lock, allow, integrity, refused, refused, operation, refused},
+		{evidence.Unhashed, evidence.Lock, allow, refused, refused, refused, refused, refused},
 		{evidence.LogKey, evidence.Machine, allow, integrity, refused, refused, operation, refused},
 		{evidence.LogKey, evidence.Lock, allow, integrity, refused, refused, operation, refused},
 		{evidence.Proof, evidence.Log, allow, integrity, warn, refused, integrity, refused},
