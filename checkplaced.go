@@ -106,16 +106,20 @@ func (p *placedFacets) left(ours map[string]bool, files map[string]*placedFile) 
 		if _, err := os.Lstat(p.w.path(filepath.FromSlash(at))); err != nil {
 			continue
 		}
-		e := evidence.Fact(evidence.Claim{
-			Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
-		}, "a file that was installed on this machine")
-		e.Observed.From = at
-		e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
 		if len(report) < maxExtra {
-			report = append(report, e)
+			report = append(report, leftEvidence(at))
 		}
 	}
 	return report
+}
+
+func leftEvidence(at string) evidence.Evidence {
+	e := evidence.Fact(evidence.Claim{
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing that is not locked for a target of " + project.ConfigFile, Where: project.LockFile,
+	}, "a file that was installed on this machine")
+	e.Observed.From = at
+	e.Reason = "was installed here, and no entry and target has it any more; 'hallmark install' takes it away"
+	return e
 }
 
 // pick finds out which part of a facet those that bring it along want.

@@ -70,6 +70,14 @@ type heldFacet struct {
 
 func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
 
+// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
+func (x *heldFacet) lockedRecord() *project.RecordLock {
+	if x.entry.Source.Kind != project.FromRegistry {
+		return nil
+	}
+	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
+}
+
 // ledgerKind is how registries and their logs call what x is.
 func (x *heldFacet) ledgerKind() ledger.Kind { return cmp.Or(x.kind, ledger.Facet) }
 
@@ -107,9 +115,11 @@ func (a *assembly) verdict() policy.Verdict {
 // is reported together.
 func (a *assembly) gather(ctx context.Context) error {
 	if a.o.Frozen {
-		if err := a.covered(); err != nil {
+		if err := a.covered(ctx); err != nil {
 			return err
 		}
+	} else if err := a.remembered(); err != nil {
+		return err
 	}
 	var round []*heldFacet
 	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
@@ -206,14 +216,24 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 	return next, errors.Join(problems...)
 }
 
-// covered demands, before any request, that the lock has an entry for every facet that
-// hallmark.toml declares and that those bring along, and no other.
-func (a *assembly) covered() error {
+// remembered demands what this machine remembers of servers, and what their entries owe: an
+// installation that may write the lock must not go on as if nothing was ever there.
+func (a *assembly) remembered() error {
 	books, err := a.books()
 	if err != nil {
 		return err
 	}
-	if err := a.w.serversCovered(books); err != nil {
+	return a.w.serversRemembered(books)
+}
+
+// covered demands, before any request, that the lock has an entry for every facet that
+// hallmark.toml declares and that those bring along, and no other.
+func (a *assembly) covered(ctx context.Context) error {
+	books, err := a.books()
+	if err != nil {
+		return err
+	}
+	if err := a.w.serversCovered(ctx, a.o.Offline, books); err != nil {
 		return err
 	}
 	var report evidence.Report
@@ -257,41 +277,6 @@ func (a *assembly) covered() error {
 		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
 	}
 	return policy.Judge(policy.Install, a.settings(), expected.Settle(report)).Err()
-}
-
-// serversCovered demands that each server which hallmark.toml declares is locked as it is
-// declared, with the files and the proof that its entry owes, and that each locked one is
-// declared.
-func (w *workspace) serversCovered(books owed.Books) error {
-	var report evidence.Report
-	for _, name := range books.Servers() {
-		declared, ok := w.lockedServer(name)
-		if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
-			declared, ok = mine, true
-		}
-		var found evidence.Report
-		entry, locked := w.lock.Server(name)
-		if locked {
-			stored, err := w.readStored(name, entry)
-			if err != nil {
-				return err
-			}
-			proof, err := w.verifiableProof(entry.Record)
-			if err != nil {
-				return err
-			}
-			found = append(stored.report, proof...)
-		}
-		switch {
-		case ok && locked:
-			found = append(found, w.launchEvidence(declared, &entry))
-		case ok && declared.Unlocked:
-			e := w.launchEvidence(declared, nil)
-			found = evidence.Report{evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)}
-		}
-		report = append(report, books.Server(name).Settle(found)...)
-	}
-	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
 }
 
 func sourceClaim(name string) evidence.Claim {

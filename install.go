@@ -147,6 +147,9 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 		}
 	}
 	out.Verdict = policy.Judge(policy.Install, a.settings(), slices.Concat(out.Verdict.Report(), p.report))
+	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
+		return out, err
+	}
 	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
 	out.changes(w, a)
 	p.files = slices.Concat(p.files, pinned, seats)
@@ -392,14 +395,6 @@ func (a *assembly) remember() ([]byte, error) {
 		return nil, nil
 	}
 	return w.approvals.Encode()
-}
-
-// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
-func (x *heldFacet) lockedRecord() *project.RecordLock {
-	if x.entry.Source.Kind != project.FromRegistry {
-		return nil
-	}
-	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
 }
 
 // changes compares what was gathered with the lock as it was.

@@ -42,16 +42,56 @@ func (w *workspace) lockedProof(r *project.RecordLock) (evidence.Report, error) 
 	return slices.Concat(l.report, report), nil
 }
 
-// verifiableProof is lockedProof for an installation. Where nobody knows the key of the
-// registry's log there is nothing to verify a proof with: the record was confirmed when it was
-// locked, and 'hallmark check' says that it cannot be told here.
-func (w *workspace) verifiableProof(r *project.RecordLock) (evidence.Report, error) {
-	if r != nil && r.Proof != "" {
-		if known, err := w.knowsLog(r.Registry); err != nil || !known {
+// installedProof is lockedProof for an installation. Where nobody said which key the registry's
+// log has, the proof is held to the log that the registry shows now, which must be the one that
+// the lock names: an entry that no log ever had is not installed because a line of hallmark.toml
+// is gone. That key is relied on for nothing else, and not kept.
+func (w *workspace) installedProof(ctx context.Context, r *project.RecordLock, offline bool) (evidence.Report, error) {
+	if r == nil || r.Proof == "" {
+		return w.lockedProof(r)
+	}
+	if known, err := w.knowsLog(r.Registry); err != nil || known {
+		if err != nil {
 			return nil, err
 		}
+		return w.lockedProof(r)
 	}
-	return w.lockedProof(r)
+	claim := evidence.Claim{
+		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: w.lock.Log(r.Registry), Where: project.LockFile + ", logs",
+	}
+	missing := func(why string) (evidence.Report, error) {
+		return evidence.Report{evidence.Miss(claim, evidence.Lock, "this machine knows no key for it, and "+why,
+			"give the key with --log-key, or as log_key under [registry] in "+project.ConfigFile+"; the registry's operator knows it")}, nil
+	}
+	client := w.registry()
+	switch {
+	case client == nil || w.config.Registry.Name() != r.Registry:
+		return missing(project.ConfigFile + " does not name the registry")
+	case offline:
+		return missing("--offline forbids to ask the registry")
+	}
+	w.shownOnce.Do(func() {
+		w.shown, w.shownErr = readLog(ctx, w.host, client, w.config.Registry, LogOptions{Ask: w.logOptions.Ask})
+	})
+	l, err := w.shown, w.shownErr
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil:
+		return missing("the registry shows no log")
+	case l.key == "":
+		return missing("the registry announces none")
+	}
+	named := evidence.Fact(claim, l.head.Origin)
+	named.Observed.From = "the log that the registry shows"
+	report := slices.DeleteFunc(slices.Clone(l.report), func(e evidence.Evidence) bool {
+		return e.Scheme == evidence.LogKey && e.Outcome == evidence.Absent // which the lock's answer stands for
+	})
+	w.showing.Lock() // one at a time talks with the log
+	defer w.showing.Unlock()
+	fresh := *r
+	more, err := l.proven(ctx, []byte(r.Proof), &fresh)
+	return slices.Concat(evidence.Report{named}, report, more), err
 }
 
 // lockedLog is the log of a registry of which the lock has records, without the network.

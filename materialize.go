@@ -78,7 +78,9 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		case a.o.Force:
 			p.report = append(p.report, editedEvidence(path, before, now, true))
 		case ours[path]:
-			p.report = append(p.report, editedEvidence(path, before, now, false))
+			if p.report = append(p.report, editedEvidence(path, before, now, false)); a.o.Frozen {
+				p.report = append(p.report, o.locked(now)...)
+			}
 			p.kept = append(p.kept, path)
 			if p.sums.Files[path] = before; !known {
 				delete(p.sums.Files, path)
@@ -122,6 +124,9 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		p.files = append(p.files, durable.File{Path: a.w.path(filepath.FromSlash(path)), Remove: true})
 	}
 	a.record(p, parts)
+	if a.o.Frozen {
+		return p, a.exactly(p, outputs)
+	}
 	return p, nil
 }
 

@@ -56,7 +56,7 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 		return err
 	}
 	if locked != nil && f.Kind() == project.FromRegistry {
-		proof, err := a.lockedProof(f.Name, *locked)
+		proof, err := a.lockedProof(ctx, f.Name, *locked)
 		if err != nil {
 			return err
 		}
@@ -83,11 +83,11 @@ func (a *assembly) expected(x *heldFacet) (owed.List, error) {
 	}), nil
 }
 
-// lockedProof verifies the proof that the lock has of a facet, as verifiableProof does.
-func (a *assembly) lockedProof(name string, entry project.FacetLock) (evidence.Report, error) {
-	return a.w.verifiableProof(&project.RecordLock{
+// lockedProof verifies the proof that the lock has of a facet, as installedProof does.
+func (a *assembly) lockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
+	return a.w.installedProof(ctx, &project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
-	})
+	}, a.o.Offline)
 }
 
 // read parses the manifest of a facet from its slot, whose bytes were just audited.

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -61,16 +60,17 @@ type Pinned struct {
 	Before   *project.ServerLock // the entry that is replaced, or nil
 	Verdict  policy.Verdict      // of all evidence; of all but the consent when it is asked for
 	Surface  *surface.Surface
-	Changes  []surface.Change // since Before
-	Runtime  *project.Runtime // the interpreter of this machine, or nil
-	Packages []string         // packages of the closure, "npm:name@version"
-	Verified int              // files of those that this platform needs, all of which were verified
-	Moved    []string         // those that Before had not, or had with other bytes
-	Scripts  []string         // packages whose install scripts were not run
-	Wanted   []string         // variables that a record asks for and hallmark.toml does not declare
-	Same     bool             // the same bytes as Before show another surface
-	Claimed  digest.Digest    // api_surface that its publisher claims; zero if it claims none
-	Preview  Preview          // what it gets, and where it comes from
+	Changes  []surface.Change    // since Before
+	Weaker   []project.Weakening // what was accepted and is declared no more
+	Runtime  *project.Runtime    // the interpreter of this machine, or nil
+	Packages []string            // packages of the closure, "npm:name@version"
+	Verified int                 // files of those that this platform needs, all of which were verified
+	Moved    []string            // those that Before had not, or had with other bytes
+	Scripts  []string            // packages whose install scripts were not run
+	Wanted   []string            // variables that a record asks for and hallmark.toml does not declare
+	Same     bool                // the same bytes as Before show another surface
+	Claimed  digest.Digest       // api_surface that its publisher claims; zero if it claims none
+	Preview  Preview             // what it gets, and where it comes from
 	Written  bool
 	Clients  []string // the files of clients that start it by hallmark run now
 }
@@ -183,6 +183,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if before, ok := p.w.lock.Server(name); ok {
 		p.out.Before = &before
 	}
+	p.out.Weaker = p.w.weaker(name, p.declared.Launch())
 	entry := &p.out.Entry
 	entry.Launch = p.declared.Launch()
 	prog, err := p.prepare(ctx)
@@ -237,6 +238,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 			return nil, err
 		}
 		more = append(more, gone...)
+		more = append(more, p.weakened()...)
 	}
 	if entry.Source == project.Artifact {
 		more = append(more, claimedEvidence(name, p.out.Claimed, entry.APISurface, answer))
@@ -275,7 +277,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.w.approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.path, Runtime: prog.runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.w.acceptedLog(entry.Record), Extra: extra,
+		Facet: entry.Launch.Facet, AcceptedLog: p.w.acceptedLog(entry.Record), Extra: extra, Launch: &entry.Launch,
 	}
 	delete(p.w.approvals.Unlocked, name)
 	files = append(files,
@@ -303,35 +305,6 @@ func (p *pinning) mayStart(prog *program) error {
 			errors.New("would be started to see what it shows, and nobody consented; nothing was started"))
 	}
 	return err
-}
-
-// gone is evidence of what was accepted and is not there to compare with: the entry, or the
-// surface that a person reads. Consent that was given beforehand is to a change that shows, and
-// removing what it would show against must gain nothing.
-func (p *pinning) gone() (evidence.Report, error) {
-	name := p.declared.Name
-	books, err := p.w.books()
-	if err != nil {
-		return nil, err
-	}
-	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
-		return x.By == evidence.Project || x.Authority != evidence.Lock // that an entry is owed, or is of another registry, is why it is made
-	})
-	var found evidence.Report
-	if p.out.Before != nil {
-		stored, err := p.w.readStored(name, *p.out.Before)
-		if err != nil {
-			return nil, err
-		}
-		found = append(stored.report, p.w.launchEvidence(p.declared, p.out.Before))
-	}
-	settled := expected.Settle(found)
-	for i := range settled {
-		if settled[i].Outcome == evidence.Missing {
-			settled[i].Fix = "restore it from version control; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"
-		}
-	}
-	return settled, nil
 }
 
 // consentEvidence is evidence of a person's answer. It is bound to the digest of what

@@ -21,17 +21,18 @@ import (
 // Reviewed is what there is to approve about a server.
 type Reviewed struct {
 	Name     string
-	Entry    project.ServerLock // as it would be approved; zero for a server that is not locked
-	Unlocked *project.Server    // a server that is not locked, whose launch line would be approved; else nil
-	Extra    []string           // arguments for 'run' after '--' that would be approved too
-	Surface  *surface.Surface   // what would be approved
-	Changes  []surface.Change   // since the locked surface
-	Note     *project.DriftNote // drift that is reviewed; nil if the entry itself is
-	Items    []string           // keys of what drifted, in the order of Changes
-	Refused  []string           // those of Items that are not to be approved
-	Absent   []string           // keys of approved items that a client was not shown: a notice, nothing to approve
-	Runtime  *project.Runtime   // the interpreter that would be approved
-	Approved *project.Runtime   // another one that was approved before, or nil
+	Entry    project.ServerLock  // as it would be approved; zero for a server that is not locked
+	Unlocked *project.Server     // a server that is not locked, whose launch line would be approved; else nil
+	Extra    []string            // arguments for 'run' after '--' that would be approved too
+	Surface  *surface.Surface    // what would be approved
+	Changes  []surface.Change    // since the locked surface
+	Note     *project.DriftNote  // drift that is reviewed; nil if the entry itself is
+	Items    []string            // keys of what drifted, in the order of Changes
+	Refused  []string            // those of Items that are not to be approved
+	Absent   []string            // keys of approved items that a client was not shown: a notice, nothing to approve
+	Runtime  *project.Runtime    // the interpreter that would be approved
+	Approved *project.Runtime    // another one that was approved before, or nil
+	Weaker   []project.Weakening // what was approved before and would not be demanded any more
 	Verdict  policy.Verdict
 	Clean    bool // nothing to approve
 }
@@ -82,7 +83,7 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if !ok {
 		return w.reviewUnlocked(ctx, declared, expected, o)
 	}
-	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
+	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments, Weaker: w.weaker(name, entry.Launch)}
 	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err
@@ -209,6 +210,9 @@ func (w *workspace) reviewUnlocked(ctx context.Context, s project.Server, expect
 		return out, v.Err()
 	}
 	out.Runtime = prog.runtime
+	if approval.Launch != nil {
+		out.Weaker = approval.Launch.Weaker(s.Launch())
+	}
 	same := out.Runtime == nil && approval.Runtime == nil ||
 		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) && out.Runtime.Path == approval.Runtime.Path
 	if !same {
@@ -228,7 +232,8 @@ func (w *workspace) reviewUnlocked(ctx context.Context, s project.Server, expect
 	if !evidence.Same(approval.Entry, s.Launch().Digest()) {
 		approval.Extra = nil // which were approved with another launch line
 	}
-	approval.Entry, approval.Runtime, approval.At = s.Launch().Digest(), out.Runtime, w.host.Now().UTC()
+	launch := s.Launch()
+	approval.Entry, approval.Runtime, approval.At, approval.Launch = launch.Digest(), out.Runtime, w.host.Now().UTC(), &launch
 	approval.Approve(o.Arguments)
 	w.approvals.Unlocked[s.Name] = approval
 	data, err := w.approvals.Encode()
@@ -333,7 +338,7 @@ func (w *workspace) approve(ctx context.Context, r *Reviewed, approval project.A
 			durable.File{Path: w.surfacePath(r.Name), Data: r.Surface.Indented(), Perm: 0o644},
 			durable.File{Path: w.path(project.LockFile), Data: lock, Perm: 0o644})
 	}
-	approval.Entry, approval.At = entry.Approvable(), w.host.Now().UTC()
+	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.host.Now().UTC(), &entry.Launch
 	w.approvals.Servers[r.Name] = approval
 	approvals, err := w.approvals.Encode()
 	if err != nil {

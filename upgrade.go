@@ -333,6 +333,13 @@ func (u *upgrade) alone(ctx context.Context, h *Host, dir string) (written bool,
 		return false, err
 	}
 	defer done()
+	books, err := w.books()
+	if err != nil {
+		return false, err
+	}
+	if err := w.serversRemembered(books); err != nil {
+		return false, err
+	}
 	files, text, err := u.servers(ctx, w)
 	if err != nil || len(files) == 0 {
 		return false, err

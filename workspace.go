@@ -40,6 +40,11 @@ type workspace struct {
 	logsErr  error
 
 	lockedLogs sync.Map // by name of a registry: a func() (*lockedLog, error)
+
+	shownOnce sync.Once    // guards what follows
+	shown     *registryLog // the log that the registry shows, where nobody said which key it has
+	shownErr  error
+	showing   sync.Mutex // one at a time talks with it
 }
 
 // knownLogs is what this machine knows of logs, read once: each of their checkpoints is

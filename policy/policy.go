@@ -138,7 +138,10 @@
 //	install   facet-tar    sidecar    -       integrity  integrity  policy  operation     integrity
 //	install   file         sidecar    -       integrity  integrity  policy  operation     integrity
 //	install   installed    machine    -       warn       -          warn    warn          policy
+//	install   installed    lock       -       integrity  policy     policy  operation     policy
+//	install   unhashed     lock       -       policy     policy     policy  policy        policy
 //	install   log-key      machine    -       integrity  policy     policy  operation     policy
+//	install   log-key      lock       -       integrity  policy     policy  operation     policy
 //	install   proof        log        -       integrity  warn       policy  integrity     policy
 //	install   document     log        -       integrity  policy     policy  integrity     policy
 //	install   facet-tar    log        -       integrity  policy     policy  integrity     policy
@@ -164,6 +167,7 @@
 //	check     approval     machine    -       warn       warn       -       warn          policy
 //	check     file         machine    -       policy     -          policy  operation     policy
 //	check     log-key      machine    -       integrity  policy     policy  operation     policy
+//	check     log-key      lock       -       integrity  policy     policy  operation     policy
 //	check     proof        log        -       integrity  warn       policy  integrity     policy
 //	check     document     log        -       integrity  policy     policy  integrity     policy
 //	check     status       log        -       policy     -          warn    integrity     policy

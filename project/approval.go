@@ -54,7 +54,10 @@ type Approval struct {
 	AcceptedLog
 	// Extra are lists of arguments for 'hallmark run NAME --' that were approved too.
 	Extra [][]string `json:"extra_arguments,omitempty"`
-	At    time.Time  `json:"at"`
+	// Launch is the launch line that was approved, to tell what a later one demands less; nil
+	// in what an older build wrote.
+	Launch *LaunchLock `json:"launch,omitempty"`
+	At     time.Time   `json:"at"`
 }
 
 // Runtime is the interpreter of a package on this machine.
@@ -93,10 +96,12 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 	case read.Servers == nil:
 		return nil, errors.New("has no servers")
 	}
-	if read.Version != 1 { // which has no digest of itself
-		if err := checkSelf(data, read.Self); err != nil {
-			return nil, err
+	if read.Version == 1 { // which has no digest of itself
+		if !read.oldest() {
+			return nil, errors.New("has members that approvals_version 1 does not have")
 		}
+	} else if err := checkSelf(data, read.Self); err != nil {
+		return nil, err
 	}
 	for name, approved := range read.Servers {
 		if err := approved.check(); err != nil {
@@ -132,6 +137,17 @@ func NewApprovals(project string) *Approvals {
 		Version: approvalsVersion, Project: project,
 		Servers: map[string]Approval{}, Unlocked: map[string]Approval{}, Facets: map[string]AcceptedFacet{},
 	}
+}
+
+// oldest reports whether a has only what version 1 has. A later file that is called version 1
+// would lose what only later ones remember, and nobody would miss it.
+func (a Approvals) oldest() bool {
+	for _, x := range a.Servers {
+		if x.Facet != "" || x.AcceptedLog != (AcceptedLog{}) || x.Extra != nil || x.Launch != nil {
+			return false
+		}
+	}
+	return a.Self.IsZero() && a.Unlocked == nil && a.Facets == nil
 }
 
 // check refuses an approval that does not say what was approved.

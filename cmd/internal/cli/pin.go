@@ -107,6 +107,7 @@ type pinnedJSON struct {
 	Entry    project.ServerLock  `json:"entry"`
 	Runtime  *project.Runtime    `json:"runtime,omitempty"`
 	Changes  []surface.Change    `json:"changes"`
+	Weaker   []project.Weakening `json:"weaker,omitempty"`  // what was accepted and is declared no more
 	Clients  []string            `json:"clients,omitempty"` // files that start it by hallmark run now
 	Findings []policy.Finding    `json:"findings"`
 }
@@ -114,7 +115,7 @@ type pinnedJSON struct {
 func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
-		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Clients, p.Verdict.Findings}
+		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Weaker, p.Clients, p.Verdict.Findings}
 		if p.Surface != nil {
 			s.Consent = p.Consent()
 		}
@@ -134,6 +135,7 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
 	showEntry(w, p.Entry, p.Runtime)
+	showWeaker(w, p.Weaker)
 	showPreview(w, p.Preview)
 	if len(p.Wanted) > 0 {
 		fmt.Fprintf(w, "  not given   %s; declare those that it may have in 'variables'\n", surface.Escape(strings.Join(p.Wanted, " ")))
@@ -244,6 +246,13 @@ func showEntry(w io.Writer, e project.ServerLock, runtime *project.Runtime) {
 		if len(e.Closure.Scripts) > 0 {
 			fmt.Fprintf(w, "  run         install scripts of %s\n", surface.Escape(strings.Join(e.Closure.Scripts, ", ")))
 		}
+	}
+}
+
+// showWeaker prints what was accepted before and is not demanded any more.
+func showWeaker(w io.Writer, weaker []project.Weakening) {
+	for _, x := range weaker {
+		fmt.Fprintf(w, "  WEAKER      %s\n", surface.Escape(x.String()))
 	}
 }
 

@@ -85,8 +85,9 @@ those that --item names.`,
 					Extra   []string            `json:"extra_arguments,omitempty"`
 					Runtime *project.Runtime    `json:"runtime,omitempty"`
 					Changes []surface.Change    `json:"changes"`
+					Weaker  []project.Weakening `json:"weaker,omitempty"`
 					Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
-				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Refused}
+				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker, r.Refused}
 				if r.Surface != nil || r.Unlocked != nil {
 					result.Consent = r.Consent()
 				}
@@ -155,10 +156,12 @@ func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 	}()
 	if r.Unlocked != nil {
 		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments, Variables: r.Unlocked.Variables}, r.Runtime)
+		showWeaker(w, r.Weaker)
 		fmt.Fprintln(w, "  not locked  neither its bytes nor what it shows is compared with anything, but for a verify block")
 		return
 	}
 	showEntry(w, r.Entry, r.Runtime)
+	showWeaker(w, r.Weaker)
 	if r.Approved != nil {
 		fmt.Fprintf(w, "  before      %s  %s\n", surface.Escape(r.Approved.Path), r.Approved.Digest)
 	}

@@ -1,0 +1,75 @@
+package hallmark
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// A lock that names a log owes proofs, also on a machine that no one told the log's key, as
+// that of CI from whose checkout log_key was taken: they are held to the log that the registry
+// shows. What cannot be, is missing.
+func TestInstallWithoutLogKey(t *testing.T) {
+	w := newFacetWorld(t)
+	w.must(w.install(FacetOptions{}))
+	config := w.read(project.ConfigFile)
+	w.write(project.ConfigFile, strings.Replace(config, "log_key", "# log_key", 1))
+	lock := w.read(project.LockFile)
+	fresh := func(name string, o FacetOptions) error {
+		h := *w.host
+		h.Places = Places{State: filepath.Join(t.TempDir(), "state"), Cache: filepath.Join(filepath.Dir(w.dir), name)}
+		_, err := Install(t.Context(), &h, w.dir, o)
+		if known, bad := h.logs(); bad != nil || len(known.Registries) != 0 {
+			t.Errorf("%s: a key was taken over that nobody accepted: %v", name, bad)
+		}
+		return err
+	}
+	for _, o := range []FacetOptions{{Frozen: true}, {}} {
+		if err := fresh("good", o); err != nil {
+			t.Fatalf("a good proof: %v", err)
+		}
+		err := fresh("good", FacetOptions{Frozen: o.Frozen, Offline: true})
+		w.refused(evidence.Refused, err, "log of "+project.Registry{URL: w.registry.URL}.Name()+": log-key missing", "--log-key")
+	}
+	for name, c := range map[string]struct {
+		lock  func(map[string]any)
+		wire  func(path string, body []byte) []byte
+		class evidence.Class
+		text  string
+	}{
+		"a damaged proof": {func(lock map[string]any) {
+			proof := entryOf(lock, "kit")["proof"].(string)
+			at := strings.Index(proof, "\n\n") - 10
+			entryOf(lock, "kit")["proof"] = proof[:at] + otherDigit(proof[at]) + proof[at+1:]
+		}, nil, evidence.Integrity, "proof"},
+		"other contents": {func(lock map[string]any) { entryOf(lock, "kit")["integrity"] = otherSum }, nil, evidence.Integrity, "mismatch"},
+		"the registry announces no key": {nil, func(_ string, body []byte) []byte {
+			var about map[string]any
+			if json.Unmarshal(body, &about) != nil || about["log_key"] == nil {
+				return body
+			}
+			delete(about, "log_key")
+			out, _ := json.Marshal(about)
+			return out
+		}, evidence.Refused, "log-key missing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.write(project.LockFile, lock)
+			if c.lock != nil {
+				w.forge(func(_ *facetWorld, lock map[string]any) { c.lock(lock) })
+			}
+			w.wire(c.wire)
+			defer w.wire(nil)
+			w.refused(c.class, fresh(strings.ReplaceAll(name, " ", "-"), FacetOptions{Frozen: true}), c.text)
+		})
+	}
+	// Another log has no proof of it, whatever it is called; the contents are in the store.
+	w.write(project.LockFile, lock)
+	other := newLoggedRegistry(t, "")
+	w.registry.handler.Store(other.handler.Load())
+	w.refused(evidence.Integrity, fresh("good", FacetOptions{Frozen: true}), "proof")
+}

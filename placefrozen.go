@@ -1,0 +1,45 @@
+package hallmark
+
+import (
+	"path"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+)
+
+// An installation that may not write the lock says of the files in the project what 'check'
+// says: whoever asks for exactly what is locked is not told that something else is kept.
+
+// locked is evidence of a file that is there and not as the lock has it.
+func (o output) locked(now digest.Digest) evidence.Report {
+	f := &placedFile{of: o.of.of.subject(), sum: o.sum, picked: true, present: true, now: now}
+	return f.evidence(o.path)
+}
+
+// exactly adds evidence of what would be left in the project and is of no locked facet: what
+// lies in the directory of a skill, and what was installed once and edited since.
+func (a *assembly) exactly(p *placement, outputs map[string]output) error {
+	files := map[string]*placedFile{}
+	for at, o := range outputs {
+		f := &placedFile{of: o.of.of.subject(), picked: true}
+		if o.of.Kind == facet.KindSkill {
+			f.skill = path.Dir(place(o.name, o.of.Deliverable, o.of.Paths[0]))
+		}
+		files[at] = f
+	}
+	for _, at := range p.deleted { // which this installation takes away
+		files[at] = &placedFile{}
+	}
+	extra, err := (&placedFacets{w: a.w}).extra(files)
+	if err != nil {
+		return err
+	}
+	p.report = append(p.report, extra...)
+	for _, at := range p.kept {
+		if files[at] == nil {
+			p.report = append(p.report, leftEvidence(at))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// What a launch line demanded and a later one does not is told, key by key; what it demands
+// more, or otherwise, is not.
+func TestWeaker(t *testing.T) {
+	a, b := digest.FromBytes([]byte("a")), digest.FromBytes([]byte("b"))
+	weak, err := digest.Parse("sha1:0123456789012345678901234567890123456789")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify := func(files map[string]digest.Digest) func(*LaunchLock) {
+		return func(l *LaunchLock) { l.Verify = &VerifyLock{Type: "file", Files: files} }
+	}
+	strict := LaunchLock{
+		Server: "io.github.acme/notes@1.0.0", OnDrift: "block", Requests: "deny", Kinds: []string{"tools", "instructions"},
+		Verify: &VerifyLock{Type: "file", Files: map[string]digest.Digest{"": a, "b": b}},
+	}
+	for name, c := range map[string]struct {
+		change func(*LaunchLock)
+		want   []string
+	}{
+		"the same":             {func(*LaunchLock) {}, nil},
+		"withhold":             {func(l *LaunchLock) { l.OnDrift = "withhold" }, []string{"on_drift block withhold"}},
+		"warn":                 {func(l *LaunchLock) { l.OnDrift = "warn" }, []string{"on_drift block warn"}},
+		"requests are logged":  {func(l *LaunchLock) { l.Requests = "log" }, []string{"server_requests deny log"}},
+		"requests are allowed": {func(l *LaunchLock) { l.Requests = "" }, []string{"server_requests deny allow"}},
+		"any arguments":        {func(l *LaunchLock) { l.Extra = "any" }, []string{"extra_arguments approved any"}},
+		"unlocked":             {func(l *LaunchLock) { l.Unlocked = true }, []string{"unlocked false true"}},
+		"fewer kinds":          {func(l *LaunchLock) { l.Kinds = []string{"tools"} }, []string{"surface_kinds with instructions without"}},
+		"all kinds":            {func(l *LaunchLock) { l.Kinds = nil }, nil},
+		"no record":            {func(l *LaunchLock) { l.Server = "" }, []string{"server io.github.acme/notes@1.0.0 of the registry what no registry says anything about"}},
+		"packed from source":   {func(l *LaunchLock) { l.Server, l.Source = "", "notes@1.0.0" }, nil},
+		"no verify block":      {func(l *LaunchLock) { l.Verify = nil }, []string{fmt.Sprintf("verify %s of the command nothing", a), fmt.Sprintf("verify %s of b nothing", b)}},
+		"an opt-out":           {func(l *LaunchLock) { l.Verify = &VerifyLock{Type: "none"} }, []string{fmt.Sprintf("verify %s of the command nothing", a), fmt.Sprintf("verify %s of b nothing", b)}},
+		"one file less":        {verify(map[string]digest.Digest{"": a}), []string{fmt.Sprintf("verify %s of b nothing", b)}},
+		"other bytes":          {verify(map[string]digest.Digest{"": b, "b": b, "c": a}), nil},
+		"a weak digest":        {verify(map[string]digest.Digest{"": weak, "b": b}), []string{fmt.Sprintf("verify %s of the command %s", a, weak)}},
+	} {
+		now := strict
+		c.change(&now)
+		var got []string
+		for _, x := range strict.Weaker(now) {
+			got = append(got, x.Key+" "+x.Was+" "+x.Now)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	strict.Kinds = nil
+	if got := (LaunchLock{OnDrift: "warn", Kinds: []string{"tools"}}).Weaker(strict); got != nil {
+		t.Errorf("what is stricter: %q", got)
+	}
+}

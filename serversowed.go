@@ -1,0 +1,79 @@
+package hallmark
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// serversCovered demands that each server which hallmark.toml declares is locked as it is
+// declared, with the files and the proof that its entry owes, and that each locked one is
+// declared.
+func (w *workspace) serversCovered(ctx context.Context, offline bool, books owed.Books) error {
+	var report evidence.Report
+	for _, name := range books.Servers() {
+		declared, ok := w.lockedServer(name)
+		if mine := w.config.Servers[name]; !ok && mine.Facet != "" {
+			declared, ok = mine, true
+		}
+		var found evidence.Report
+		entry, locked := w.lock.Server(name)
+		if locked {
+			stored, err := w.readStored(name, entry)
+			if err != nil {
+				return err
+			}
+			proof, err := w.installedProof(ctx, entry.Record, offline)
+			if err != nil {
+				return err
+			}
+			found = append(stored.report, proof...)
+		}
+		switch {
+		case ok && locked:
+			found = append(found, w.launchEvidence(declared, &entry))
+		case ok && declared.Unlocked:
+			e := w.launchEvidence(declared, nil)
+			found = evidence.Report{evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)}
+		}
+		report = append(report, books.Server(name).Settle(found)...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
+}
+
+// serversRemembered demands of an installation that may write the lock that each server which
+// this machine approved still has its entry, and each entry the files that it owes. A server
+// that is declared and was never pinned is for 'pin', and one of a facet for this very
+// installation, which asks about it.
+func (w *workspace) serversRemembered(books owed.Books) error {
+	var report evidence.Report
+	for _, name := range books.Servers() {
+		var found evidence.Report
+		if entry, locked := w.lock.Server(name); locked {
+			stored, err := w.readStored(name, entry)
+			if err != nil {
+				return err
+			}
+			found = stored.report
+		}
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
+			if x.Scheme == evidence.Launch {
+				return x.By != evidence.Machine || w.lockedOrOfFacet(name)
+			}
+			return false
+		})
+		report = append(report, expected.Settle(found)...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
+}
+
+// lockedOrOfFacet reports whether a server has an entry, or need have no table of its own.
+func (w *workspace) lockedOrOfFacet(name string) bool {
+	_, locked := w.lock.Server(name)
+	mine, declared := w.config.Servers[name]
+	return locked || !declared || mine.Facet != ""
+}
