@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // What the puppet shows when it is pinned: an item of each kind, with text in every place
@@ -121,11 +123,7 @@ var attacks = []attack{
 func TestAttacks(t *testing.T) {
 	tools := t.TempDir()
 	for _, from := range []string{"cmd/hallmark", "e2e/puppet"} {
-		c := exec.Command("go", "build", "-o", tools, module+"/"+from)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		built.Into(t, filepath.Join(tools, filepath.Base(from)), from)
 	}
 	g := &guarded{t: t, hallmark: filepath.Join(tools, "hallmark"), dir: t.TempDir(), home: t.TempDir()}
 	g.write("hallmark.toml", "manifest_version = 1\n[providers.mcp.puppet]\ncommand = \""+filepath.Join(tools, "puppet")+"\"\narguments = [\""+filepath.Join(g.dir, "shown.json")+"\"]\n")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // notYet are flags that the files of deploy/ use and the program does not have yet.
@@ -19,9 +21,7 @@ var notYet []string
 // program's own help.
 func TestDeployFlags(t *testing.T) {
 	hallmark := filepath.Join(t.TempDir(), "hallmark.exe")
-	if out, err := exec.Command("go", "build", "-o", hallmark, "../cmd/hallmark").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, hallmark, "cmd/hallmark")
 	help := map[string]string{}
 	commands := regexp.MustCompile(`(?m)^\s*(?:ExecStart=\S*/|)hallmark registry ([a-z]+)((?:[^\n\\]|\\\n)*)`)
 	flag := regexp.MustCompile(`--[a-z][a-z-]+`)

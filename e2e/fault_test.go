@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
@@ -23,10 +24,8 @@ import (
 // nothing is left half written.
 func TestFaults(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../cmd/hallmark", "./puppet", "./client")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	for _, from := range []string{"cmd/hallmark", "e2e/puppet", "e2e/client"} {
+		built.Into(t, filepath.Join(bin, filepath.Base(from)), from)
 	}
 	for name, test := range map[string]func(*testing.T, *stage){
 		"transfer":      testTransfers,

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -36,11 +37,7 @@ func TestHashfileTypeScript(t *testing.T) {
 		lacking(err, out)
 	}
 	server := filepath.Join(dir, "hashfile-mcp")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", server, "../cmd/hashfile-mcp")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, server, "cmd/hashfile-mcp")
 	script, err := filepath.Abs("hashfile_client.mjs")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // TestHashfileRoots is a client of the program that writes its messages by itself: it is
@@ -22,11 +24,7 @@ func TestHashfileRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := filepath.Join(base, "hashfile-mcp")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", server, "../cmd/hashfile-mcp")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, server, "cmd/hashfile-mcp")
 	root := filepath.Join(base, "root")
 	for _, args := range [][]string{nil, {"--root", root}, {"--root", base}} {
 		t.Run(strings.ReplaceAll(strings.Join(args, " "), base, ""), func(t *testing.T) {

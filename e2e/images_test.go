@@ -25,6 +25,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // imageProject is a project whose server "notes" is an image, which a stand-in for docker
@@ -49,11 +51,7 @@ func imageTools(t *testing.T) string {
 	t.Helper()
 	tools := t.TempDir()
 	for name, from := range map[string]string{"client": "e2e/client", "docker": "e2e/puppet", "hallmark": "cmd/hallmark"} {
-		c := exec.Command("go", "build", "-o", filepath.Join(tools, name), module+"/"+from)
-		c.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := c.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
+		built.Into(t, filepath.Join(tools, name), from)
 	}
 	return tools
 }

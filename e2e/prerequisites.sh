@@ -23,7 +23,7 @@ say() { echo "prerequisites: $*" >&2; }
 
 # race_works compiles and links a test with the race detector; once it has, the
 # build cache answers.
-race_works() { go test -race -run '^$' errors >/dev/null 2>&1; }
+race_works() { CGO_ENABLED=1 go test -race -run '^$' errors >/dev/null 2>&1; }
 
 # as_root runs a command as root without ever asking for a password.
 as_root() {
@@ -106,7 +106,7 @@ if [ ! -d bin/runtimes/node_modules/bun ] || [ ! -d bin/runtimes/node_modules/de
 fi
 if [ ! -x bin/versitygw ]; then
 	say "building versitygw: an S3 server for tests of the registry (a minute)"
-	GOBIN="$PWD/bin" GOFLAGS= CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 >&2 ||
+	GOBIN="$PWD/bin" GOFLAGS=-trimpath CGO_ENABLED=0 go install github.com/versity/versitygw/cmd/versitygw@v1.8.0 >&2 ||
 		lacking "versitygw cannot be built" "tests that need an S3 server are skipped"
 fi
 if ! race_works; then

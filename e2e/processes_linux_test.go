@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // terminal is a pseudo-terminal whose other end keeps what was written.
@@ -90,10 +92,8 @@ func TestProcesses(t *testing.T) {
 		moments = n
 	}
 	bin, dir := t.TempDir(), t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin, "../cmd/hallmark", "./puppet")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	for _, from := range []string{"cmd/hallmark", "e2e/puppet"} {
+		built.Into(t, filepath.Join(bin, filepath.Base(from)), from)
 	}
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {

@@ -35,7 +35,7 @@ func official(t *testing.T) string {
 	}
 	c := exec.Command("go", "install", officialPublisher)
 	c.Dir = t.TempDir() // outside of this module, whose requirements are others
-	c.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
+	c.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=-trimpath", "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatalf("%v\n%s", err, out)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // pythonServers are real MCP servers of PyPI, as their users declare them: in each of the
@@ -39,9 +41,7 @@ func newPythonWorld(t *testing.T, path string) *pythonWorld {
 	t.Helper()
 	w := &pythonWorld{bin: build(t, "hallmark"), dir: t.TempDir(), home: t.TempDir(), path: path}
 	w.client = filepath.Join(t.TempDir(), "client")
-	if out, err := exec.Command("go", "build", "-o", w.client, module+"/e2e/client").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, w.client, "e2e/client")
 	t.Cleanup(func() { // slots are read-only
 		filepath.WalkDir(w.home, func(name string, e os.DirEntry, err error) error {
 			if err == nil && e.IsDir() {

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 )
 
 // Servers that were packed from source, one for each runtime. Each is two files, of which
@@ -130,9 +132,7 @@ func runtimePath(t *testing.T) string {
 func TestRuntimes(t *testing.T) {
 	bin := build(t, "hallmark")
 	client := filepath.Join(t.TempDir(), "client")
-	if out, err := exec.Command("go", "build", "-o", client, module+"/e2e/client").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, client, "e2e/client")
 	t.Setenv("PATH", runtimePath(t))
 	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
 	key := logKeyOf(t, registry.URL)

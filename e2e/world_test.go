@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dnstest"
 )
 
@@ -132,14 +133,11 @@ func certificate(t *testing.T, c, parent *x509.Certificate, parentKey *ecdsa.Pri
 	return out, key
 }
 
-// build compiles one of this module's commands.
+// build gives one of this module's commands.
 func build(t *testing.T, command string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), command)
-	c := exec.Command("go", "build", "-o", bin, module+"/cmd/"+command)
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, bin, "cmd/"+command)
 	return bin
 }
 

@@ -5,7 +5,6 @@ package main
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 )
 
@@ -41,11 +41,8 @@ func TestMain(m *testing.M) {
 // packages in the script's directories npm/NAME@VERSION, and HALLMARK_HOME=$WORK/home.
 func TestScript(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", bin,
-		"github.com/hallmark-mcp/hallmark/e2e/puppet", "github.com/hallmark-mcp/hallmark/e2e/client")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	for _, program := range []string{"puppet", "client"} {
+		built.Into(t, filepath.Join(bin, program), "e2e/"+program)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -36,11 +37,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "hallmark")
-	out, err := exec.Command("go", "build", "-o", path, "../../cmd/hallmark").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, out)
-	}
-	return path, nil
+	return path, built.Write(path, "cmd/hallmark")
 })
 
 func TestMain(m *testing.M) {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -30,9 +31,7 @@ import (
 func logCheck(t testing.TB, base, key string, proofs ...string) (entries []string, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tlogcheck")
-	if out, err := exec.Command("go", "build", "-o", path, "../tlogcheck").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	built.Into(t, path, "e2e/tlogcheck")
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(path, append([]string{base, key}, proofs...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
+	"strings"
 	"testing"
 	"time"
 )
@@ -37,11 +37,11 @@ type Server struct {
 // Program returns the path of versitygw, which it builds if need be: one minute and
 // the Go module proxy.
 func Program() (string, error) {
-	_, here, _, ok := runtime.Caller(0)
-	if !ok {
-		return "", errors.New("no checkout to build versitygw in")
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return "", fmt.Errorf("no checkout to build versitygw in: %w", err)
 	}
-	bin := filepath.Join(filepath.Dir(here), "..", "..", "bin")
+	bin := filepath.Join(strings.TrimSpace(string(root)), "bin")
 	path := filepath.Join(bin, "versitygw")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -53,7 +53,7 @@ func Program() (string, error) {
 		return "", err
 	}
 	defer os.RemoveAll(into)
-	install.Env = append(os.Environ(), "GOBIN="+into, "CGO_ENABLED=0", "GOFLAGS=")
+	install.Env = append(os.Environ(), "GOBIN="+into, "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if out, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go install %s: %w\n%s", module, err, out)
 	}

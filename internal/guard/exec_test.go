@@ -24,7 +24,7 @@ func build(t *testing.T, text string) string {
 	}
 	out := filepath.Join(dir, "prog")
 	cmd := exec.Command("go", "build", "-o", out, filepath.Join(dir, "main.go"))
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, b)
 	}
