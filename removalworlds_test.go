@@ -12,20 +12,30 @@ import (
 // themselves.
 var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources, "plugins": newRemovedPlugins}
 
+// removalCampaigns are led in another way: what is removed is not in files of the machine.
+var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase}
+
 // TestRemovals is the removal campaign (R10). HALLMARK_REMOVALS=all tries everything, a number
 // repeats the choice of a shorter one.
 func TestRemovals(t *testing.T) {
-	table := readHarmless(t)
+	table, seen := readHarmless(t), new(seenMembers)
+	quickPlace(t)
 	t.Run("worlds", func(t *testing.T) {
 		for name, world := range removalWorlds {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				w := world(t)
-				w.name, w.table = name, table
+				w.name, w.table, w.seen = name, table, seen
 				if w.commands == nil {
 					w.commands = removalCommands()
 				}
 				w.campaign(w.commands)
+			})
+		}
+		for name, lead := range removalCampaigns {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				lead(t, table, seen)
 			})
 		}
 	})
