@@ -41,6 +41,7 @@
 package hallmark
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -68,6 +69,8 @@ type Host struct {
 	Now     func() time.Time
 	Sending *Sending // which variables that a checkout names may be sent; nil: none
 
+	haste bool // in tests: what is asked for again is so at once
+
 	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
 	// when that is over. May be nil.
 	Doing func(what string)
@@ -80,6 +83,19 @@ func (h *Host) doing(format string, args ...any) (done func()) {
 	}
 	h.Doing(fmt.Sprintf(format, args...))
 	return func() { h.Doing("") }
+}
+
+// pause waits before something is asked for again.
+func (h *Host) pause(ctx context.Context, d time.Duration) error {
+	if h.haste {
+		d = 0
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // Places are the directories that Hallmark keeps files in.

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -350,7 +351,27 @@ func (w *workspace) launchEvidence(s project.Server, locked *project.ServerLock)
 	if s.Line == 0 {
 		from = "the facet " + s.Facet
 	}
-	return evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: from})
+	e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: from})
+	if why := untagged(s, locked); why != "" && e.Outcome == evidence.Match {
+		e.Outcome, e.Reason = evidence.Mismatch, why
+	}
+	return e
+}
+
+// untagged says of an image that is declared by its tag, if the entry does not: without it
+// nobody would be told where the tag leads now.
+func untagged(s project.Server, locked *project.ServerLock) string {
+	if locked == nil || locked.Source != "image" {
+		return ""
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	if !runsImage(t) || t.Packages[0].Pinned() {
+		return ""
+	}
+	if want := t.Packages[0].Repository() + ":" + tagOf(t.Packages[0]); locked.Image != want {
+		return fmt.Sprintf("it names the image by the tag %s, and the entry %+q", want, locked.Image)
+	}
+	return ""
 }
 
 // approvalEvidence says whether this machine approved the entry.

@@ -78,38 +78,45 @@ func (r *loggedRegistry) db() string { return filepath.Join(r.dir, "registry.db"
 
 func (r *loggedRegistry) start() {
 	r.t.Helper()
+	if err := r.tryStart(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *loggedRegistry) tryStart() error {
 	records, err := registry.OpenSQLite(r.t.Context(), r.db())
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
 	key, _, err := registry.OpenLogKey(r.t.Context(), r.keyFile, "log.example.com")
 	if err != nil {
-		r.t.Fatal(err)
+		return errors.Join(err, records.Close())
 	}
 	r.Key = key.VerifierKey
 	heads := registry.FileHeads{Path: filepath.Join(r.dir, "head")}
 	if _, err := os.Stat(heads.Path); errors.Is(err, os.ErrNotExist) { // two of them have one key to contradict each other
 		if err := registry.BeginLog(r.t.Context(), records, heads, key); err != nil {
-			r.t.Fatal(err)
+			return errors.Join(err, records.Close())
 		}
 	}
 	log, err := registry.OpenLog(r.t.Context(), records, heads, key, nil)
-	if err != nil && !errors.Is(err, registry.ErrLogBroken) {
-		r.t.Fatal(err)
+	if err != nil && (log == nil || !errors.Is(err, registry.ErrLogBroken)) {
+		return errors.Join(err, records.Close())
 	}
 	blobs, err := registry.OpenFileBlobs(filepath.Join(r.dir, "blobs"))
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
 	handler, err := registry.New(registry.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
 		Blobs: blobs, Archives: registry.ArchiveKinds(archive.Limits{}), ArchiveRecords: records,
 	})
 	if err != nil {
-		r.t.Fatal(err)
+		return err
 	}
 	r.handler.Store(&handler)
 	r.close = func() { log.Close(); records.Close() }
+	return nil
 }
 
 // change stops the registry, lets somebody work on its database, and starts it again.

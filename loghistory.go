@@ -137,10 +137,8 @@ func (l *registryLog) tiles(ctx context.Context) func(string) ([]byte, error) {
 			if !notFound(err) || try == tileTries {
 				return data, err
 			}
-			select {
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			case <-time.After(tileWait):
+			if err := l.host.pause(ctx, tileWait); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -195,7 +193,12 @@ func (l *registryLog) statusEvidence(r project.RecordLock, leaf *ledger.Leaf, in
 func (l *registryLog) findingEvidence(r project.RecordLock, leaf *ledger.Leaf, index int64, shown *registry.Integrity) evidence.Evidence {
 	c := findingClaim(r, l.head.Origin)
 	if leaf == nil || evidence.Same(leaf.Document, digest.FromBytes([]byte("[]"))) {
-		return evidence.Fact(c, c.Text)
+		e := evidence.Fact(c, c.Text)
+		if leaf == nil && shown != nil && len(shown.Findings) > 0 && len(shown.Findings[0].Failing()) > 0 {
+			e = evidence.Fact(c, "a claim fails")
+			e.Reason = "the registry shows what it found, and names no entry of its log about it: " + strings.Join(shown.Findings[0].Failing(), "; ")
+		}
+		return e
 	}
 	e := evidence.Fact(c, "a claim fails")
 	e.Observed.From = fmt.Sprintf("entry %d, %s", index, leaf.At.Format(time.RFC3339))

@@ -66,6 +66,7 @@ const (
 	AnomalyUnlogged   = "record not logged" // a record without an entry
 	AnomalyStatus     = "status differs"    // the record's status is not that of its newest entry
 	AnomalyArchive    = "archive differs"   // the archive is not the one of its record, or is not there
+	AnomalyWithheld   = "entry withheld"    // a status or finding that is not named to who asks for the record
 )
 
 // maxAnomalies is how many are kept; more tell nobody more.
@@ -130,6 +131,7 @@ type monitor struct {
 
 	nextCompare time.Time      // of the records
 	recomputed  map[int64]bool // entries whose archives were read
+	later       laterEntries   // that were read since the last comparison
 }
 
 // logSource is where a log is read.
@@ -139,10 +141,11 @@ type logSource struct {
 	records    func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
 	archives   func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
 	archive    func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
+	about      func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
 }
 
 func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, error) {
-	m := &monitor{host: h, o: o, recomputed: map[int64]bool{}}
+	m := &monitor{host: h, o: o, recomputed: map[int64]bool{}, later: laterEntries{}}
 	var key string
 	if o.From != "" {
 		m.name, m.source, key = o.From, directorySource(o.From), o.Log.Key
@@ -156,7 +159,7 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 		m.log = l
 		m.name, m.source = l.name, logSource{client.Checkpoint, func(ctx context.Context, path string) ([]byte, error) {
 			return l.tiles(ctx)(path)
-		}, client.List, client.ListArchives, client.OpenArchive}
+		}, client.List, client.ListArchives, client.OpenArchive, client.LogOf}
 		logs, err := h.logs()
 		if err != nil {
 			return nil, err
@@ -216,6 +219,9 @@ func (m *monitor) round(ctx context.Context) (*Monitored, error) {
 		}
 		if err == nil {
 			gone = m.reread(ctx, before)
+		}
+		if err == nil && m.source.records != nil {
+			err = m.compareLater(ctx)
 		}
 		m.nextCompare = m.host.Now().Add(comparePause * m.host.Now().Sub(began))
 	}

@@ -3,13 +3,19 @@ package hallmark
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // facets publishes a facet in each of some versions, and returns their records.
@@ -104,5 +110,59 @@ func TestMonitorArchives(t *testing.T) {
 			}
 			finds(t, m, err, test.what, test.index, test.says...)
 		})
+	}
+}
+
+// A finding or a status that the registry keeps back from who asks for the record is in the log,
+// and a monitor that reads it there finds that it is kept back: at once, and of what it read in
+// earlier runs as it reads that again. Who asks for the record is told what it shows itself.
+func TestMonitorLater(t *testing.T) {
+	r := newLoggedRegistry(t, "")
+	r.publish("1.0.0", "1.1.0")
+	r.close()
+	records, err := registry.OpenSQLite(t.Context(), r.db())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = records.SetStatus(t.Context(), "io.github.acme/notes", "1.1.0", registry.Change{Status: registry.Deprecated, At: time.Now()})
+	if err := errors.Join(err, records.AddFinding(t.Context(), registry.Finding{
+		Name: "io.github.acme/notes", Version: "1.0.0", At: time.Now(), Evidence: []byte(`[{"subject":"npm:notes@1.0.0","scheme":"file","outcome":"mismatch"}]`),
+	}), records.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	eventuallySized(t, r, 4)
+	state := filepath.Join(t.TempDir(), "state")
+	run := func(state string) (*Monitored, error) {
+		h := testHost(t)
+		h.haste = true
+		return Monitor(t.Context(), h, MonitorOptions{URL: r.URL, Log: LogOptions{Key: r.Key}, State: state, Reread: 1})
+	}
+	for _, state := range []string{"", state} {
+		if m, err := run(state); err != nil {
+			t.Fatalf("%v %+v", err, m)
+		}
+	}
+	r.onWire(func(path string, body []byte) []byte {
+		if isLog(path) {
+			return []byte(strings.NewReplacer(`"later":[2]`, `"later":[]`, `"later":[3]`, `"later":[]`).Replace(string(body)))
+		}
+		return body
+	})
+	for _, state := range []string{"", state} {
+		m, err := run(state)
+		finds(t, m, err, AnomalyWithheld, 2, "server io.github.acme/notes@1.1.0", "status")
+		finds(t, m, err, AnomalyWithheld, 3, "server io.github.acme/notes@1.0.0", "finding")
+	}
+	got, err := recordSeen(t, testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	warned := false
+	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.report).Warnings() {
+		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "names no entry of its log")
+	}
+	if !warned {
+		t.Errorf("%+v", got.report)
 	}
 }

@@ -207,6 +207,7 @@ func (m *monitor) add(text []byte) {
 	index := m.state.replay.Size()
 	leaf, fault := m.state.add(text)
 	if fault == nil {
+		m.later.add(index, leaf)
 		return
 	}
 	a := Anomaly{What: AnomalyUnreadable, Index: &index, Actual: fault.Error()}

@@ -221,10 +221,8 @@ func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
 		if m.state.statuses[index] == isDeleted {
 			return true, nil
 		}
-		select {
-		case <-ctx.Done():
-			return false, context.Cause(ctx)
-		case <-time.After(settleWait):
+		if err := m.host.pause(ctx, settleWait); err != nil {
+			return false, err
 		}
 	}
 	return false, nil
@@ -290,10 +288,8 @@ func (m *monitor) settle(ctx context.Context, unsettled []listedRecord) error {
 		if unsettled = left; len(left) == 0 || try == settleTries {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(settleWait):
+		if err := m.host.pause(ctx, settleWait); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -47,6 +47,11 @@ func (m *monitor) reread(ctx context.Context, size int64) error {
 		default:
 			return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 		}
+		for i, text := range leaves {
+			if leaf, err := ledger.ParseLeaf(text); err == nil {
+				m.later.add(n*ledger.TileWidth+int64(i), leaf)
+			}
+		}
 		m.state.next = n + 1
 		m.again += int64(len(leaves))
 	}

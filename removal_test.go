@@ -28,6 +28,7 @@ type removalWorld struct {
 	*facetProject
 	name     string
 	table    *harmlessTable
+	seen     *seenMembers
 	commands []removalCommand
 	owners   map[string]string // by file: the server that it is of
 	slots    map[string]string // by directory of a slot: the server that it is of
@@ -51,6 +52,12 @@ type removalCommand struct {
 type keptFile struct {
 	mode fs.FileMode
 	data []byte
+	info fs.FileInfo // when it was written last; a file that is still that one is not read again
+}
+
+// still reports whether a file is the one that was kept, and nobody wrote to it since.
+func (k keptFile) still(info fs.FileInfo) bool {
+	return k.info != nil && os.SameFile(k.info, info) && k.info.ModTime().Equal(info.ModTime()) && k.info.Size() == info.Size() && k.info.Mode() == info.Mode()
 }
 
 // readers are the only commands that read some files.
@@ -169,7 +176,7 @@ func removalCommands() []removalCommand {
 // base is the directory that holds all of the world.
 func (w *removalWorld) base() string { return filepath.Dir(w.dir) }
 
-// read all files of the world.
+// files are all files of the world.
 func (w *removalWorld) files() map[string]keptFile {
 	w.t.Helper()
 	out := map[string]keptFile{}
@@ -182,8 +189,12 @@ func (w *removalWorld) files() map[string]keptFile {
 			if err != nil {
 				return err
 			}
+			if was, ok := w.kept[path]; ok && was.still(info) {
+				out[path] = was
+				return nil
+			}
 			data, err := os.ReadFile(path)
-			out[path] = keptFile{info.Mode().Perm(), data}
+			out[path] = keptFile{info.Mode().Perm(), data, info}
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -198,17 +209,33 @@ func (w *removalWorld) restore() {
 	w.t.Helper()
 	now := w.files()
 	for path, is := range now {
-		if was, ok := w.kept[path]; !ok {
+		switch was, ok := w.kept[path]; {
+		case !ok:
 			w.put(path, nil)
-		} else if is.mode != was.mode || !bytes.Equal(is.data, was.data) {
+		case is.mode != was.mode || !bytes.Equal(is.data, was.data):
 			w.put(path, &was)
+			w.keep(path, was)
+		case is.info != was.info: // written again as it was
+			w.kept[path] = is
 		}
 	}
 	for path, was := range w.kept {
 		if _, ok := now[path]; !ok {
 			w.put(path, &was)
+			w.keep(path, was)
 		}
 	}
+}
+
+// keep remembers a file that was brought back.
+func (w *removalWorld) keep(path string, was keptFile) {
+	w.t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	was.info = info
+	w.kept[path] = was
 }
 
 // put writes a file, even into a directory that is read only, or removes it.
@@ -360,6 +387,7 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 			all = append(all, removalsOf(t, file, path, w.kept[path].data)...)
 		}
 	}
+	w.seen.add(all)
 	whole := len(all)
 	all = sampled(t, all, w.name != "sources" && w.name != "packages", 15)
 	refused, back, excused := 0, 0, 0
@@ -374,7 +402,7 @@ func (w *removalWorld) campaign(commands []removalCommand) {
 			if r.gone {
 				w.put(r.path, nil)
 			} else {
-				w.put(r.path, &keptFile{w.kept[r.path].mode, r.data})
+				w.put(r.path, &keptFile{mode: w.kept[r.path].mode, data: r.data})
 			}
 		}
 		apply()
@@ -442,6 +470,12 @@ func wholeCampaign() bool { return os.Getenv("HALLMARK_REMOVALS") == "all" }
 // sampled are all removals if they are asked for, else with firsts those of files and of their
 // first members, but in the store, and some of the others, chosen by a seed that is said.
 func sampled(t *testing.T, all []removal, firsts bool, more int) []removal {
+	return sampledOf(t, all, func(r removal) bool { return firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/") }, more)
+}
+
+// sampledOf are all if they are asked for, else those that are always tried, and some of the
+// others, chosen by a seed that is said.
+func sampledOf[R any](t *testing.T, all []R, always func(R) bool, more int) []R {
 	if wholeCampaign() {
 		return all
 	}
@@ -453,9 +487,9 @@ func sampled(t *testing.T, all []removal, firsts bool, more int) []removal {
 	}
 	t.Logf("HALLMARK_REMOVALS=%d repeats this choice", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	var some, others []removal
+	var some, others []R
 	for _, r := range all {
-		if firsts && len(r.at) == 1 && !strings.HasPrefix(r.file, "cache/") {
+		if always(r) {
 			some = append(some, r)
 		} else {
 			others = append(others, r)

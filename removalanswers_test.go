@@ -66,7 +66,7 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 // A registry that leaves a member, an element or a line out of an answer, or the answer, is
 // refused, or what is found is the very same: the same evidence matches, and the same entries
 // are locked.
-func TestAnswerRemovals(t *testing.T) {
+func leadAnswers(t *testing.T, _ *harmlessTable, seen *seenMembers) {
 	w := newFacetWorld(t)
 	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","agents":{"one":{"description":"d"}}}`, "agents/one.md": "1"})
 	w.put("suite", map[string]string{"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
@@ -86,6 +86,17 @@ func TestAnswerRemovals(t *testing.T) {
 		out, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
 		return outcomeOf(out.Verdict, err), ""
 	}
+	w.host.haste = true
+	w.registry.publish("1.0.0")
+	record := func() (outcome, string) {
+		h := testHost(t)
+		h.haste = true
+		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0", LogOptions{})
+		if r == nil {
+			return outcome{class: evidence.ClassOf(err)}, ""
+		}
+		return outcomeOf(policy.Judge(policy.Pin, policy.Settings{}, r.report), err), ""
+	}
 	monitor := func() (outcome, string) {
 		m, err := Monitor(t.Context(), w.host, MonitorOptions{URL: w.registry.URL, Log: LogOptions{Key: w.registry.Key}})
 		if m == nil {
@@ -96,7 +107,7 @@ func TestAnswerRemovals(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		run  func() (outcome, string)
-	}{{"install", install}, {"check", check}, {"monitor", monitor}} {
+	}{{"install", install}, {"check", check}, {"record", record}, {"monitor", monitor}} {
 		var mu sync.Mutex
 		answers := map[string][]byte{}
 		w.wire(func(path string, body []byte) []byte {
@@ -118,6 +129,7 @@ func TestAnswerRemovals(t *testing.T) {
 		for _, path := range slices.Sorted(maps.Keys(answers)) {
 			all = append(all, answerRemovals(t, path, answers[path])...)
 		}
+		seen.add(all)
 		whole, refused, same := len(all), 0, 0
 		all = sampled(t, all, false, 25)
 		for _, x := range all {

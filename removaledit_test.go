@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -138,6 +139,8 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 			}
 			add(p.at, "", text)
 		}
+	case framed(data):
+		all = append(all, lineRemovals(t, file, path, data)...)
 	case decodeTree(data, &tree):
 		for _, p := range parts(tree) {
 			left, ok := p.left.(map[string]any)
@@ -163,8 +166,73 @@ func removalsOf(t *testing.T, file, path string, data []byte) (all []removal) {
 				add(p.at, "as version 1", encodeTree(t, older))
 			}
 		}
+	case bytes.HasPrefix(data, []byte("hallmark-journal-v1 ")):
+		var files []any
+		_, body, _ := bytes.Cut(data, []byte("\n"))
+		if err := json.Unmarshal(body, &files); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts(files) {
+			left, err := json.Marshal(p.left)
+			if err != nil {
+				t.Fatal(err)
+			}
+			add(p.at, "", slices.Concat(data[:len(data)-len(body)], left))
+			add(p.at, "sealed again", append([]byte("hallmark-journal-v1 "+digest.FromBytes(left).String()+"\n"), left...))
+		}
 	default:
 		add([]string{"its end"}, "", data[:len(data)-1])
+		all = append(all, lineRemovals(t, file, path, data)...)
+	}
+	return all
+}
+
+// framed reports whether the first line is JSON, and other data follows it.
+func framed(data []byte) bool {
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	return bytes.HasPrefix(line, []byte("{")) && json.Valid(line) && len(bytes.TrimSpace(rest)) > 0
+}
+
+// lineRemovals are those of a file that is lines of text, or whose first line is JSON and is
+// followed by other data: the state of a monitor, whose digest is made to fit.
+func lineRemovals(t *testing.T, file, path string, data []byte) (all []removal) {
+	t.Helper()
+	line, rest, _ := bytes.Cut(data, []byte("\n"))
+	var tree map[string]any
+	if len(rest) == 0 || !utf8.Valid(data) && !decodeTree(line, &tree) {
+		return nil
+	}
+	add := func(at []string, how string, data []byte) {
+		all = append(all, removal{file: file, path: path, at: at, how: how, data: data})
+	}
+	if tree == nil {
+		for _, p := range parts(string(data)) {
+			add(p.at, "", []byte(p.left.(string)))
+		}
+		return all
+	}
+	add([]string{"what follows"}, "", line)
+	for _, p := range parts(tree) {
+		left, err := json.Marshal(p.left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(p.at, "", slices.Concat(left, []byte("\n"), rest))
+		var w monitorWire
+		if d := json.NewDecoder(bytes.NewReader(left)); d.Decode(&w) != nil {
+			continue
+		}
+		w.Digest = ""
+		blank, err := json.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed := maps.Clone(p.left.(map[string]any))
+		sealed["digest"] = stateDigest(blank, rest)
+		if left, err = json.Marshal(sealed); err != nil {
+			t.Fatal(err)
+		}
+		add(p.at, "sealed again", slices.Concat(left, []byte("\n"), rest))
 	}
 	return all
 }

@@ -1,8 +1,10 @@
 package hallmark
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -10,25 +12,39 @@ import (
 
 // removalWorlds are the machines on which the campaign is led; those that need a platform add
 // themselves.
-var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources, "plugins": newRemovedPlugins}
+var removalWorlds = map[string]func(*testing.T) *removalWorld{"facets": newRemovedFacets, "sources": newRemovedSources, "plugins": newRemovedPlugins,
+	"monitor": newRemovedMonitor, "journal": newRemovedJournal, "signature": newRemovedSignature}
+
+// removalCampaigns are led in another way: what is removed is not in files of the machine.
+var removalCampaigns = map[string]func(*testing.T, *harmlessTable, *seenMembers){"database": leadDatabase, "answers": leadAnswers}
 
 // TestRemovals is the removal campaign (R10). HALLMARK_REMOVALS=all tries everything, a number
 // repeats the choice of a shorter one.
 func TestRemovals(t *testing.T) {
-	table := readHarmless(t)
+	table, seen := readHarmless(t), new(seenMembers)
+	quickPlace(t)
 	t.Run("worlds", func(t *testing.T) {
 		for name, world := range removalWorlds {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				w := world(t)
-				w.name, w.table = name, table
+				w.name, w.table, w.seen = name, table, seen
 				if w.commands == nil {
 					w.commands = removalCommands()
 				}
 				w.campaign(w.commands)
 			})
 		}
+		for name, lead := range removalCampaigns {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				lead(t, table, seen)
+			})
+		}
 	})
+	if !strings.Contains(flag.Lookup("test.run").Value.String(), "/") && !t.Failed() {
+		checkMembers(t, seen)
+	}
 	if wholeCampaign() {
 		for _, row := range table.unused() {
 			t.Errorf("docs/attacks.md says why %s may be removed, and nothing needs that", row)
@@ -71,8 +87,12 @@ func newRemovedPlugins(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	r.host.Places.State, r.host.Places.Cache = state, filepath.Join(filepath.Dir(r.dir), "cache")
-	signed := plugin.Flags{RequireSignatures: true}
-	installed := r.install(r.zip, signed)
+	return r.removal(r.install(r.zip, plugin.Flags{RequireSignatures: true}))
+}
+
+// removal is the campaign on a machine with one plugin, which was installed there.
+func (r *pluginRoom) removal(installed string) *removalWorld {
+	t, signed := r.t, plugin.Flags{RequireSignatures: true}
 	revalidate := func(flags plugin.Flags) func(*removalWorld, *Host, string) error {
 		return func(_ *removalWorld, h *Host, _ string) error {
 			_, err := r.class(h, flags)
@@ -88,11 +108,11 @@ func newRemovedPlugins(t *testing.T) *removalWorld {
 			return err
 		}
 	}
-	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "state/trusted-keys.json"}
+	own := []string{"plugins/*/mcp-plugin.json", "plugins/*/dist/**", "plugins/*/mcp-plugin.sig", "state/trusted-keys.json"}
 	return &removalWorld{facetProject: &facetProject{t: t, dir: r.dir, host: r.host}, commands: []removalCommand{
 		{name: "plugin revalidate", run: revalidate(plugin.Flags{})},
 		{name: "plugin revalidate, signatures required", run: revalidate(signed)},
-		{name: "plugin verify", uses: own[:2], run: verify(plugin.Flags{})},
+		{name: "plugin verify", uses: own[:3], run: verify(plugin.Flags{})},
 		{name: "plugin verify, signatures required", uses: own, run: verify(signed)},
 		{name: "fresh plugin revalidate", fresh: true, run: revalidate(plugin.Flags{})},
 	}}

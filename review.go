@@ -88,7 +88,7 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if err != nil {
 		return nil, err
 	}
-	before := expected.Of(evidence.Launch, evidence.Document).Settle(append(evidence.Report{w.launchEvidence(declared, &entry)}, stored.report...))
+	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(append(evidence.Report{w.launchEvidence(declared, &entry)}, stored.report...))
 	if entry.Record != nil && entry.Record.Proof != "" {
 		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
 		if known, err := w.knowsLog(entry.Record.Registry); err != nil {
