@@ -253,13 +253,15 @@ func (n *neighbours) addPackages(dir string) error {
 		return err
 	}
 	for _, target := range away {
-		if info, err := os.Stat(target); err == nil && !info.IsDir() {
+		info, err := os.Stat(target)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() {
 			err = n.add(target)
-		} else if err == nil {
-			if err = n.addPackages(target); err == nil {
-				for dir := target; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-					err = n.addPackages(filepath.Join(dir, "node_modules"))
-				}
+		} else if err = n.addPackages(target); err == nil {
+			for dir := target; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+				err = n.addPackages(filepath.Join(dir, "node_modules"))
 			}
 		}
 		if err != nil {

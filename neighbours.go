@@ -165,12 +165,33 @@ func (w *workspace) lockedProgram(ctx context.Context, s project.Server, locked 
 		}
 		p.neighbour(w.key(dir, w.away(dir)), evidence.Tree, o, locked)
 	}
+	if dir := w.environmentOf(p); dir != "" && p.script.language == "python" {
+		n.unknown = "what python loads from the environment " + dir + " is not covered"
+	}
 	if n.unknown != "" {
 		p.report = append(p.report, evidence.CannotVerify(evidence.Claim{
 			Subject: p.own, Scheme: evidence.Import, Authority: evidence.Lock, Where: project.LockFile,
 		}, evidence.Unsupported, n.unknown))
 	}
 	return p, nil
+}
+
+// environmentOf is the environment of python's in the project whose interpreter is started, "" if
+// there is none.
+func (w *workspace) environmentOf(p *program) string {
+	for _, image := range []*guard.Image{p.exe, p.interp} {
+		if image == nil {
+			continue
+		}
+		for _, path := range image.Chain {
+			dir := filepath.Dir(filepath.Dir(path))
+			rel, err := filepath.Rel(w.dir, dir)
+			if _, bad := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); bad == nil && err == nil && filepath.IsLocal(rel) {
+				return filepath.ToSlash(rel)
+			}
+		}
+	}
+	return ""
 }
 
 // away names what lies outside the project by the way there, which is the same wherever the

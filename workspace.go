@@ -273,7 +273,7 @@ func (w *workspace) readApprovals() error {
 	if w.approvals, err = project.ParseApprovals(data, w.dir); err != nil {
 		return &evidence.Error{
 			Subject: w.approvalsPath(), Kind: evidence.Validation, Err: err,
-			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and misses in "+w.dir+" until 'hallmark review' approves the servers again",
+			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and misses in " + w.dir + " until 'hallmark review' approves the servers again",
 		}
 	}
 	return nil
