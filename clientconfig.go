@@ -319,12 +319,15 @@ func (p realFile) files(data []byte, kept []clients.Original) ([]durable.File, e
 }
 
 // restored are the files in which an entry of one of names was rewritten, as they were
-// before, by name of the server. An entry that is not there any more is forgotten.
-func (w *workspace) restored(from ClientFiles, names []string) (files []durable.File, where map[string][]string, err error) {
-	found, err := from.files(w.host, w.dir)
+// before, by name of the server. An entry that is not there any more is forgotten; one that
+// nobody knows what it was is refused. What a file inside the project is restored to came with
+// the project: it is consented to.
+func (w *workspace) restored(o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
+	found, err := o.Files.files(w.host, w.dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	var foreign []clients.Original
 	where = map[string][]string{}
 	seen := map[string]bool{}
 	for _, f := range found {
@@ -365,7 +368,13 @@ func (w *workspace) restored(from ClientFiles, names []string) (files []durable.
 			default:
 				data = before
 				where[o.Name] = append(where[o.Name], f.Path)
+				if w.inside(f.Path) && o.Added == "" { // what was inserted is only taken away
+					foreign = append(foreign, o)
+				}
 			}
+		}
+		if err := w.startedStill(f, data, names); err != nil {
+			return nil, nil, err
 		}
 		if !changed {
 			continue
@@ -376,7 +385,31 @@ func (w *workspace) restored(from ClientFiles, names []string) (files []durable.
 		}
 		files = append(files, more...)
 	}
-	return files, where, nil
+	return files, where, o.consented(foreign)
+}
+
+// startedStill is an error if an entry of a client's file would go on starting one of names by
+// "hallmark run": what it was before is not known.
+func (w *workspace) startedStill(f clients.File, data []byte, names []string) error {
+	entries, err := clients.Parse(f, data)
+	if err != nil {
+		return nil // a file that cannot be read starts nothing
+	}
+	for _, e := range entries {
+		if programName(e.Command) != "hallmark" || len(e.Args) == 0 || e.Args[0] != "run" {
+			continue
+		}
+		line, _ := readRun(e.Args[1:], false)
+		entry, _ := w.lock.Server(line.name)
+		ours := line.project == w.dir || line.project == "" && w.inside(f.Path)
+		if !ours || !slices.Contains(names, line.name) || entry.Launch.Facet != "" { // which 'install' takes away
+			continue
+		}
+		return evidence.Errorf(evidence.Refused, f.Path,
+			fmt.Sprintf("restore %s from version control or a backup; or write by hand what the entry is to start, and run the command again", clients.OriginalsPath(f.Path)),
+			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.name))
+	}
+	return nil
 }
 
 // still is an error if hallmark.toml is not what w read.

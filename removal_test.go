@@ -164,7 +164,7 @@ func removalCommands() []removalCommand {
 		}},
 		{name: "scan", uses: []string{project.ConfigFile, project.LockFile, ".mcp.json", "state/projects/ID/approvals.json"}, run: tryScan},
 		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"}, run: func(w *removalWorld, h *Host, server string) error {
-			_, err := Unpin(w.t.Context(), h, w.dir, []string{server}, UnpinOptions{})
+			_, err := Unpin(w.t.Context(), h, w.dir, []string{server}, UnpinOptions{Confirm: func([]Restored) (bool, error) { return true, nil }})
 			return err
 		}},
 		{name: "fresh check", fresh: true, cold: true, run: ofCheck(CheckOptions{})},

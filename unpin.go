@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -16,6 +17,38 @@ type UnpinOptions struct {
 	// Files are the clients' files to restore; without any, all that are known.
 	Files    ClientFiles
 	KeepLock bool // restore the clients' files and nothing else
+	// Confirm is asked before a file inside the project gets back what the file beside it says
+	// that it was: both came with the project. Nil is no.
+	Confirm func([]Restored) (bool, error)
+}
+
+// Restored is an entry of a client's file that gets back what it was.
+type Restored struct {
+	Name, File string
+	Was        string // the bytes that it gets back, as FILE.hallmark has them
+}
+
+// consented is an error if nobody consented to what entries get back.
+func (o UnpinOptions) consented(all []clients.Original) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var shown []Restored
+	for _, x := range all {
+		shown = append(shown, Restored{x.Name, x.File, x.Was})
+	}
+	yes := false
+	if o.Confirm != nil {
+		var err error
+		if yes, err = o.Confirm(shown); err != nil {
+			return err
+		}
+	}
+	if yes {
+		return nil
+	}
+	return evidence.Errorf(evidence.Refused, shown[0].File, "look at it, and consent with --yes",
+		fmt.Errorf("would start what %s says that it started, which came with the project, and nobody consented", clients.OriginalsPath(shown[0].File)))
 }
 
 // Unpinned is what [Unpin] undid for one server.
@@ -38,7 +71,7 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 	names = slices.Clone(names)
 	slices.Sort(names)
 	names = slices.Compact(names)
-	files, where, err := w.restored(o.Files, names)
+	files, where, err := w.restored(o, names)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,10 @@ func LoadOriginals(file string) ([]Original, error) {
 	if w.Version != originalsVersion {
 		return nil, fmt.Errorf("%s: originals_version is %d; this build reads %d", name, w.Version, originalsVersion)
 	}
-	for i := range w.Entries {
+	for i, o := range w.Entries {
+		if o.Name == "" || o.File == "" || o.Added == "" && (o.Was == "" || o.Now == "") {
+			return nil, fmt.Errorf("%s: does not say what the entry %+q was, and is", name, o.Name)
+		}
 		w.Entries[i].File = file // wherever it was when it was rewritten
 	}
 	return w.Entries, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,7 @@ func clientFlags(c *cobra.Command, f *hallmark.ClientFiles) {
 
 func (a *app) unpin() *cobra.Command {
 	var dir string
-	var asJSON bool
+	var asJSON, yes bool
 	var o hallmark.UnpinOptions
 	c := &cobra.Command{
 		Use:     "unpin NAME...",
@@ -29,7 +30,8 @@ func (a *app) unpin() *cobra.Command {
 		Example: "notes",
 		Long: `Restore the entries that 'hallmark pin --write-config' rewrote, byte for byte, and remove
 the servers from hallmark.lock with the files beside it and this machine's approval.
-hallmark.toml is left alone. An entry that was edited since is not touched: everything
+hallmark.toml is left alone. What a file inside the project gets back is shown and asked for,
+as FILE.hallmark, which says it, came with the project. An entry that was edited since is not touched: everything
 is undone, or nothing.`,
 		Args:              args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
@@ -42,6 +44,19 @@ is undone, or nothing.`,
 				return usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.Files.Home, _ = os.UserHomeDir() // without one there are no user's files
+			o.Confirm = func(all []hallmark.Restored) (bool, error) {
+				for _, x := range all {
+					fmt.Fprintf(a.stderr, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
+					for line := range strings.Lines(x.Was) {
+						fmt.Fprintf(a.stderr, "  restores    %s\n", surface.Escape(strings.TrimSpace(line)))
+					}
+				}
+				if yes {
+					return true, nil
+				}
+				answer, err := a.ask(c.Context(), "Restore this?")
+				return answer == hallmark.Given, err
+			}
 			undone, err := hallmark.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
 				if undone == nil {
@@ -71,6 +86,7 @@ is undone, or nothing.`,
 	}
 	projectFlag(c, &dir)
 	clientFlags(c, &o.Files)
+	c.Flags().BoolVar(&yes, "yes", false, "consent to what files inside the project get back")
 	c.Flags().BoolVar(&o.KeepLock, "keep-lock", false, "restore the clients' entries only")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was undone as one JSON document")
 	return c
