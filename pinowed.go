@@ -8,16 +8,20 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// gone is evidence of what was accepted and is not there to compare with: the entry, or the
-// surface that a person reads. Consent that was given beforehand is to a change that shows, and
-// removing what it would show against must gain nothing.
+// gone is evidence of what was accepted and is not there to compare with: the entry, the
+// surface that a person reads, or the log that the entry was accepted with. Consent that was
+// given beforehand is to a change that shows, and removing what it would show against must
+// gain nothing.
 func (p *pinning) gone() (evidence.Report, error) {
 	name := p.declared.Name
 	books, err := p.w.books()
 	if err != nil {
 		return nil, err
 	}
-	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
+	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey), func(x owed.Expectation) bool {
+		if x.Scheme == evidence.LogKey {
+			return x.By != evidence.Machine
+		}
 		return x.By == evidence.Project || x.Authority != evidence.Lock // that an entry is owed, or is of another registry, is why it is made
 	})
 	var found evidence.Report
@@ -30,7 +34,7 @@ func (p *pinning) gone() (evidence.Report, error) {
 	}
 	settled := expected.Settle(found)
 	for i := range settled {
-		if settled[i].Outcome == evidence.Missing {
+		if settled[i].Outcome == evidence.Missing && settled[i].Scheme != evidence.LogKey {
 			settled[i].Fix = "restore it from version control; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"
 		}
 	}

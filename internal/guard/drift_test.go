@@ -407,7 +407,8 @@ func TestAllAtOnce(t *testing.T) {
 	r := base(addTool)
 	r["initialize"] = [][]string{append([]string{"!sleep 0.1"}, r["initialize"][0]...)}
 	p, _ := startPeer(t, r, nil)
-	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
+	// How long the server may go on once the client is away is of other tests: here it has only begun.
+	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), grace: hung})
 	c.send(hello, initialized, callTool("1", "add"), listTools)
 	c.in.Close()
 	c.want(helloAnswer)

@@ -231,6 +231,10 @@ func (c *client) send(lines ...string) {
 	}
 }
 
+// hung is when a test gives up waiting for what must come. A busy machine takes ten seconds for
+// the 64 MiB of the longest message under the race detector.
+const hung = time.Minute
+
 // next is the next line from the relay, line feed included.
 func (c *client) next() string {
 	c.t.Helper()
@@ -240,7 +244,7 @@ func (c *client) next() string {
 			c.t.Fatalf("the relay ended; notes:\n%s", c.notes)
 		}
 		return line
-	case <-time.After(10 * time.Second):
+	case <-time.After(hung):
 		c.t.Fatalf("no line; notes:\n%s", c.notes)
 		return ""
 	}
@@ -288,7 +292,7 @@ func (c *client) wait() int {
 	select {
 	case <-c.done:
 		return c.code
-	case <-time.After(15 * time.Second):
+	case <-time.After(hung):
 		buf := make([]byte, 1<<16)
 		c.t.Fatalf("the relay does not end\n%s", buf[:runtime.Stack(buf, true)])
 		return 0
