@@ -25,7 +25,7 @@ var codecs = []codec{
 	{"plugins/*/mcp-plugin.json", "dist", "plugin.distWire"},
 	{"plugins/*/install.lock.json", "", "project.InstallLock"},
 	{"plugins/*/mcp-plugin.sig", "", "plugin.parseSignatureFile()"},
-	{"answer /v0.1/servers/*/versions/*", "", "internal/registry.Envelope"},
+	{"answer /v0.1/servers/*/*/versions/*", "", "internal/registry.Envelope"},
 	{"answer /v0.1/facets/*/versions/*", "", "internal/registry.ArchiveRecord"},
 	{"answer /v0.1/facets/*/versions", "", "internal/registry.ArchivePage"},
 	{"answer /v0.1/**/log", "", "internal/registry.RecordEntries"},
