@@ -8,7 +8,7 @@
 # make bench   ratios against references of the same run
 # make flip    FLIPS (10,000) changes of one byte in all that is stored or sent
 # make forge   FORGED (2,000) archives that programs may read differently, seven of which read them
-# make remove  every removal from every file that is read, and every command
+# make remove  every removal from every file, row and answer that is read, and every command
 # make kill    KILLS (1,000) kills of each of publish, install, upgrade, pin and edit
 # make processes  PROCESSES (200) moments at which pin, check and run are ended
 #

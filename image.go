@@ -167,6 +167,22 @@ func (w *workspace) imageProgram(s project.Server, image digest.Digest, path str
 	return p, nil
 }
 
+// untagged says of an image that is declared by its tag, if the entry does not: without it
+// nobody would be told where the tag leads now.
+func untagged(s project.Server, locked *project.ServerLock) string {
+	if locked == nil || locked.Source != "image" {
+		return ""
+	}
+	t := launcher.Parse(s.Command, s.Arguments)
+	if !runsImage(t) || t.Packages[0].Pinned() {
+		return ""
+	}
+	if want := t.Packages[0].Repository() + ":" + tagOf(t.Packages[0]); locked.Image != want {
+		return fmt.Sprintf("it names the image by the tag %s, and the entry %+q", want, locked.Image)
+	}
+	return ""
+}
+
 // engineEvidence says what is known of an image that a container engine is told to run: the
 // digest is the one that is locked, and the engine is who holds the bytes against it.
 func engineEvidence(entry project.ServerLock) evidence.Evidence {

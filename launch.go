@@ -16,7 +16,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
-	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -356,22 +355,6 @@ func (w *workspace) launchEvidence(s project.Server, locked *project.ServerLock)
 		e.Outcome, e.Reason = evidence.Mismatch, why
 	}
 	return e
-}
-
-// untagged says of an image that is declared by its tag, if the entry does not: without it
-// nobody would be told where the tag leads now.
-func untagged(s project.Server, locked *project.ServerLock) string {
-	if locked == nil || locked.Source != "image" {
-		return ""
-	}
-	t := launcher.Parse(s.Command, s.Arguments)
-	if !runsImage(t) || t.Packages[0].Pinned() {
-		return ""
-	}
-	if want := t.Packages[0].Repository() + ":" + tagOf(t.Packages[0]); locked.Image != want {
-		return fmt.Sprintf("it names the image by the tag %s, and the entry %+q", want, locked.Image)
-	}
-	return ""
 }
 
 // approvalEvidence says whether this machine approved the entry.

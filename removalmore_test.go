@@ -5,8 +5,8 @@ package hallmark
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -119,7 +119,7 @@ func newRemovedPython(t *testing.T) *removalWorld {
 	if err := errors.Join(os.WriteFile(authority, index.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	w.environment(append(index.Environ(authority), "PATH="+os.Getenv("PATH"), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"))
+	w.environment(append(index.Environ(authority), "PATH="+os.Getenv("PATH"), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
 	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func wheel(t *testing.T, index *npmtest.Server, name, metadata string, files map
 }
 
 // environment is what the host's programs and requests get.
-func (w *removalWorld) environment(environ []string) {
+func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
 	w.t.Helper()
 	w.host.Environ = environ
 	w.host.Getenv = func(name string) string {
@@ -200,7 +200,7 @@ func (w *removalWorld) environment(environ []string) {
 		w.t.Fatal(err)
 	}
 	config.Dir = w.t.TempDir()
-	config.Limits.Retries = -1
+	config.Limits.Retries, config.RootCAs = -1, roots
 	w.host.Fetch = fetch.New(config)
 	w.t.Cleanup(w.host.Fetch.CloseIdleConnections)
 }
@@ -266,11 +266,9 @@ func newRemovedImages(t *testing.T) *removalWorld {
 	name, sum := strings.TrimPrefix(srv.URL, "https://")+"/acme/notes", digest.FromBytes([]byte(index))
 
 	w := newServerWorld(t, fmt.Sprintf("[providers.mcp.notes]\ncommand = \"docker\"\narguments = [\"run\", \"-i\", \"--rm\", \"%s:v2\", \"serve\"]\n", name))
-	authority := filepath.Join(w.base(), "authority.pem")
-	if err := os.WriteFile(authority, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.environment([]string{"PATH=" + filepath.Join(w.base(), "bin"), "NODE_EXTRA_CA_CERTS=" + authority})
+	roots := x509.NewCertPool()
+	roots.AddCert(srv.Certificate())
+	w.environment([]string{"PATH=" + filepath.Join(w.base(), "bin")}, roots)
 	puppet, err := puppets()
 	if err != nil {
 		t.Fatal(err)

@@ -161,9 +161,9 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 		report = append(report, evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)))
 	}
 	if c := entry.Closure; c != nil {
-		report = append(report, evidence.Compare(evidence.Claim{Subject: project.ClosureSubject(name), Scheme: evidence.Document, Authority: evidence.Lock}, observed(c.Lock)))
+		report = append(report, evidence.Compare(evidence.Claim{Subject: project.ClosureSubject(name), Scheme: evidence.File, Authority: evidence.Lock}, observed(c.Lock)))
 		for platform, d := range c.Trees {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.File, Authority: evidence.Lock}, observed(d)))
+			report = append(report, evidence.Compare(evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.Tree, Authority: evidence.Lock}, observed(d)))
 		}
 	}
 	if err := ws.lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err != nil {
