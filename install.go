@@ -98,6 +98,16 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet in "+project.ConfigFile))
 		}
 	}
+	if req.add != nil && req.add.Kind() == project.FromGit {
+		if err := h.named(req.add.Git); err != nil { // on the command line
+			return nil, err
+		}
+	}
+	if !o.Offline && !o.Frozen { // what is locked may be here: then nobody is asked
+		if err := h.MayAsk(w.facetsUses()...); err != nil {
+			return nil, err
+		}
+	}
 	a, err := newAssembly(w, o, func(name string) bool {
 		return req.upgrade && (len(req.names) == 0 || slices.Contains(req.names, name)) || req.add != nil && req.add.Name == name
 	})
