@@ -53,16 +53,9 @@ func (h *Host) names(host string) bool {
 	return err == nil && s != nil && host == hostNamed(s.Registry)
 }
 
-// named notes that the person at this machine named a URL, so that its host may be asked.
-func (h *Host) named(text string) error {
-	host := hostNamed(text)
-	if h.names(host) {
-		return nil
-	}
-	if err := h.rememberHosts(host); err != nil {
-		return evidence.Errorf(evidence.Validation, artifact.WithoutUser(text), "", err)
-	}
-	return nil
+// mayAsk is MayAsk for a project of which the caller named a host.
+func (w *workspace) mayAsk(uses ...fetch.HostUse) error {
+	return w.host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool { return w.named != "" && u.Host == w.named })...)
 }
 
 // Name lets the host of a URL be asked, as the user named it: in an option, or in the

@@ -15,7 +15,7 @@ func (a *app) forget() *cobra.Command {
 	var hosts []string
 	c := &cobra.Command{
 		Use:     "forget [NAME...]",
-		Short:   "Give up what this machine remembers of servers, facets and hosts",
+		Short:   "Give up what this machine remembers of servers and facets",
 		Example: "notes\nacme-review\n--host registry.example.com",
 		Long: `Give up what this machine remembers of servers and facets of a project: that it approved or
 installed them. What was accepted here once is owed from then on, so that taking its entry out
