@@ -57,6 +57,11 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 		return out, err
 	}
 	w.warnOfAge()
+	if !o.Offline {
+		if err := h.MayAsk(w.lockUses()...); err != nil {
+			return out, err
+		}
+	}
 	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
 	var report evidence.Report
 	var sound []string // servers of which nothing is refused, to be started

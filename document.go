@@ -264,7 +264,7 @@ func HashGen(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 	if err != nil {
 		return nil, err
 	}
-	client := h.Fetch.For(doc.Name)
+	client := h.Fetch.For(doc.Name).Asking(named(all)...)
 	if all, err = expand(ctx, client, where, all); err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func VerifyDocument(ctx context.Context, h *Host, doc *serverjson.Document, wher
 	if err != nil {
 		return policy.Verdict{}, err
 	}
-	client := h.Fetch.For(doc.Name)
+	client := h.Fetch.For(doc.Name).Asking(named(all)...)
 	if all, err = expand(ctx, client, where, all); err != nil {
 		return policy.Verdict{}, err
 	}
@@ -329,4 +329,12 @@ func readAll(r io.Reader, size, limit int64) ([]byte, error) {
 		err = fmt.Errorf("larger than %s bytes", evidence.Group(limit))
 	}
 	return b.Bytes(), err
+}
+
+// named are the Refs of files that somebody who gave their document wants to have asked for.
+func named(all []*subject) (refs []artifact.Ref) {
+	for _, s := range all {
+		refs = append(refs, s.ref)
+	}
+	return refs
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // Forget drops what this machine remembers of servers and facets of the project in dir: that
@@ -37,4 +38,19 @@ func Forget(ctx context.Context, h *Host, dir string, names []string) error {
 		return err
 	}
 	return w.replace(ctx, append(files, durable.File{Path: w.approvalsPath(), Data: data, Perm: 0o600}))
+}
+
+// ForgetHost takes back, for every project, that a host is asked because a file of a checkout
+// names it, and that variables are sent there. One that nobody agreed to is an error.
+func ForgetHost(h *Host, text string) error {
+	host, err := project.ParseHost(text)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, "--host", "", err)
+	}
+	return h.changeVariables(func(known *project.Variables) error {
+		if !known.RemoveHost(host) {
+			return evidence.Errorf(evidence.Validation, host, "", errors.New("nobody agreed on this machine that it is asked"))
+		}
+		return nil
+	})
 }

@@ -53,7 +53,7 @@ func (p *pinning) prepareImage(ctx context.Context, t launcher.Target) (*program
 		d, err = p.w.host.Fetch.FetchTag(ctx, named.Repository(), tag)
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "oci:"+named.Text, "", err)
+		return nil, unanswered("oci:"+named.Text, err)
 	}
 	defer d.Close()
 	entry.Digest = d.Observed.SHA256()
@@ -112,7 +112,7 @@ func (w *workspace) imagePlatform(ctx context.Context, ref artifact.Ref, config 
 	}
 	d, err := w.host.Fetch.FetchBlob(ctx, at)
 	if err != nil {
-		return "", evidence.Errorf(evidence.Operation, at.String(), "", err)
+		return "", unanswered(at.String(), err)
 	}
 	defer d.Close()
 	claim := evidence.Claim{Subject: at.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{config}, Where: "the manifest of the image"}
@@ -215,6 +215,9 @@ func (w *workspace) checkImage(ctx context.Context, s project.Server, entry proj
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if refusal := fetch.NotAgreed(err); refusal != nil {
+			return nil, refusal
 		}
 		return append(report, evidence.CannotVerify(imageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())), nil
 	}
@@ -351,7 +354,7 @@ func (l *layout) manifest(ctx context.Context, want digest.Digest, where string)
 	}
 	d, err := l.h.Fetch.Fetch(ctx, ref)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, ref.String(), "", err)
+		return nil, unanswered(ref.String(), err)
 	}
 	defer d.Close()
 	file, err := l.keep(d, want, where)
@@ -379,7 +382,7 @@ func (l *layout) blob(ctx context.Context, want digest.Digest) error {
 	}
 	d, err := l.h.Fetch.FetchBlob(ctx, ref)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, ref.String(), "", err)
+		return unanswered(ref.String(), err)
 	}
 	defer d.Close()
 	_, err = l.keep(d, want, "the manifest of the image")

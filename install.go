@@ -63,7 +63,11 @@ func Install(ctx context.Context, h *Host, dir string, o FacetOptions) (*Install
 // zero requirement becomes one for the major version that is newest now. Without a name,
 // that of the source's facet.json is taken.
 func AddFacet(ctx context.Context, h *Host, dir string, f project.Facet, o FacetOptions) (*Installation, error) {
-	return installFacets(ctx, h, dir, o, facetRequest{add: &f})
+	out, err := installFacets(ctx, h, dir, o, facetRequest{add: &f})
+	if host := hostNamed(f.Git); err == nil && f.Kind() == project.FromGit && !o.Dry && !h.names(host) {
+		err = h.rememberHosts(host) // the next command finds it in hallmark.toml
+	}
+	return out, err
 }
 
 // RemoveFacets takes facets out of hallmark.toml, and their files out of the project.
@@ -96,6 +100,14 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	for _, name := range req.names {
 		if _, ok := w.config.Facets[name]; !ok {
 			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet in "+project.ConfigFile))
+		}
+	}
+	if req.add != nil && req.add.Kind() == project.FromGit {
+		w.named = hostNamed(req.add.Git) // by who calls
+	}
+	if !o.Offline && !o.Frozen { // what is locked may be here: then nobody is asked
+		if err := w.mayAsk(w.facetsUses()...); err != nil {
+			return nil, err
 		}
 	}
 	a, err := newAssembly(w, o, func(name string) bool {

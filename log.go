@@ -63,7 +63,7 @@ func readLog(ctx context.Context, h *Host, client *registry.Client, rules projec
 		}
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, l.name, "", err)
+		return nil, unanswered(l.name, err)
 	}
 	if !l.chooseKey(logs, o) {
 		if err := l.firstUse(ctx, o); err != nil {
@@ -120,7 +120,7 @@ func (l *registryLog) chooseKey(logs *project.Logs, o LogOptions) bool {
 func (l *registryLog) firstUse(ctx context.Context, o LogOptions) error {
 	about, err := l.client.About(ctx)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, l.name, "", err)
+		return unanswered(l.name, err)
 	}
 	claim := evidence.Claim{Subject: "log of " + l.name, Scheme: evidence.LogKey, Authority: evidence.Machine}
 	if about.LogKey == "" {
@@ -279,7 +279,7 @@ func (l *registryLog) prove(ctx context.Context, r *project.RecordLock) (evidenc
 		return evidence.Report{evidence.CannotVerify(proofClaim(*r, l.head.Origin), evidence.NotFound, "the registry has a log, and no proof that the record is in it")}, nil
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+		return nil, unanswered(r.Subject(), err)
 	}
 	return l.proven(ctx, text, r)
 }

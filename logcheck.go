@@ -221,7 +221,7 @@ func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, 
 		return evidence.Report{e}, nil
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+		return nil, unanswered(r.Subject(), err)
 	}
 	now, err := w.record(*envelope)
 	if err != nil {
@@ -286,7 +286,7 @@ func (l *registryLog) checkArchive(ctx context.Context, client *registry.Client,
 		return evidence.Report{e}, nil
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+		return nil, unanswered(r.Subject(), err)
 	}
 	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
 	if l == nil || l.key == "" {

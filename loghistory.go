@@ -37,7 +37,7 @@ func (l *registryLog) later(ctx context.Context, r project.RecordLock, meta regi
 		}, nil
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, r.Subject(), "", err)
+		return nil, unanswered(r.Subject(), err)
 	}
 	if entries.Index != p.Index {
 		return evidence.Report{otherEntry(r, p.Index, entries.Index, l.head.Origin)}, nil

@@ -80,7 +80,8 @@ func (w *workspace) repository(f project.Facet) fetch.Repository {
 	if w.host.Places.Cache != "" {
 		work = filepath.Join(w.host.Places.Cache, "work")
 	}
-	return fetch.Repository{URL: f.Git, Environ: w.host.Environ, Work: work}
+	return fetch.Repository{URL: f.Git, Environ: w.host.Environ, Work: work,
+		May: func(u fetch.HostUse) error { return w.mayAsk(u) }}
 }
 
 // gitError gives the error of a repository its class.

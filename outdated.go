@@ -96,6 +96,13 @@ func Outdated(ctx context.Context, h *Host, dir string) (Status, error) {
 	}
 	all, client := w.facetStatus(), w.registry()
 	done() // what follows may take long, and only reads
+	uses := w.facetsUses()
+	for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+		uses = append(uses, w.serverUses(w.config.Servers[name])...)
+	}
+	if err := h.MayAsk(uses...); err != nil {
+		return Status{}, err
+	}
 	var (
 		report   evidence.Report
 		problems []error

@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -108,7 +109,17 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 		files []durable.File
 	)
 	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	names = slices.Compact(names)
+	var uses []fetch.HostUse
+	for _, name := range names {
+		if declared, err := w.server(name); err == nil {
+			uses = append(uses, w.serverUses(declared)...)
+		}
+	}
+	if err := h.MayAsk(uses...); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
 		declared, err := w.server(name)
 		if err != nil {
 			return all, err

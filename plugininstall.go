@@ -229,6 +229,9 @@ func externals(ctx context.Context, h *Host, m *plugin.Manifest) error {
 
 // fetchError gives a failed fetch its subject; nothing was decided.
 func fetchError(subject string, err error) error {
+	if refusal := fetch.NotAgreed(err); refusal != nil {
+		return refusal
+	}
 	var outside *fetch.Error
 	if errors.As(err, &outside) {
 		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
@@ -254,7 +257,7 @@ func fetchPlugin(ctx context.Context, h *Host, from string, o InstallOptions, ho
 	if err != nil || ref.Kind() != artifact.HTTPS {
 		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name", cmp.Or(err, errors.New("not the URL of a zip")))
 	}
-	d, err := h.Fetch.Fetch(ctx, ref)
+	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // who gives a URL has named its host
 	if err != nil {
 		return nil, fetchError(from, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -22,7 +23,9 @@ func registryPlugin(ctx context.Context, h *Host, name, version string, o Instal
 		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+project.ConfigFile+", or give a URL, a zip or a directory",
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
-	client := &registry.Client{Base: o.Registry.URL}
+	client := &registry.Client{Base: o.Registry.URL, May: func() error {
+		return h.MayAsk(fetch.HostUse{Host: hostNamed(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
+	}}
 	rec, err := client.ArchiveRecord(ctx, string(ledger.Plugin), name, version)
 	if err != nil {
 		return nil, answered(name+"@"+version, evidence.Operation, err)

@@ -58,7 +58,7 @@ func Publish(ctx context.Context, h *Host, doc *serverjson.Document, where strin
 		if all, report, err = subjects(h.Fetch, doc, where, true); err != nil {
 			return nil, err
 		}
-		client := h.Fetch.For(doc.Name)
+		client := h.Fetch.For(doc.Name).Asking(named(all)...)
 		if all, err = expand(ctx, client, where, all); err != nil {
 			return nil, err
 		}

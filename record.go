@@ -32,7 +32,7 @@ func (w *workspace) registry() *registry.Client {
 	if w.config.Registry.URL == "" {
 		return nil
 	}
-	return &registry.Client{Base: w.config.Registry.URL}
+	return w.registryAt()
 }
 
 // recordNamed fetches the record "name@version".
@@ -48,7 +48,7 @@ func (w *workspace) recordNamed(ctx context.Context, named string) (*record, err
 	}
 	envelope, err := client.GetDeleted(ctx, name, version) // its status says that it is; policy refuses it
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, named, "", err)
+		return nil, unanswered(named, err)
 	}
 	r, err := w.record(*envelope)
 	if err != nil {
@@ -102,7 +102,7 @@ func (w *workspace) recordOf(ctx context.Context, ref artifact.Ref, mcpName stri
 		return nil, nil
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, mcpName, "", err)
+		return nil, unanswered(mcpName, err)
 	}
 	if found == nil {
 		return nil, nil

@@ -67,7 +67,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		return nil, err
 	}
 	defer db.Close()
-	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = fetch.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
 	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	client := fetch.New(o.Fetch)

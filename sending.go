@@ -16,16 +16,23 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Sending decides which variables of the environment are sent where, if a file of a checkout
-// names them: those that a person agreed to before, on this machine or with this command,
-// and those that a person agrees to now. What is agreed to at a terminal is remembered.
+// Sending decides which variables of the environment are sent where, and which hosts are
+// asked, if a file of a checkout names them: those that a person agreed to before, on this
+// machine or with this command, and those that a person agrees to now. What is agreed to at a
+// terminal is remembered. Its zero value agrees to nothing.
 type Sending struct {
 	Allowed []project.Variable // with this command: --allow-env
+	Hosts   []string           // likewise, "HOST", "HOST:PORT" or "HOST:*": --allow-host
+	AnyHost bool               // every host may be asked, with this command: --yes
 	// Ask puts the question to the person at the terminal; nil if there is none.
 	Ask func(fetch.VariableUse) (Consent, error)
 
+	// AskHosts puts one question about hosts; nil if there is nobody to ask.
+	AskHosts func([]fetch.HostUse) (Consent, error)
+
 	mu      sync.Mutex
 	answers map[project.Variable]bool
+	hosts   map[string]bool
 }
 
 // variablesFile is where is kept what somebody agreed to send.
@@ -81,6 +88,11 @@ func (h *Host) Agree(u fetch.VariableUse) error {
 }
 
 func (h *Host) rememberVariable(v project.Variable) error {
+	return h.changeVariables(func(known *project.Variables) error { return known.Add(v) })
+}
+
+// changeVariables changes the file of what may be sent, one process at a time.
+func (h *Host) changeVariables(change func(*project.Variables) error) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
 	}
@@ -93,7 +105,7 @@ func (h *Host) rememberVariable(v project.Variable) error {
 	if err != nil {
 		return err
 	}
-	if err := known.Add(v); err != nil {
+	if err := change(known); err != nil {
 		return err
 	}
 	data, err := known.Encode()

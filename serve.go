@@ -91,7 +91,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
-	o.Fetch.AllowAddr = fetch.RefusePrivate(o.AllowHosts...)
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = fetch.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
 	if n := o.Limits.Checks; n > 0 {
 		// So that a publish whose hosts are slow does not keep another waiting.

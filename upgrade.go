@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -115,7 +116,7 @@ func (w *workspace) latest(ctx context.Context, s project.Server, version string
 		named := t.Packages[0]
 		d, err := w.host.Fetch.FetchTag(ctx, named.Repository(), tagOf(named))
 		if err != nil {
-			return status, next, evidence.Errorf(evidence.Operation, "oci:"+named.Text, "", err)
+			return status, next, unanswered("oci:"+named.Text, err)
 		}
 		defer d.Close()
 		status.Wanted = d.Observed.SHA256().String()
@@ -186,7 +187,7 @@ func (w *workspace) latestRecord(ctx context.Context, name, version string) (str
 	}
 	envelope, err := client.Get(ctx, name, registry.Latest)
 	if err != nil {
-		return "", evidence.Errorf(evidence.Operation, name, "", err)
+		return "", unanswered(name, err)
 	}
 	r, err := w.record(*envelope)
 	if err != nil {
@@ -306,6 +307,18 @@ func Upgrade(ctx context.Context, h *Host, dir string, names []string, o Upgrade
 	}
 	any := len(facets) > 0 || u.all && len(w.config.Facets)+len(w.lock.Facets()) > 0
 	done()
+	var uses []fetch.HostUse
+	if any {
+		uses = w.facetsUses()
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.config.Servers)) {
+		if _, named := u.named[name]; named || u.all {
+			uses = append(uses, w.serverUses(w.config.Servers[name])...)
+		}
+	}
+	if err := h.MayAsk(uses...); err != nil {
+		return out, err
+	}
 	if any {
 		out.Facets, err = installFacets(ctx, h, dir, o.Facets, facetRequest{upgrade: true, names: facets, show: o.Show, also: u.servers})
 		out.Written = out.Facets != nil && out.Facets.Written

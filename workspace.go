@@ -30,6 +30,7 @@ type workspace struct {
 	lock      *project.Lock
 	approvals *project.Approvals
 	release   func() // lets writers in again
+	named     string // a host that the caller named, "" for none: see mayAsk
 
 	logOptions LogOptions
 	log        *registryLog // of the registry; nil if it has none, or before logRead

@@ -15,11 +15,13 @@ import (
 )
 
 // Variables is what a person on this machine agreed to: which variables of the environment
-// may be sent to which hosts, where a file of a checkout names them. It lies in the user's
-// state directory, as variables.json, and counts for every project.
+// may be sent to which hosts, and which hosts may be asked, where a file of a checkout names
+// them. It lies in the user's state directory, as variables.json, and counts for every
+// project.
 type Variables struct {
 	Version int        `json:"variables_version"`
-	Agreed  []Variable `json:"agreed"` // sorted, without repetition
+	Agreed  []Variable `json:"agreed"`          // sorted, without repetition
+	Hosts   []string   `json:"hosts,omitempty"` // that may be asked; likewise
 }
 
 // Variable is one variable that may be sent to one host.
@@ -49,16 +51,28 @@ func (v Variable) check() error {
 	if !variableRE.MatchString(v.Name) {
 		return fmt.Errorf("%+q is no variable's name", v.Name)
 	}
-	host := v.Host
+	return checkHost(v.Host)
+}
+
+// ParseHost reads "HOST" or "HOST:PORT"; HOST alone is its port 443.
+func ParseHost(s string) (string, error) {
+	host := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ":443")
+	if checkHost(host) != nil {
+		return "", fmt.Errorf("%+q is not HOST or HOST:PORT, such as registry.example.com", s)
+	}
+	return host, nil
+}
+
+func checkHost(host string) error {
 	if inner, ok := strings.CutPrefix(host, "["); ok { // an address of version 6
 		inner, port, found := strings.Cut(inner, "]")
 		if !found || !validIP(inner) || port != "" && !hostRE.MatchString("h"+port) {
-			return fmt.Errorf("%+q is no host", v.Host)
+			return fmt.Errorf("%+q is no host", host)
 		}
 		return nil
 	}
 	if !hostRE.MatchString(host) {
-		return fmt.Errorf("%+q is no host", v.Host)
+		return fmt.Errorf("%+q is no host", host)
 	}
 	return nil
 }
@@ -98,6 +112,14 @@ func ParseVariables(data []byte) (*Variables, error) {
 			return nil, errors.New("agreed is not sorted, or names something twice")
 		}
 	}
+	for i, host := range read.Hosts {
+		if err := checkHost(host); err != nil {
+			return nil, err
+		}
+		if i > 0 && read.Hosts[i-1] >= host {
+			return nil, errors.New("hosts is not sorted, or names something twice")
+		}
+	}
 	if read.Agreed == nil {
 		return nil, errors.New("agreed is missing")
 	}
@@ -119,6 +141,33 @@ func (v *Variables) Add(a Variable) error {
 		v.Agreed = slices.Insert(v.Agreed, i, a)
 	}
 	return nil
+}
+
+// HasHost reports whether somebody agreed that a host is asked, or that a variable is sent
+// there.
+func (v *Variables) HasHost(host string) bool {
+	_, ok := slices.BinarySearch(v.Hosts, host)
+	return ok || slices.ContainsFunc(v.Agreed, func(a Variable) bool { return a.Host == host })
+}
+
+// AddHost adds a host that somebody agreed to have asked.
+func (v *Variables) AddHost(host string) error {
+	if err := checkHost(host); err != nil {
+		return err
+	}
+	if i, ok := slices.BinarySearch(v.Hosts, host); !ok {
+		v.Hosts = slices.Insert(v.Hosts, i, host)
+	}
+	return nil
+}
+
+// RemoveHost takes back that a host is asked and that variables are sent there, and reports
+// whether somebody had agreed to either.
+func (v *Variables) RemoveHost(host string) bool {
+	had := v.HasHost(host)
+	v.Hosts = slices.DeleteFunc(v.Hosts, func(h string) bool { return h == host })
+	v.Agreed = slices.DeleteFunc(v.Agreed, func(a Variable) bool { return a.Host == host })
+	return had
 }
 
 // Encode is the file's JSON.

@@ -39,7 +39,7 @@ var daemons sync.Map // *testscript.TestScript to *daemon
 //
 // Start 'hallmark registry serve' on a free port, allowed to fetch from the script's
 // npm registry, and set REGISTRY to its URL, ADDR to its address and LOGKEY to the key
-// of its log.
+// of its log, and HALLMARK_ALLOW_HOSTS so that the script's user agreed to ask it.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "registry [FLAG...]")
 	bin, err := exec.LookPath("hallmark") // TestMain puts it into PATH
@@ -77,6 +77,7 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	case url := <-ready:
 		ts.Setenv("REGISTRY", url)
 		ts.Setenv("ADDR", strings.TrimPrefix(url, "http://"))
+		ts.Setenv("HALLMARK_ALLOW_HOSTS", ts.Getenv("ADDR")) // as a user says it of a registry at work
 		about, err := (&registry.Client{Base: url}).About(context.Background())
 		ts.Check(err)
 		ts.Setenv("LOGKEY", about.LogKey)

@@ -54,7 +54,7 @@ func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *ur
 		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err),
 			Hint: "crates come from a sparse index over https; see [source] in cargo's config.toml"}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, authorization: c.authorized(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // no index is there, which says nothing of the crate
@@ -87,7 +87,7 @@ func (c *Client) fetchCargo(ctx context.Context, ref artifact.Ref, algs []digest
 	if line.checksum != "" {
 		claims, bad = registryClaim(ref, "the crates index, cksum", "sha256:"+line.checksum)
 	}
-	d, err := c.download(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)}, needed(algs, claims))
+	d, err := c.download(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)}, needed(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error)
 	if err != nil {
 		return crate{}, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, authorization: c.authorized(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
 			e.Hint = "is this crate published, and to this registry?"
@@ -210,7 +210,7 @@ func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, err
 	if err != nil {
 		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, accept: "application/json", authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byAnswer, accept: "application/json", authorization: c.authorized(nil)})
 	if err != nil {
 		return "", err
 	}
@@ -229,7 +229,7 @@ func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, err
 	if !sameHost(at, u) && !sameHost(at, crates) {
 		return refuse(evidence.Unsupported, fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", show(at)))
 	}
-	page, err := c.document(ctx, ref, c.plain, request{url: at, accept: "text/html", authorization: c.authorized(nil)})
+	page, err := c.document(ctx, ref, c.plain, request{url: at, by: byAnswer, accept: "text/html", authorization: c.authorized(nil)})
 	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotFound) {
 		// The public host of readmes says 403 of what it does not have.
 		e.Cause, e.Hint = evidence.NotFound, "does this version exist, and has it a readme?"

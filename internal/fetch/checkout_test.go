@@ -26,12 +26,13 @@ func checkout(t *testing.T, files map[string]string, user string, env map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Variables.Ask = func(u VariableUse) error {
+	config.Agreement.Ask = func(u VariableUse) error {
 		if slices.Contains(agreed, u.String()) {
 			return nil
 		}
 		return u.Refusal()
 	}
+	config.Agreement.AskHost = func(HostUse) error { return nil } // hostuse_test.go is about hosts
 	return New(config)
 }
 
@@ -148,7 +149,8 @@ func TestSilentGit(t *testing.T) {
 			defer c.Close()
 		}
 	}()
-	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir()}
+	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
+		May: func(HostUse) error { return nil }}
 	began := time.Now()
 	_, err = r.Resolve(t.Context(), GitRef{})
 	var e *Error
@@ -164,7 +166,7 @@ func TestSilentGit(t *testing.T) {
 }
 
 func TestGitWithoutPassword(t *testing.T) {
-	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Environ: os.Environ()}
+	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Environ: os.Environ(), May: func(HostUse) error { return nil }}
 	if _, err := r.Resolve(t.Context(), GitRef{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}

@@ -48,6 +48,34 @@ func (k dockerKeychain) files() []string {
 	return files
 }
 
+// hosts are the registries that the user's configuration has credentials for.
+func (k dockerKeychain) hosts() (hosts []string) {
+	for _, path := range k.files() {
+		text, err := readFile(path, maxConfigFile)
+		if err != nil {
+			return nil // who asks for credentials is told
+		}
+		if text == "" {
+			continue
+		}
+		var file struct {
+			Auths   map[string]json.RawMessage `json:"auths"`
+			Helpers map[string]json.RawMessage `json:"credHelpers"`
+		}
+		if json.Unmarshal([]byte(text), &file) != nil {
+			return nil
+		}
+		for _, keys := range []map[string]json.RawMessage{file.Auths, file.Helpers} {
+			for key := range keys {
+				host, _, _ := strings.Cut(strings.TrimPrefix(key, "https://"), "/")
+				hosts = append(hosts, host)
+			}
+		}
+		return hosts
+	}
+	return nil
+}
+
 // Resolve implements authn.Keychain.
 func (k dockerKeychain) Resolve(target authn.Resource) (authn.Authenticator, error) {
 	return k.ResolveContext(context.Background(), target)

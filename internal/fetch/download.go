@@ -66,7 +66,7 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r r
 		}
 	}()
 	to := &fileSink{file: file, algs: algs, hasher: digest.NewHasher(algs...)}
-	t := &transfer{net: n, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.FileSize),
+	t := &transfer{net: n, hosts: c.hosts, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.FileSize),
 		together: c.together, held: c.held, sink: to, log: c.log}
 	defer func() {
 		if err != nil {
@@ -102,7 +102,7 @@ func (s *documentSink) reset() error { s.Reset(); return nil }
 // document brings the body of r, a registry's document, into memory.
 func (c *Client) document(ctx context.Context, ref artifact.Ref, n *network, r request) ([]byte, error) {
 	var to documentSink
-	t := &transfer{net: n, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.DocumentSize),
+	t := &transfer{net: n, hosts: c.hosts, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.DocumentSize),
 		together: c.together, sink: &to, log: c.log}
 	if err := t.run(ctx); err != nil {
 		return nil, c.explain(ctx, ref, r.url, err)

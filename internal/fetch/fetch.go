@@ -152,9 +152,13 @@ type Config struct {
 	// transfer begins anew. May be nil.
 	Progress func(ref artifact.Ref, done, total int64)
 
-	// Variables asks for consent to send variables that a checkout's files name. Nil
-	// refuses them. UserConfig sets it; who asks is set there.
-	Variables *Agreement
+	// Agreement asks for consent to send variables and to ask hosts that a checkout's files
+	// name. Nil refuses them. UserConfig sets it; who asks is set there.
+	Agreement *Agreement
+
+	// AnyHost lets every host be asked without consent: for a server, which is told by
+	// strangers what to fetch, and restricts addresses.
+	AnyHost bool
 
 	Logger   *slog.Logger // nil: silent
 	Warnings []string     // what UserConfig read and does not honour; New logs them
@@ -163,12 +167,15 @@ type Config struct {
 	create func(dir string) (stagingFile, error)
 
 	ignored *ignored // what a checkout's files say and is not taken; may be nil
+
+	theirs map[string]HostUse // hosts that the checkout's configuration names
+	named  []string           // URLs that the user's configuration names
 }
 
 // ServerConfig is the configuration of a server: no ambient credentials, no
 // user's configuration, no proxy, no private addresses.
 func ServerConfig() Config {
-	return Config{AllowAddr: RefusePrivate()}
+	return Config{AllowAddr: RefusePrivate(), AnyHost: true}
 }
 
 // Client fetches artifacts. It is safe for concurrent use.
@@ -181,6 +188,7 @@ type Client struct {
 	plain  *network      // for everything but npm and PyPI
 	npm    *network      // npm has its own authorities and proxy
 	pypi   *network      // PyPI has its own authorities
+	hosts  hosts         // which may be asked
 
 	operator    *atomic.Pointer[[]HostCredential]
 	credentials []HostCredential // of this view, as they were when it was made
@@ -210,6 +218,7 @@ func New(config Config) *Client {
 	if c.config.NPM.Setting == nil {
 		c.config.NPM.Setting = func(string) string { return "" }
 	}
+	c.hosts = hostsOf(config)
 	c.slots = make(chan struct{}, max(c.limits.Parallel, 1))
 	c.held = newBudget(c.limits.Held)
 	c.plain = newNetwork(config, nil, config.Proxy, c.limits)

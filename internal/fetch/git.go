@@ -37,7 +37,10 @@ type Repository struct {
 	URL     string
 	Environ []string
 	Limits  Limits
-	Work    string // where directories to work in are made, the user's alone; "" is the system's
+	// May is asked about the repository's host before it is; nil lets only those that
+	// Hallmark itself names be asked.
+	May  func(HostUse) error
+	Work string // where directories to work in are made, the user's alone; "" is the system's
 }
 
 // GitRef says which commit of a repository is meant: that of a tag, of a branch, or with
@@ -51,6 +54,9 @@ var ErrNoRef = errors.New("there is no such tag, branch or commit")
 
 // Resolve asks which commit ref names now: 40 hex digits.
 func (r Repository) Resolve(ctx context.Context, ref GitRef) (commit string, err error) {
+	if err := r.mayAsk(); err != nil {
+		return "", err
+	}
 	names := []string{"HEAD"}
 	switch {
 	case ref.Tag != "":
@@ -93,6 +99,9 @@ type Commit struct {
 func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	if !objectID.MatchString(commit) {
 		return nil, fmt.Errorf("%+q is not the id of a commit", commit)
+	}
+	if err := r.mayAsk(); err != nil {
+		return nil, err
 	}
 	dir, _, err := foreign.Dir(r.Work, "git-")
 	if err != nil {
@@ -222,6 +231,19 @@ var gitSettings = []string{
 
 // resolveTime is how long a server may take to list its references.
 const resolveTime = 2 * time.Minute
+
+// mayAsk is an error if nobody agreed that the host of the repository is asked.
+func (r Repository) mayAsk() error {
+	host := hostOfText(r.URL)
+	if ourHosts()[host] {
+		return nil
+	}
+	use := HostUse{Host: host, File: r.ref()}
+	if r.May == nil {
+		return Refusal(use)
+	}
+	return r.May(use)
+}
 
 // ref names the repository in messages, without what may be a password.
 func (r Repository) ref() string { return "git+" + artifact.WithoutUser(r.URL) }

@@ -54,7 +54,7 @@ func (c *Client) fetchGitHub(ctx context.Context, ref artifact.Ref, algs []diges
 	if err != nil {
 		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub: %w", err)}
 	}
-	r := request{url: site, authorization: c.authorized(nil)}
+	r := request{url: site, by: byConfig, authorization: c.authorized(nil)}
 	asset, err := c.gitHubAsset(ctx, ref)
 	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusTooManyRequests) {
 		d, err := c.download(ctx, ref, c.plain, r, algs)
@@ -83,7 +83,7 @@ func (c *Client) fetchGitHub(ctx context.Context, ref artifact.Ref, algs []diges
 	}
 	if header != "" && asset.id != "" {
 		// The only way to an asset of a private repository.
-		r = request{url: at, accept: "application/octet-stream", authorization: auth}
+		r = request{url: at, by: byConfig, accept: "application/octet-stream", authorization: auth}
 	} else if u, err := fileURL(site, asset.url); err == nil && asset.url != "" && sameHost(u, site) {
 		r.url = u
 	}
@@ -112,7 +112,7 @@ func (c *Client) gitHubAsset(ctx context.Context, ref artifact.Ref) (gitHubAsset
 		return fail(evidence.Unsupported, nil, fmt.Errorf("GitHub API: %w", err))
 	}
 	data, err := c.document(ctx, ref, c.plain, request{
-		url: u, accept: "application/vnd.github+json", final429: true, authorization: c.authorized(g.authorization)})
+		url: u, by: byConfig, accept: "application/vnd.github+json", final429: true, authorization: c.authorized(g.authorization)})
 	if e, ok := errors.AsType[*Error](err); ok && e.Hint == "" && e.Cause == evidence.NotFound && g.Token == "" {
 		e.Hint = "is there a release of this tag? if the repository is private, set GITHUB_TOKEN"
 	}

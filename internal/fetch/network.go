@@ -111,6 +111,7 @@ type request struct {
 	head func(*http.Response)
 
 	most      int64  // bytes that the body may have; 0 is the limit for its kind
+	by        naming // who named the host of url
 	final429  bool   // 429 is an answer, not a reason to wait
 	plainHost string // host and port on this machine that may be asked over plain http
 
@@ -181,6 +182,9 @@ func (n *network) get(ctx context.Context, r request) (*http.Response, error) {
 			}
 		}
 		resp, err := n.transport.RoundTrip(req)
+		if refusedUse(err) {
+			return nil, err // a proxy that nobody agreed to
+		}
 		if err != nil {
 			return nil, connectionFailure(err)
 		}

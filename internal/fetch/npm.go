@@ -61,7 +61,7 @@ func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.A
 			algs = append(algs, want.Algorithm())
 		}
 	}
-	d, err := c.download(ctx, ref, c.npm, request{url: u, authorization: c.authorized(c.config.NPM.authorization)}, algs)
+	d, err := c.download(ctx, ref, c.npm, request{url: u, by: byAnswer, authorization: c.authorized(c.config.NPM.authorization)}, algs)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion,
 		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "see 'registry' in your npm configuration"}
 	}
-	data, err := c.document(ctx, ref, c.npm, request{url: u, accept: "application/json",
+	data, err := c.document(ctx, ref, c.npm, request{url: u, by: byConfig, accept: "application/json",
 		authorization: c.authorized(c.config.NPM.authorization)})
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {

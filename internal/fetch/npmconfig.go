@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -110,8 +111,19 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 		return own[key]
 	}
 	config.NPM.Setting, config.NPM.user, config.NPM.project = setting, own, checkout
-	agreement := config.Variables
+	agreement := config.Agreement
 	config.NPM.fill = func(t template) (string, error) { return t.fill(env, agreement) }
+	config.addHost(fromEnv("registry"), artifact.NPM, "")
+	for key, value := range own {
+		if registryKey(key) || proxyKey(key) {
+			config.addHost(value, artifact.NPM, "")
+		}
+	}
+	for key, value := range checkout.hosts() {
+		if fromEnv(key) == "" { // a variable takes its place, for npm too
+			config.addHost(value, artifact.NPM, ".npmrc, "+key)
+		}
+	}
 	config.NPM.cafile = resolve(setting("cafile"), projectDir, home)
 	if checkout.trust != "" && slices.ContainsFunc(sortedKeys(own), func(key string) bool { _, _, ok := foreign.HostKey(key); return ok }) {
 		config.ignored.lines = append(config.ignored.lines, ".npmrc names "+checkout.trust+", so that your own credentials for registries are not sent from this checkout; write the key into your own .npmrc")
@@ -122,13 +134,20 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 		resolve(env("NODE_EXTRA_CA_CERTS"), projectDir, home))
 
 	proxies := proxyEnvironment(env)
-	if p := cmp.Or(setting("https-proxy"), setting("proxy")); p != "" && p != "true" && p != "null" {
+	key := "https-proxy"
+	if setting(key) == "" {
+		key = "proxy"
+	}
+	if p := setting(key); p != "" && p != "true" && p != "null" {
 		if p == "false" {
 			p = ""
 		}
 		proxies.HTTPSProxy = p
 		proxies.NoProxy = cmp.Or(setting("noproxy"), proxies.NoProxy)
 		config.NPM.Proxy = proxies.ProxyFunc()
+		if p != "" && fromEnv(key) == "" && checkout.settings[key] != "" {
+			config.NPM.Proxy = asking(agreement, ".npmrc, "+key, config.NPM.Proxy)
+		}
 	}
 
 	if setting("strict-ssl") == "false" || env("NODE_TLS_REJECT_UNAUTHORIZED") == "0" {

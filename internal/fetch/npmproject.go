@@ -51,13 +51,54 @@ func readNPMProject(text string, dropped *ignored) npmProject {
 	return p
 }
 
+// registryKey reports whether a key of npm's names a registry.
+func registryKey(key string) bool { return key == "registry" || strings.HasSuffix(key, ":registry") }
+
+func proxyKey(key string) bool { return key == "proxy" || key == "https-proxy" }
+
+// off reports whether the value of a proxy says that there is none.
+func off(value string) bool { return slices.Contains([]string{"", "false", "null", "true"}, value) }
+
+// hosts are the URLs, by their keys, of what npm would ask because a checkout says so. A
+// variable in one stands in its path.
+func (p npmProject) hosts() map[string]string {
+	all := map[string]string{}
+	for key, value := range p.settings {
+		switch {
+		case registryKey(key):
+			all[key] = value
+		case proxyKey(key) && !strings.Contains(value, "://"): // as it is read
+			all[key] = "http://" + value
+		case proxyKey(key):
+			all[key] = value
+		}
+	}
+	for key, t := range p.templates {
+		if registryKey(key) {
+			all[key] = t.text
+		}
+	}
+	return all
+}
+
+// asking is a proxy that a file of a checkout names: it is used if somebody agreed.
+func asking(a *Agreement, file string, proxy func(*url.URL) (*url.URL, error)) func(*url.URL) (*url.URL, error) {
+	return func(u *url.URL) (*url.URL, error) {
+		at, err := proxy(u)
+		if err != nil || at == nil {
+			return nil, err
+		}
+		return at, a.askHost(HostUse{Host: HostOf(at), File: file})
+	}
+}
+
 // templateHost is the host that a value with variables would be sent to. There is none for
 // a variable that decides the host: it would be told to whoever resolves the name.
 func templateHost(key, value string) (string, bool) {
 	if host, _, ok := foreign.HostKey(key); ok {
 		return strings.TrimSuffix(host, ":443"), true
 	}
-	if key != "registry" && !strings.HasSuffix(key, ":registry") {
+	if !registryKey(key) {
 		return "", false
 	}
 	scheme, rest, ok := strings.Cut(value, "://")
@@ -114,7 +155,7 @@ func (c *Client) NPMFiles() (user, checkout string, err error) {
 	}
 	for _, settings := range []map[string]string{mine, theirs} {
 		for key, value := range settings {
-			if u, err := url.Parse(value); err == nil && (key == "registry" || strings.HasSuffix(key, ":registry")) {
+			if u, err := url.Parse(value); err == nil && registryKey(key) {
 				hosts = append(hosts, hostPort(u))
 			}
 		}
@@ -132,6 +173,19 @@ func (c *Client) NPMFiles() (user, checkout string, err error) {
 		}
 		if !strings.Contains(value, "${") { // a variable that is not set is no credential
 			theirs[key] = value
+		}
+	}
+	for key, value := range theirs {
+		if !registryKey(key) && !proxyKey(key) || proxyKey(key) && off(value) {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" {
+			delete(theirs, key) // npm might read it otherwise
+			continue
+		}
+		if err := c.hosts.ask(u, byConfig); err != nil {
+			return "", "", err
 		}
 	}
 	if n.project.settings["cafile"] != "" {

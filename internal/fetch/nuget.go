@@ -35,7 +35,7 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (map[string]s
 	if err != nil {
 		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: errors.New("the URL of the NuGet service index cannot be parsed")}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, accept: "application/json", authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, accept: "application/json", authorization: c.authorized(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
@@ -71,7 +71,7 @@ func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, resources m
 		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from),
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
 	}
-	d, err := c.download(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)}, algs)
+	d, err := c.download(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)}, algs)
 	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 		e.Hint = "is this version published? a new one takes some minutes to appear"
 	}
@@ -100,7 +100,7 @@ func (c *Client) nugetReadme(ctx context.Context, ref artifact.Ref) (string, err
 	if err != nil {
 		return "", &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)})
 	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
 	}

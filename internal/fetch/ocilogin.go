@@ -25,6 +25,9 @@ import (
 // credentials are shown there: so the protocol is, and only https is spoken. It sets
 // the repository's header and scheme.
 func (c *Client) ociLogin(ctx context.Context, ref artifact.Ref, r *ociRepository) error {
+	if err := c.hosts.ask(r.base, byRef); err != nil {
+		return err
+	}
 	auth, err := c.ociCredentials(ctx, ref, r)
 	if err != nil {
 		return err

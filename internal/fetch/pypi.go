@@ -95,7 +95,7 @@ func (c *Client) fetchPyPI(ctx context.Context, ref artifact.Ref, algs []digest.
 	}
 	file := files[0]
 	claims, bad := hashClaim(ref, file.where, file.hashes)
-	d, err := c.download(ctx, ref, c.pypi, request{url: file.url, authorization: c.authorized(c.config.PyPI.Authorization)}, needed(algs, claims))
+	d, err := c.download(ctx, ref, c.pypi, request{url: file.url, by: byAnswer, authorization: c.authorized(c.config.PyPI.Authorization)}, needed(algs, claims))
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 // pypiUser reads the configuration of uv and pip into config.
@@ -35,10 +37,13 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 	if err != nil {
 		return err
 	}
+	for host := range logins {
+		config.addHost("https://"+host, artifact.PyPI, "")
+	}
 	config.PyPI.pip, config.PyPI.uv = pip, uvSettings(env, home)
 	credentials := make(map[string]login)     // by the host, with its port
 	waiting := make(map[string][]VariableUse) // that somebody has to agree to first, likewise
-	agreement := config.Variables
+	agreement := config.Agreement
 	hosts := make(map[string]bool) // of the indexes
 	indexes := list.extra
 	if len(indexes) > 0 || list.standard.url != "" {
@@ -61,6 +66,11 @@ func pypiUser(config *Config, env func(string) string, projectDir, home string) 
 			u.User = nil
 		}
 		hosts[hostPort(u)] = true
+		file := ""
+		if ix.checkout != "" {
+			file = ix.checkout + ", index"
+		}
+		config.addHost(u.String(), artifact.PyPI, file)
 		if _, seen := credentials[hostPort(u)]; l != (login{}) && !seen {
 			credentials[hostPort(u)], waiting[hostPort(u)] = l, ix.uses
 		}

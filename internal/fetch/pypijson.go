@@ -18,7 +18,7 @@ func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string,
 	if err != nil {
 		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the package index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, c.pypi, request{url: u, accept: "application/json",
+	data, err := c.document(ctx, ref, c.pypi, request{url: u, by: byConfig, accept: "application/json",
 		authorization: c.authorized(c.config.PyPI.Authorization)})
 	if err != nil {
 		return nil, nil, err

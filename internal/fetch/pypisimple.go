@@ -34,7 +34,7 @@ func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) 
 	var media string
 	from := u
 	data, err := c.document(ctx, ref, c.pypi, request{
-		url: u, accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
+		url: u, by: byConfig, accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
 		authorization: c.authorized(c.config.PyPI.Authorization),
 		head: func(resp *http.Response) {
 			media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))

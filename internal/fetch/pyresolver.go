@@ -52,6 +52,9 @@ func (c *Client) indexURLs() ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("package index configuration: %s is not a URL", quoted(text))
 		}
+		if err := c.hosts.ask(u, byConfig); err != nil {
+			return nil, err
+		}
 		if c.config.PyPI.Authorization != nil {
 			header, err := c.config.PyPI.Authorization(u)
 			if err != nil {

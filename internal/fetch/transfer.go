@@ -24,6 +24,7 @@ type sink interface {
 // transfer brings the body of one URL into a sink, with retries.
 type transfer struct {
 	net      *network
+	hosts    hosts   // which may be asked
 	request  request // from and ifRange are set for each attempt
 	limits   Limits
 	most     int64   // bytes that the body may have
@@ -39,8 +40,11 @@ type transfer struct {
 }
 
 // run returns nil once the sink holds the whole body. Errors are failures, the
-// sink's own, or those of ctx.
+// sink's own, those of ctx, or that nobody agreed to ask the host: then nothing was sent.
 func (t *transfer) run(ctx context.Context) error {
+	if err := t.hosts.ask(t.request.url, t.request.by); err != nil {
+		return err
+	}
 	t.total = -1
 	buf := make([]byte, digest.BufferSize)
 	for attempt := 0; ; attempt++ {

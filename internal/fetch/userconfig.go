@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/http/httpproxy"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 // UserConfig is the configuration that a user already has.
@@ -44,7 +46,7 @@ import (
 //
 // env is [os.Getenv] or a stand-in; projectDir and home may be empty.
 func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
-	config := Config{Variables: new(Agreement), ignored: new(ignored)}
+	config := Config{Agreement: new(Agreement), ignored: new(ignored), theirs: map[string]HostUse{}}
 	config.Proxy = proxyEnvironment(env).ProxyFunc()
 	if err := npmUser(&config, env, projectDir, home); err != nil {
 		return config, err
@@ -56,7 +58,11 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	if err := cargoUser(&config, env, projectDir, home); err != nil {
 		return config, err
 	}
-	config.OCI.Keychain = dockerKeychain{env, home}
+	keychain := dockerKeychain{env, home}
+	config.OCI.Keychain = keychain
+	for _, host := range keychain.hosts() {
+		config.addHost("https://"+host, artifact.OCI, "")
+	}
 	return config, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
@@ -38,6 +39,7 @@ func cargoUser(config *Config, env func(string) string, projectDir, home string)
 	}
 	sources := make(map[string]source)
 	registries := make(map[string]string)
+	users := make(map[string]bool) // the URLs that the user's own files name
 	own := env("CARGO_HOME")
 	if own == "" && home != "" {
 		own = filepath.Join(home, ".cargo")
@@ -64,6 +66,14 @@ func cargoUser(config *Config, env func(string) string, projectDir, home string)
 		if err := toml.Unmarshal([]byte(text), &file); err != nil {
 			return fmt.Errorf("cargo configuration: %s: %w", path, err)
 		}
+		if own != "" && dir == own {
+			for _, s := range file.Source {
+				users[s.Registry] = true
+			}
+			for _, r := range file.Registries {
+				users[r.Index] = true
+			}
+		}
 		for name, s := range file.Source {
 			have := sources[name] // members of a nearer file count more
 			sources[name] = source{cmp.Or(have.ReplaceWith, s.ReplaceWith), cmp.Or(have.Registry, s.Registry)}
@@ -88,5 +98,10 @@ func cargoUser(config *Config, env func(string) string, projectDir, home string)
 		index = "source:" + url.PathEscape(name) // a directory or a git index, which cannot be asked
 	}
 	config.Cargo.Index = index
+	file := ".cargo/config.toml"
+	if users[index] {
+		file = ""
+	}
+	config.addHost(index, artifact.Cargo, file)
 	return nil
 }

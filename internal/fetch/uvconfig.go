@@ -21,6 +21,7 @@ const defaultIndex = model.RegistryURLPyPI + "/simple"
 // pypiIndex is an index of a configuration.
 type pypiIndex struct {
 	url, user, password string
+	checkout            string        // the file of a checkout that names it, if one does
 	uses                []VariableUse // of the user and the password, where a checkout's file chose their names
 }
 
@@ -117,7 +118,7 @@ func noteUV(text string, dropped *ignored) {
 // add appends an index; the first default counts. The credentials of one that has a
 // name are in variables. If a file of a checkout chose the name, it chose the variables.
 func (l *indexList) add(env func(string) string, checkout, name, address string, standard bool) {
-	ix := pypiIndex{url: address}
+	ix := pypiIndex{url: address, checkout: checkout}
 	if name != "" {
 		key := strings.Map(func(r rune) rune {
 			if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {

@@ -21,11 +21,11 @@ type VariableUse struct {
 // String is the use as --allow-env spells it.
 func (u VariableUse) String() string { return u.Variable + "=" + u.Host }
 
-// Agreement is what asks for consent to send variables. Its zero value, and nil, refuse all.
+// Agreement is what asks for consent to send variables, and to ask hosts. Its zero value,
+// and nil, refuse all. Its functions may be called by several goroutines at once.
 type Agreement struct {
-	// Ask returns nil if a person agreed to the use. It may be called by several
-	// goroutines at once.
-	Ask func(VariableUse) error
+	Ask     func(VariableUse) error // nil if a person agreed to the use
+	AskHost func(HostUse) error     // likewise
 }
 
 // Agreed returns nil if a person agreed to the use, else an *evidence.Error of class Refused.
@@ -39,8 +39,10 @@ func (a *Agreement) Agreed(u VariableUse) error {
 // Refusal is the error of a use that nobody agreed to. Nothing was sent.
 func (u VariableUse) Refusal() error {
 	return evidence.Errorf(evidence.Refused, plain(u.File, 300), "if it may be sent there: --allow-env "+plain(u.String(), 300),
-		fmt.Errorf("wants the value of %s sent to %s, and nobody agreed to that; nothing was sent", plain(u.Variable, 200), plain(u.Host, 255)))
+		fmt.Errorf("wants the value of %s sent to %s, and %w", plain(u.Variable, 200), plain(u.Host, 255), errNotAgreed))
 }
+
+var errNotAgreed = errors.New("nobody agreed to that; nothing was sent")
 
 // template is a value of a checkout's file that names variables.
 type template struct {
@@ -72,10 +74,17 @@ func variablesIn(s string) []string {
 	return slices.Compact(names)
 }
 
-// refusedUse reports whether an error is that of a variable that nobody agreed to send.
-func refusedUse(err error) bool {
+// refusedUse reports whether an error is that of a variable that nobody agreed to send, or
+// of a host that nobody agreed to ask.
+func refusedUse(err error) bool { return NotAgreed(err) != nil }
+
+// NotAgreed is what of err says that nobody agreed to something; nil if nothing does.
+func NotAgreed(err error) error {
 	var e *evidence.Error
-	return errors.As(err, &e) && e.Kind == evidence.Refused
+	if errors.Is(err, errNotAgreed) && errors.As(err, &e) {
+		return e
+	}
+	return nil
 }
 
 // ignored collects what a checkout's files say and is not taken, to be said once.

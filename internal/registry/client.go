@@ -40,6 +40,10 @@ type Client struct {
 	Base string
 	HTTP *http.Client // nil is one of this package's; its redirect policy is not used
 
+	// May is asked before each request; an error ends the call, and nothing is sent. Nil
+	// lets all be sent.
+	May func() error
+
 	timeout time.Duration // of a call; 0 is the above; less in tests
 }
 

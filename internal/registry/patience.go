@@ -70,6 +70,25 @@ func (c *Client) client(path string) *http.Client {
 			client.Transport = publishes
 		}
 	}
+	if c.May != nil {
+		client.Transport = asking{c.May, client.Transport}
+	}
 	client.CheckRedirect = stay
 	return &client
+}
+
+// asking asks before each request whether it may be sent.
+type asking struct {
+	may  func() error
+	next http.RoundTripper
+}
+
+func (a asking) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := a.may(); err != nil {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, err
+	}
+	return a.next.RoundTrip(r)
 }

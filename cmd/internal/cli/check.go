@@ -77,7 +77,7 @@ machine has approved the lock, this needs --trust-lock.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	logKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")

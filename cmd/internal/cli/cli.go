@@ -54,7 +54,8 @@ type app struct {
 	stderr io.Writer
 	bars   *bars
 
-	allowEnv []string // what --allow-env says
+	allowEnv  []string // what --allow-env says
+	allowHost []string // what --allow-host says
 }
 
 // Definition is a program's commands and flags, for pages about them.
@@ -110,7 +111,8 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 		Places: where, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
 		Logger: logger, Doing: a.bars.doing, Stderr: aside{a}, Now: time.Now,
 	}
-	config.Variables.Ask = h.Agree
+	config.Agreement.Ask = h.Agree
+	config.Agreement.AskHost = func(u fetch.HostUse) error { return h.MayAsk(u) }
 	h.Fetch = fetch.New(config)
 	return h, nil
 }

@@ -28,8 +28,8 @@ type consentFlags struct {
 
 func (f *consentFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
-	c.Flags().BoolVar(&f.start, "start", false, "start the servers to see what they show without being asked; whether to lock that is asked")
-	c.Flags().StringVar(&f.approve, "approve", "", "consent to exactly what was shown with this `digest`")
+	c.Flags().BoolVar(&f.start, "start", false, "start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock that is asked")
+	c.Flags().StringVar(&f.approve, "approve", "", "consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it shows, --start consents")
 	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")
 }
 
@@ -63,10 +63,11 @@ func (f *consentFlags) asking(ctx context.Context, a *app, show func(io.Writer, 
 	}
 }
 
-// starting asks before a server is started to see what it shows.
+// starting asks before a server is started to see what it shows. That somebody approves a
+// digest is no answer: it is that of what the server shows, and so known only afterwards.
 func (f *consentFlags) starting(ctx context.Context, a *app) func(*hallmark.Pinned) (bool, error) {
 	return func(p *hallmark.Pinned) (bool, error) {
-		if f.yes || f.start || !f.approved.IsZero() {
+		if f.yes || f.start {
 			return true, nil
 		}
 		a.bars.stop()
@@ -81,7 +82,7 @@ func (f *consentFlags) starting(ctx context.Context, a *app) func(*hallmark.Pinn
 // beginning asks before a server that is reached by its URL is sent anything.
 func (f *consentFlags) beginning(ctx context.Context, a *app, h *hallmark.Host) func(project.Server) (bool, error) {
 	return func(s project.Server) (bool, error) {
-		if f.yes || !f.approved.IsZero() {
+		if f.yes || f.start {
 			return true, nil
 		}
 		a.bars.stop()

@@ -79,7 +79,7 @@ it: it shows integrity, not authenticity.`,
 	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
 	limits.register(c.Flags())
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	return c
 }
 
@@ -123,7 +123,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
 	limits.register(c.Flags())
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	return c
 }
 
@@ -269,7 +269,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 	c.Flags().BoolVar(&o.NoSurface, "no-surface", false, "do not start a packed server to publish which tools it shows")
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of an environment variable that a packed server gets when it is started")
 	limits.register(c.Flags())
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

@@ -83,7 +83,7 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 		if err := a.logOptions(c, &f.o.Log); err != nil {
 			return err
 		}
-		f.o.Progress = a.bars.fetching
+		f.o.Progress, h.Sending.AnyHost = a.bars.fetching, f.yes
 		a.servers(c, h, f)
 		out, err := flow(c, h, args)
 		a.bars.stop()
@@ -121,7 +121,7 @@ cover, or that does not reproduce its integrity, is refused.`,
 		return hallmark.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	f.yesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
@@ -162,7 +162,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	f.yesFlag(c)
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
@@ -185,7 +185,7 @@ func (a *app) remove() *cobra.Command {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	f.yesFlag(c)
 	return c
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,20 +12,35 @@ import (
 
 func (a *app) forget() *cobra.Command {
 	var dir string
+	var hosts []string
 	c := &cobra.Command{
-		Use:     "forget NAME...",
+		Use:     "forget [NAME...]",
 		Short:   "Give up what this machine remembers of servers and facets",
-		Example: "notes\nacme-review",
+		Example: "notes\nacme-review\n--host registry.example.com",
 		Long: `Give up what this machine remembers of servers and facets of a project: that it approved or
 installed them. What was accepted here once is owed from then on, so that taking its entry out
 of hallmark.lock is refused and not just warned about; this pays it off. Nothing of the project
-is changed. What a registry's log has shown is forgotten with 'hallmark log forget'.`,
-		Args:              args(cobra.MinimumNArgs(1)),
+is changed. What a registry's log has shown is forgotten with 'hallmark log forget'.
+
+With --host somebody's consent is taken back that a host which files of checkouts name is
+asked, and that variables are sent to it, for every project.`,
 		ValidArgsFunction: completeDeclared,
 		RunE: func(c *cobra.Command, names []string) error {
+			if len(names)+len(hosts) == 0 {
+				return usage(c, errors.New("name a server or a facet, or give --host"))
+			}
 			h, err := a.host(dir)
 			if err != nil {
 				return err
+			}
+			for _, host := range hosts {
+				if err := hallmark.ForgetHost(h, host); err != nil {
+					return err
+				}
+				fmt.Fprintf(a.stderr, "%s: %s is not asked any more before somebody agrees\n", a.name, surface.Escape(host))
+			}
+			if len(names) == 0 {
+				return nil
 			}
 			if err := hallmark.Forget(c.Context(), h, dir, names); err != nil {
 				return err
@@ -36,5 +52,6 @@ is changed. What a registry's log has shown is forgotten with 'hallmark log forg
 		},
 	}
 	projectFlag(c, &dir)
+	c.Flags().StringArrayVar(&hosts, "host", nil, "take back that this `HOST[:PORT]` may be asked; may be repeated")
 	return c
 }

@@ -49,6 +49,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 			if err := a.logOptions(c, &o); err != nil {
 				return err
 			}
+			h.Sending.Name(base)
 			rules, err := hallmark.LogRules(dir, base)
 			if err != nil {
 				return err
@@ -72,6 +73,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 		}),
 	}
 	projectFlag(c, &dir)
+	a.allowFlags(c)
 	logKeyFlag(c, &o)
 	c.Flags().StringVar(&base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")
 	c.Flags().StringVarP(&output, "output", "o", "", "`file` to write the proof to (default: standard output)")

@@ -52,6 +52,7 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
+			h.Sending.AnyHost = consent.yes
 			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
 				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
@@ -88,7 +89,7 @@ its file, for 'hallmark unpin'.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
 	logKeyFlag(c, &log)

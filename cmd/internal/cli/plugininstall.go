@@ -52,6 +52,7 @@ the registry, of which the record and its proof in the registry's log are checke
 			return a.installed(names[0], in, o.PluginOptions, asJSON, err)
 		}),
 	}
+	a.allowFlags(c)
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
@@ -64,6 +65,7 @@ the registry, of which the record and its proof in the registry's log are checke
 // pluginRegistry is the registry that plugins are installed from by name. That there is
 // none matters only if one is.
 func pluginRegistry(h *hallmark.Host, c *cobra.Command, base string) (project.Registry, error) {
+	h.Sending.Name(base)
 	rules, err := hallmark.LogRules(".", "")
 	switch {
 	case base == "" && err == nil, err == nil && rules.URL == base:

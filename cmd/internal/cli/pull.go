@@ -51,7 +51,7 @@ which container engines load images. Nothing is left behind if anything differs.
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	c.Flags().StringVarP(&o.Output, "output", "o", "", "the `directory` to make (default NAME.oci)")
 	c.Flags().StringVar(&o.Platform, "platform", "", "the `platform` of an index, or all (default this machine's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was fetched as one JSON document")

@@ -117,6 +117,7 @@ those that --item names.`,
 		}),
 	}
 	projectFlag(c, &dir)
+	a.allowFlags(c)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
 	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
 	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")

@@ -110,7 +110,7 @@ the server's table has extra_arguments = "any".`,
 		},
 	}
 	projectFlag(c, &dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	logKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
 	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "start a server that is not locked, if this machine approved its launch line")

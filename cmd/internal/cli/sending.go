@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -14,8 +16,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// allowEnvFlag adds --allow-env.
-func (a *app) allowEnvFlag(c *cobra.Command) {
+// allowFlags adds --allow-env and --allow-host.
+func (a *app) allowFlags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&a.allowHost, "allow-host", nil, "let a host that a file of the checkout names be asked: `HOST[:PORT]`; may be repeated (also $HALLMARK_ALLOW_HOSTS, separated by commas)")
 	c.Flags().StringArrayVar(&a.allowEnv, "allow-env", nil, "let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
@@ -29,6 +32,24 @@ func (a *app) sending() (*hallmark.Sending, error) {
 		}
 		s.Allowed = append(s.Allowed, v)
 	}
+	for _, text := range a.allowHost {
+		host, err := allowedHost(text)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "--allow-host", "", err)
+		}
+		s.Hosts = append(s.Hosts, host)
+	}
+	for text := range strings.SplitSeq(os.Getenv("HALLMARK_ALLOW_HOSTS"), ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		host, err := allowedHost(text)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "HALLMARK_ALLOW_HOSTS", "", err)
+		}
+		s.Hosts = append(s.Hosts, host)
+	}
+	s.Name(os.Getenv("HALLMARK_REGISTRY"))
 	if a.stdin != nil && term.IsTerminal(int(a.stdin.Fd())) {
 		s.Ask = func(u fetch.VariableUse) (hallmark.Consent, error) {
 			a.bars.stop()
@@ -37,5 +58,25 @@ func (a *app) sending() (*hallmark.Sending, error) {
 			return a.ask(context.Background(), "Send it there, now and later?")
 		}
 	}
+	if s.Ask != nil {
+		s.AskHosts = func(uses []fetch.HostUse) (hallmark.Consent, error) {
+			a.bars.stop()
+			fmt.Fprintln(a.stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
+			for _, u := range uses {
+				fmt.Fprintf(a.stderr, "  %s  (%s)\n", surface.Escape(u.Host), surface.Escape(u.File))
+			}
+			return a.ask(context.Background(), "Ask them, now and later?")
+		}
+	}
 	return s, nil
+}
+
+// allowedHost reads "HOST", "HOST:PORT", or "HOST:*" for every port.
+func allowedHost(text string) (string, error) {
+	name, every := strings.CutSuffix(strings.TrimSpace(text), ":*")
+	host, err := project.ParseHost(name)
+	if err == nil && every {
+		host += ":*"
+	}
+	return host, err
 }

@@ -42,7 +42,7 @@ type seeing struct {
 
 func (s *seeing) register(c *cobra.Command, a *app) {
 	projectFlag(c, &s.dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	logKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
 	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
@@ -257,7 +257,7 @@ escaped, and what looks like an instruction to the model is named.`,
 		}),
 	}
 	projectFlag(c, &s.dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print the surface, its digests and warnings as one JSON document")
 	return c
 }

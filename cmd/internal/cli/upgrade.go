@@ -44,6 +44,7 @@ nothing.`,
 			}
 			f.o.Progress = a.bars.fetching
 			f.yes = consent.yes
+			h.Sending.AnyHost = f.yes
 			a.servers(c, h, &f)
 			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
@@ -77,7 +78,7 @@ nothing.`,
 		}),
 	}
 	f.register(c)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
 	return c
@@ -229,7 +230,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowEnvFlag(c)
+	a.allowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
 }

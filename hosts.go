@@ -1,0 +1,229 @@
+package hallmark
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// MayAsk returns nil if hosts that files of a checkout name may be asked, else an error of
+// class Refused that says how to agree; then nothing was sent. What Hallmark itself or the
+// user's configuration names needs no consent. A person is asked about all at once, and what
+// is agreed to is remembered for this machine.
+func (h *Host) MayAsk(uses ...fetch.HostUse) error {
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool { return h.names(u.Host) })
+	if len(uses) == 0 {
+		return nil
+	}
+	known, err := h.variables()
+	if err != nil {
+		return err
+	}
+	uses = slices.DeleteFunc(uses, func(u fetch.HostUse) bool { return known.HasHost(u.Host) })
+	slices.SortStableFunc(uses, func(a, b fetch.HostUse) int { return strings.Compare(a.Host, b.Host) })
+	uses = slices.CompactFunc(uses, func(a, b fetch.HostUse) bool { return a.Host == b.Host })
+	if len(uses) == 0 {
+		return nil
+	}
+	if h.Sending == nil {
+		return fetch.Refusal(uses...)
+	}
+	asked, err := h.Sending.askHosts(uses)
+	if err != nil || len(asked) == 0 {
+		return err
+	}
+	return h.rememberHosts(asked...)
+}
+
+// names reports whether a host needs no consent of this machine's: Hallmark itself or the
+// user's own configuration names it.
+func (h *Host) names(host string) bool {
+	if h.Fetch != nil && h.Fetch.Names(host) || host == hostNamed(OfficialRegistry) {
+		return true
+	}
+	s, err := CurrentSession(h)
+	return err == nil && s != nil && host == hostNamed(s.Registry)
+}
+
+// mayAsk is MayAsk for a project of which the caller named a host.
+func (w *workspace) mayAsk(uses ...fetch.HostUse) error {
+	return w.host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool { return w.named != "" && u.Host == w.named })...)
+}
+
+// Name lets the host of a URL be asked, as the user named it: in an option, or in the
+// environment. What is no URL is passed over.
+func (s *Sending) Name(text string) {
+	if host := hostNamed(text); host != "" {
+		s.Hosts = append(s.Hosts, host)
+	}
+}
+
+// askHosts returns the hosts that a person agreed to just now, and an error if anybody did
+// not agree to one.
+func (s *Sending) askHosts(uses []fetch.HostUse) (agreed []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	refused := false
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool {
+		yes, asked := s.hosts[u.Host]
+		refused = refused || asked && !yes
+		return yes || s.AnyHost || s.allowsHost(u.Host)
+	})
+	if len(uses) == 0 {
+		return nil, nil
+	}
+	for _, u := range uses {
+		if _, err := project.ParseHost(u.Host); err != nil {
+			return nil, fetch.Refusal(u) // nobody could agree to such a name
+		}
+	}
+	if refused || s.AskHosts == nil {
+		return nil, fetch.Refusal(uses...)
+	}
+	answer, err := s.AskHosts(uses)
+	if err != nil {
+		return nil, err
+	}
+	if s.hosts == nil {
+		s.hosts = map[string]bool{}
+	}
+	for _, u := range uses {
+		s.hosts[u.Host] = answer == Given
+		agreed = append(agreed, u.Host)
+	}
+	if answer != Given {
+		return nil, fetch.Refusal(uses...)
+	}
+	return agreed, nil
+}
+
+// allowsHost reports whether the command's options let a host be asked: by its name, with
+// every port, or as one that a variable may be sent to.
+func (s *Sending) allowsHost(host string) bool {
+	if slices.Contains(s.Hosts, host) || slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
+		return true
+	}
+	name := host
+	if u, err := url.Parse("https://" + host); err == nil && u.Port() != "" {
+		name = strings.TrimSuffix(host, ":"+u.Port())
+	}
+	return slices.Contains(s.Hosts, name+":*")
+}
+
+// rememberHosts notes that hosts may be asked from now on.
+func (h *Host) rememberHosts(hosts ...string) error {
+	return h.changeVariables(func(v *project.Variables) error {
+		for _, host := range hosts {
+			if err := v.AddHost(host); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// hostNamed is the host of a URL as consent names it, "" if it has none.
+func hostNamed(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return fetch.HostOf(u)
+}
+
+// registryUse is the project's registry, nil if it names none.
+func (w *workspace) registryUse() []fetch.HostUse {
+	if w.config.Registry.URL == "" {
+		return nil
+	}
+	return []fetch.HostUse{{Host: hostNamed(w.config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
+}
+
+// registryAt is a client of the project's registry, which asks nothing before somebody agreed.
+func (w *workspace) registryAt() *registry.Client {
+	return &registry.Client{Base: w.config.Registry.URL, May: func() error { return w.host.MayAsk(w.registryUse()...) }}
+}
+
+// facetUses are the hosts that a facet comes from.
+func (w *workspace) facetUses(f project.Facet) []fetch.HostUse {
+	switch f.Kind() {
+	case project.FromGit:
+		return []fetch.HostUse{{Host: hostNamed(f.Git), File: project.ConfigFile + ", facet " + f.Name}}
+	case project.FromRegistry:
+		return w.registryUse()
+	}
+	return nil
+}
+
+// facetsUses are the hosts that all declared facets come from.
+func (w *workspace) facetsUses() (uses []fetch.HostUse) {
+	for _, name := range slices.Sorted(maps.Keys(w.config.Facets)) {
+		uses = append(uses, w.facetUses(w.config.Facets[name])...)
+	}
+	return uses
+}
+
+// serverUses are the hosts that are asked for what a server is started from. One that is
+// reached by its URL is a question of its own: see PinOptions.
+func (w *workspace) serverUses(s project.Server) (uses []fetch.HostUse) {
+	theirs := func(kind artifact.Kind) []fetch.HostUse {
+		if w.host.Fetch == nil {
+			return nil
+		}
+		return w.host.Fetch.Theirs(kind)
+	}
+	if s.Record != "" || s.Source != "" {
+		uses = w.registryUse()
+	}
+	if s.Record != "" { // which says of which kind its package is
+		return slices.Concat(uses, theirs(artifact.NPM), theirs(artifact.PyPI))
+	}
+	if s.Command == "" {
+		return uses
+	}
+	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
+		if p.Repository() != "" {
+			uses = append(uses, fetch.HostUse{Host: fetch.RepositoryHost(p.Repository()), File: project.ConfigFile + ", server " + s.Name})
+			continue
+		}
+		uses = append(uses, w.registryUse()...) // whose record may vouch for it
+		uses = append(uses, theirs(artifact.Kind(p.Ecosystem))...)
+	}
+	return uses
+}
+
+// lockUses are the hosts that are asked about what is locked.
+func (w *workspace) lockUses() (uses []fetch.HostUse) {
+	for _, name := range w.lock.Servers() {
+		entry, _ := w.lock.Server(name)
+		if entry.Record != nil && entry.Record.Registry == w.config.Registry.Name() {
+			uses = append(uses, w.registryUse()...)
+		}
+		if repository, _, ok := cutLast(entry.Image, ":"); ok {
+			uses = append(uses, fetch.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
+		}
+	}
+	for _, name := range w.lock.Facets() {
+		if entry, _ := w.lock.Facet(name); entry.Source.Kind == project.FromRegistry && entry.Source.Registry == w.config.Registry.Name() {
+			uses = append(uses, w.registryUse()...)
+		}
+	}
+	return uses
+}
+
+// unanswered is the error of somebody who was asked and did not give what was asked for: nothing
+// was decided. What a person has to agree to first stays a refusal.
+func unanswered(subject string, err error) error {
+	if refusal := fetch.NotAgreed(err); refusal != nil {
+		return refusal
+	}
+	return evidence.Errorf(evidence.Operation, subject, "", err)
+}

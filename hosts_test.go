@@ -1,0 +1,84 @@
+package hallmark
+
+import (
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+)
+
+// TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
+// names; one that is said is asked, and what a person agreed to is asked about once.
+func TestHostsOfAProject(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var connections atomic.Int32
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			c.Close()
+		}
+	}()
+	host := l.Addr().String()
+	p := newFacetProject(t, "[registry]\nurl = \"http://"+host+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+host+"/kit.git\", tag = \"v1\" }\n")
+	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
+	flows := map[string]func() error{
+		"outdated": func() error { _, err := Outdated(t.Context(), p.host, p.dir); return err },
+		"install":  func() error { _, err := Install(t.Context(), p.host, p.dir, FacetOptions{}); return err },
+		"upgrade":  func() error { _, err := Upgrade(t.Context(), p.host, p.dir, nil, UpgradeOptions{}); return err },
+	}
+	refused := func(s *Sending) {
+		t.Helper()
+		p.host.Sending = s
+		for name, flow := range flows {
+			if err := flow(); evidence.ClassOf(err) != evidence.Refused || fetch.NotAgreed(err) == nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := connections.Load(); n > 0 {
+			t.Errorf("%d connections", n)
+		}
+	}
+	refused(nil)
+	refused(&Sending{})
+	refused(&Sending{Hosts: []string{"127.0.0.1", "127.0.0.1:1", "example.com:*"}})
+	asked := 0
+	ask := func(answer Consent) func([]fetch.HostUse) (Consent, error) {
+		return func(uses []fetch.HostUse) (Consent, error) {
+			if asked++; len(uses) != 1 || uses[0].Host != host {
+				t.Errorf("asked about %v", uses)
+			}
+			return answer, nil
+		}
+	}
+	refused(&Sending{AskHosts: ask(No)})
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+	p.host.Sending = &Sending{AskHosts: ask(Given)}
+	for range 2 {
+		if err := flows["outdated"](); err == nil || fetch.NotAgreed(err) != nil {
+			t.Errorf("agreed to: %v", err)
+		}
+		p.host.Sending = nil // another command, at no terminal
+	}
+	if asked != 2 || connections.Load() == 0 {
+		t.Errorf("asked %d times, %d connections", asked, connections.Load())
+	}
+	if err := ForgetHost(p.host, host); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(p.host.variablesFile()); err != nil || fetch.NotAgreed(flows["outdated"]()) == nil {
+		t.Errorf("%s, %v", data, err)
+	}
+}
