@@ -91,6 +91,9 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 	}
 	report = append(report, more...)
 	w.release() // all files are read
+	if out.Unseen, err = w.nested(ctx); err != nil {
+		return out, err
+	}
 	if !o.Offline {
 		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {

@@ -52,6 +52,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 	"github.com/hallmark-mcp/hallmark/internal/store"
@@ -106,9 +107,23 @@ func (h *Host) store() (*store.Store, error) {
 	return store.Open(filepath.Join(h.Places.Cache, "store"), h.Logger)
 }
 
-// readFile reads a file of at most limit bytes; a missing one gives nil.
+// readFile reads a regular file of at most limit bytes, and waits for no other: see
+// [beneath.Open]. A missing one gives nil.
 func readFile(path string, limit int64) ([]byte, error) {
+	f, err := beneath.Open(path)
+	if errors.Is(err, beneath.ErrIrregular) {
+		return nil, evidence.Errorf(evidence.Refused, path, "", beneath.ErrIrregular)
+	}
+	return readOpened(f, err, path, limit)
+}
+
+// readNamed reads whatever a person named, a pipe included; a missing file gives nil.
+func readNamed(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
+	return readOpened(f, err, path, limit)
+}
+
+func readOpened(f *os.File, err error, path string, limit int64) ([]byte, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

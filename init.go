@@ -19,6 +19,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -81,9 +82,12 @@ func Init(ctx context.Context, environ []string, dir string, repositoryID func(c
 func readManifests(dir string) (*manifests, error) {
 	m := new(manifests)
 	read := func(name string, decode func([]byte) error) (bool, error) {
-		data, err := readFile(filepath.Join(dir, name), maxManifest)
-		if err != nil || data == nil {
-			return false, err
+		data, err := beneath.ReadIn(dir, name, maxManifest)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, evidence.Errorf(evidence.Refused, name, "", errors.Unwrap(err))
 		}
 		if err := decode(data); err != nil {
 			return false, evidence.Errorf(evidence.Validation, name, "", err)

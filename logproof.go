@@ -85,7 +85,7 @@ func LogProof(ctx context.Context, h *Host, rules project.Registry, named string
 // VerifyProof verifies a proof that lies in a file, without the network: under key or, if
 // that is empty, under the key of its origin that this machine accepted.
 func VerifyProof(h *Host, name string, key string) (*ProvenRecord, error) {
-	text, err := readFile(name, ledger.MaxProof)
+	text, err := readNamed(name, ledger.MaxProof)
 	if err == nil && text == nil {
 		err = evidence.Errorf(evidence.Validation, name, "", errors.New("no such file"))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -280,7 +281,7 @@ func hashInstalled(name string) (d digest.Digest, exists bool, err error) {
 	case !info.Mode().IsRegular():
 		return d, true, nil
 	}
-	f, err := os.Open(name)
+	f, err := beneath.Open(name)
 	if err != nil {
 		return d, true, err
 	}

@@ -126,7 +126,7 @@ func readPolicy(o ServeOptions) (registry.Policy, error) {
 	if o.PolicyFile == "" {
 		return p, nil
 	}
-	data, err := readFile(o.PolicyFile, registry.MaxPolicy)
+	data, err := readNamed(o.PolicyFile, registry.MaxPolicy)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "", os.ErrNotExist)
 	}

@@ -132,7 +132,11 @@ func pluginHost(h *Host, o PluginOptions) (plugin.Host, error) {
 	if host.AllowlistName == "" {
 		host.AllowlistName = plugin.AllowlistFile
 	}
-	data, err := readFile(host.AllowlistName, plugin.MaxAllowlist)
+	read := readFile // the default name may be that of a checkout's file
+	if o.Allowlist != "" {
+		read = readNamed
+	}
+	data, err := read(host.AllowlistName, plugin.MaxAllowlist)
 	if err == nil && data == nil && o.Allowlist != "" {
 		err = evidence.Errorf(evidence.Validation, o.Allowlist, "", fs.ErrNotExist)
 	}

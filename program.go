@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -295,14 +295,11 @@ func links(name string) string {
 
 // hashFile hashes a regular file under sha256 and algs.
 func hashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) {
-	f, err := os.Open(name)
+	f, err := beneath.Open(name)
 	if err != nil {
 		return evidence.Observed{}, err
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return evidence.Observed{}, errors.Join(err, &fs.PathError{Op: "hash", Path: name, Err: errors.New("not a regular file")})
-	}
 	h := digest.NewHasher(append([]digest.Algorithm{digest.SHA256}, algs...)...)
 	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, digest.BufferSize)); err != nil {
 		return evidence.Observed{}, err

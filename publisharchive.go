@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -34,7 +35,7 @@ func IsArchive(name string) bool {
 	if strings.HasSuffix(name, ".facet") {
 		return true
 	}
-	f, err := os.Open(name)
+	f, err := beneath.Open(name)
 	if err != nil {
 		return false
 	}

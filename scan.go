@@ -28,6 +28,8 @@ type ScanOptions struct {
 	// Project has the project in Dir scanned and nothing else: the files of clients in it and
 	// in every directory below it.
 	Project bool
+	// Strict refuses what a hallmark.toml opts out of, its own or that of a project below it.
+	Strict bool
 	// Program is this machine's own hallmark. Without it no entry is guarded: nobody can say
 	// that what it starts is hallmark.
 	Program string
@@ -93,6 +95,7 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 	sc := newScan(h, o)
 	out := &Scanned{Files: []string{}, Servers: []ScannedServer{}}
 	report := unread
+	settings := policy.Settings{RefuseWaived: o.Strict}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -115,7 +118,7 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 		}
 		for _, s := range servers {
 			scanned, found := sc.server(f, s, shown)
-			v := policy.Judge(policy.Scan, policy.Settings{}, found)
+			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
 			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
 			if !v.Allowed() && scanned.Cover != Editor {
@@ -125,7 +128,7 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 			report = append(report, found...)
 		}
 	}
-	out.Verdict = policy.Judge(policy.Scan, policy.Settings{}, report)
+	out.Verdict = policy.Judge(policy.Scan, settings, report)
 	for _, f := range out.Verdict.Findings {
 		if f.Class != evidence.OK || f.Warning {
 			out.Rules = append(out.Rules, f)

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -36,9 +37,9 @@ func (e *scannedEntry) judge() evidence.Report {
 		return nil // hallmark.toml declares servers, and starts none
 	}
 	if !e.file.User {
-		e.project = projectOf(filepath.Dir(e.file.Path))
+		e.project = projectOf(e.o.Dir, cmp.Or(e.file.Root, filepath.Dir(e.file.Path)))
 		if real, err := filepath.EvalSymlinks(e.file.Path); err == nil && e.project == "" {
-			e.project = projectOf(filepath.Dir(real)) // a link from elsewhere
+			e.project = projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
 		}
 	}
 	switch how := e.names(); {
@@ -128,7 +129,7 @@ func (e *scannedEntry) around() {
 	found := evidence.Fact(c, starts)
 	switch w, err := e.view(e.project); {
 	case err == nil && !w.remembers(s.Name) && unlockedAs(w.config, s):
-		found = evidence.Waive(c, found.Observed, "hallmark.toml declares it with unlocked = true")
+		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
 	default:
 		found.Reason = "is started around Hallmark, which locks the servers of this project"
 		found.Fix = e.fix()
@@ -138,6 +139,15 @@ func (e *scannedEntry) around() {
 	}
 	found.Rule = launcher.RuleAround
 	e.report = append(e.report, found)
+}
+
+// declares names the hallmark.toml of the entry's project, and says of one below the project
+// that is scanned that nobody has checked it there.
+func (e *scannedEntry) declares() string {
+	if sameFile(e.project, e.o.Dir) || projectOf("", e.o.Dir) == "" {
+		return project.ConfigFile
+	}
+	return relative(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
 }
 
 // unlockedAs reports whether c declares the very server that an entry starts as unlocked.

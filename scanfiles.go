@@ -129,17 +129,38 @@ func sameFile(a, b string) bool {
 
 // projectOf is the nearest directory at or above dir that is a project of Hallmark's: one that
 // has any of its files, so that taking hallmark.toml and hallmark.lock away is seen. "" if there
-// is none.
-func projectOf(dir string) string {
+// is none. A client's directory belongs to the project that holds it, if there is one, whatever
+// files of Hallmark's lie in it: see [clients.Holder], as of within.
+func projectOf(within, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return ""
 	}
+	if within, err = filepath.Abs(within); err != nil {
+		return ""
+	}
+	holder := clients.Holder(within, dir)
+	found := atOrAbove(holder)
+	if found == "" && holder != dir {
+		found = atOrAbove(dir)
+	}
+	return found
+}
+
+// isProject reports whether dir has any file of Hallmark's.
+func isProject(dir string) bool {
+	for _, name := range []string{project.ConfigFile, project.LockFile, project.SurfacesDir, project.ClosuresDir} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func atOrAbove(dir string) string {
 	for {
-		for _, name := range []string{project.ConfigFile, project.LockFile, project.SurfacesDir, project.ClosuresDir} {
-			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-				return dir
-			}
+		if isProject(dir) {
+			return dir
 		}
 		above := filepath.Dir(dir)
 		if above == dir {

@@ -77,7 +77,7 @@ func LockedSurface(ctx context.Context, h *Host, dir, name string) (*surface.Sur
 
 // ReadSurface reads a file that holds a surface.
 func ReadSurface(file string) (*surface.Surface, error) {
-	data, err := readFile(file, maxSurface)
+	data, err := readNamed(file, maxSurface)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", file), "", errors.New("there is no such file"))
 	}

@@ -47,7 +47,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}
-	secret, err := readFile(o.KeyFile, maxSignerKey)
+	secret, err := readNamed(o.KeyFile, maxSignerKey)
 	if err != nil {
 		return fault(evidence.Operation, err)
 	}

@@ -248,7 +248,8 @@
 // Four settings change a cell: RequireHashes makes an absent publisher's claim
 // "policy", MissingHashes replaces what an absent record's claim does, RequireLock
 // makes an absent launch or source "policy"; and RefuseWaived makes a claim that somebody
-// opted out of "policy" in flow check. A claim that is malformed is refused as
+// opted out of "policy" in flow check, and a launch around
+// the lock in flow scan. A claim that is malformed is refused as
 // "validation" where the table says "operation". A match under a weak algorithm
 // counts as absent, save in a verify block, where it warns.
 //
@@ -355,7 +356,8 @@ type Settings struct {
 	// about to be started.
 	RequireApproval bool
 
-	// RefuseWaived refuses opt-outs, in flow check: see [IsWaiver].
+	// RefuseWaived refuses opt-outs, in flow check, and in flow scan those of a lock: see
+	// [IsWaiver].
 	RefuseWaived bool
 
 	// Of flow plugin; the package comment says what each does.

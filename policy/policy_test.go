@@ -231,6 +231,9 @@ func TestSettings(t *testing.T) {
 		"waived, strict":             {Check, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Waived, "policy"},
 		"waived, by the caller":      {Check, Settings{RefuseWaived: true}, evidence.Approval, evidence.Machine, evidence.Waived, "-"},
 		"deprecated, strict":         {Check, Settings{RefuseWaived: true}, evidence.Status, evidence.Log, evidence.Waived, "warn"},
+		"waived, strict scan":        {Scan, Settings{RefuseWaived: true}, evidence.Launch, evidence.Lock, evidence.Waived, "policy"},
+		"disabled, strict scan":      {Scan, Settings{RefuseWaived: true}, evidence.Pin, evidence.Caller, evidence.Waived, "-"},
+		"waived, scan":               {Scan, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},
 		"waived, other flow":         {Launch, Settings{RefuseWaived: true}, evidence.File, evidence.Verify, evidence.Waived, "-"},
 		"lock not required":          {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Absent, "policy"}, // a lock is owed, whoever asks for it
 		"lock waived":                {Bare, Settings{}, evidence.Launch, evidence.Lock, evidence.Waived, "warn"},

@@ -348,7 +348,7 @@ func (s Settings) decide(flow Flow, e evidence.Evidence) decision {
 	default:
 		d = refused
 	}
-	if flow == Check && s.RefuseWaived && IsWaiver(e) {
+	if s.RefuseWaived && IsWaiver(e) && (flow == Check || flow == Scan && e.Authority == evidence.Lock) {
 		d = refused
 	}
 	if flow == Check && e.Scheme == evidence.Approval && s.RequireApproval && d == warn {

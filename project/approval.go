@@ -1,8 +1,6 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -83,9 +81,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		return nil, err
 	}
 	var read Approvals
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&read); err != nil {
+	if err := decodeExact(data, &read); err != nil {
 		return nil, err
 	}
 	switch {

@@ -52,6 +52,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -290,6 +291,13 @@ func ParseConfig(data []byte) (*Config, error) {
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&raw); err != nil {
 		return nil, invalid(ConfigFile, explainTOML(err))
+	}
+	var read map[string]any
+	if err := toml.Unmarshal(data, &read); err != nil {
+		return nil, invalid(ConfigFile, explainTOML(err))
+	}
+	if err := exactNames(read, reflect.TypeFor[configTOML](), "toml", ""); err != nil { // go-toml takes any case
+		return nil, invalid(ConfigFile, err)
 	}
 	lines, err := tableLines(data)
 	if err != nil {

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,9 +61,7 @@ func ParseDrift(data []byte) (*DriftNote, error) {
 		return nil, err
 	}
 	var n DriftNote
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&n); err != nil {
+	if err := decodeExact(data, &n); err != nil {
 		return nil, err
 	}
 	if n.Version != driftVersion {

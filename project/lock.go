@@ -504,6 +504,11 @@ func ParseLock(data []byte) (*Lock, error) {
 	})
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
+	var exact error
+	group.Go(func() error {
+		exact = exactJSON(data, lockWire{})
+		return nil
+	})
 	unread := d.Decode(&w)
 	if err := group.Wait(); err != nil {
 		return nil, invalid(LockFile, err)
@@ -533,6 +538,9 @@ func ParseLock(data []byte) (*Lock, error) {
 	}
 	if err := spelled(data, self); err != nil {
 		return nil, evidence.Errorf(evidence.Integrity, LockFile, "", err)
+	}
+	if exact != nil {
+		return nil, invalid(LockFile, exact)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Servers)) {
 		if !nameRE().MatchString(name) {

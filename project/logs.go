@@ -1,8 +1,6 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -53,9 +51,7 @@ func ParseLogs(data []byte) (*Logs, error) {
 		return nil, err
 	}
 	var read Logs
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&read); err != nil {
+	if err := decodeExact(data, &read); err != nil {
 		return nil, err
 	}
 	if read.Version < 1 || read.Version > logsVersion {

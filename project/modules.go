@@ -1,8 +1,6 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,9 +37,7 @@ func lines(data []byte) []string {
 
 func parseModules(data []byte) (*Closure, error) {
 	var w modulesWire
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
+	if err := decodeExact(data, &w); err != nil {
 		return nil, err
 	}
 	return w.closure()

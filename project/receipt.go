@@ -1,8 +1,6 @@
 package project
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -167,9 +165,7 @@ func decodeState(data []byte, to any) error {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxReceipt, Depth: 8}); err != nil {
 		return err
 	}
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	return d.Decode(to)
+	return decodeExact(data, to)
 }
 
 // Encode is the file's JSON.

@@ -1,9 +1,7 @@
 package project
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -96,9 +94,7 @@ func ParseVariables(data []byte) (*Variables, error) {
 		return nil, err
 	}
 	read := new(Variables)
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(read); err != nil {
+	if err := decodeExact(data, read); err != nil {
 		return nil, err
 	}
 	if read.Version != variablesVersion {

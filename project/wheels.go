@@ -56,9 +56,7 @@ func engineOf(data []byte) string {
 // parseWheels reads the stored form.
 func parseWheels(data []byte) (*Closure, error) {
 	var w wheelsWire
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
+	if err := decodeExact(data, &w); err != nil {
 		return nil, err
 	}
 	return w.closure()

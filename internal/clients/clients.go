@@ -33,6 +33,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // MaxFile bounds a configuration file, in bytes. Claude Code keeps histories in its own.
@@ -194,12 +196,7 @@ func Read(f File) ([]byte, error) { return readFile(f.Path) }
 
 // readFile reads a regular file of at most MaxFile bytes.
 func readFile(name string) ([]byte, error) {
-	if st, err := os.Stat(name); err != nil {
-		return nil, errors.Unwrap(err)
-	} else if !st.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
-	}
-	f, err := os.Open(name)
+	f, err := beneath.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}

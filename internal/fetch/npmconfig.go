@@ -66,9 +66,9 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 	fromEnv := func(key string) string { return npmEnv(env, key) }
 	var checkout npmProject
 	if projectDir != "" {
-		text, err := read(filepath.Join(projectDir, ".npmrc"))
+		text, err := readCheckout(projectDir, ".npmrc", maxNPMRC)
 		if err != nil {
-			return err
+			return fmt.Errorf("npm configuration: %w", err)
 		}
 		checkout = readNPMProject(text, config.ignored)
 	}

@@ -22,6 +22,8 @@ func readNPMProject(text string, dropped *ignored) npmProject {
 	p := npmProject{settings: map[string]string{}, templates: map[string]template{}}
 	for _, s := range npmSettings(text) {
 		switch {
+		case s.bare && !foreign.ProjectNPMKey(s.key):
+			dropped.note(file, "", "") // which may be any text
 		case len(variablesIn(s.key)) > 0 || strings.Contains(s.key, "${"):
 			dropped.note(file, s.key, "a key there names no variable")
 		case !foreign.ProjectNPMKey(s.key):

@@ -12,7 +12,10 @@ import (
 const maxNPMRC = 1 << 20
 
 // npmSetting is a line of an .npmrc file, as it is written: variables stand in it.
-type npmSetting struct{ key, value string }
+type npmSetting struct {
+	key, value string
+	bare       bool // without "="
+}
 
 // npmSettings reads the text of an .npmrc file as npm does: lines "key = value" in
 // the ini dialect of npm, "#" and ";" begin comments and values may be quoted. A key
@@ -42,7 +45,7 @@ func npmSettings(text string) []npmSetting {
 		if key == "" {
 			continue
 		}
-		settings = append(settings, npmSetting{key, value})
+		settings = append(settings, npmSetting{key, value, !ok})
 	}
 	return settings
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpproxy"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // UserConfig is the configuration that a user already has.
@@ -82,7 +83,7 @@ func readAuthorities(tool string, paths []string) (*x509.CertPool, error) {
 		if path == "" {
 			continue
 		}
-		pem, err := readFile(path, 8<<20)
+		pem, err := readRegular(path, 8<<20) // a checkout may have named it
 		if err != nil {
 			return nil, fmt.Errorf("%s certificate authorities: %w", tool, err)
 		}
@@ -127,6 +128,29 @@ func readFile(path string, limit int64) (string, error) {
 		return "", fmt.Errorf("%s is larger than %d bytes", path, limit)
 	}
 	return string(data), nil
+}
+
+// readRegular is readFile that waits for nothing.
+func readRegular(path string, limit int64) (string, error) {
+	data, err := beneath.ReadFile(path, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(data), err
+}
+
+// readCheckout reads a file of a checkout as readFile does, and nothing that a link leads to
+// outside of it: what is read may be shown.
+func readCheckout(dir, name string, limit int64) (string, error) {
+	data, err := beneath.ReadIn(dir, name, limit)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return "", fmt.Errorf("%s %w", name, at.Err)
+	}
+	return string(data), err
 }
 
 // resolve makes a configured path absolute.

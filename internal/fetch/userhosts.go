@@ -51,9 +51,15 @@ func cargoUser(config *Config, env func(string) string, projectDir, home string)
 	if own != "" {
 		dirs = append(dirs, own)
 	}
-	for _, dir := range dirs {
+	for i, dir := range dirs {
 		path := filepath.Join(dir, "config.toml")
-		text, err := readFile(path, maxConfigFile)
+		var text string
+		var err error
+		if i == 0 && projectDir != "" {
+			text, err = readCheckout(projectDir, ".cargo/config.toml", maxConfigFile)
+		} else {
+			text, err = readFile(path, maxConfigFile)
+		}
 		if err != nil {
 			return fmt.Errorf("cargo configuration: %w", err)
 		}

@@ -65,7 +65,13 @@ func uvIndexes(env func(string) string, projectDir, home string, dropped *ignore
 		if projectDir != "" && filepath.Dir(path) == filepath.Clean(projectDir) && env("UV_CONFIG_FILE") == "" {
 			checkout = filepath.Base(path)
 		}
-		text, err := readFile(path, maxConfigFile)
+		var text string
+		var err error
+		if checkout != "" {
+			text, err = readCheckout(projectDir, checkout, maxConfigFile)
+		} else {
+			text, err = readFile(path, maxConfigFile)
+		}
 		if err != nil {
 			return list, fmt.Errorf("uv configuration: %w", err)
 		}
@@ -156,7 +162,7 @@ func uvFiles(env func(string) string, projectDir, home string) []string {
 	var files []string
 	if projectDir != "" {
 		own := filepath.Join(projectDir, "uv.toml")
-		if text, err := readFile(own, maxConfigFile); err == nil && text == "" {
+		if text, err := readCheckout(projectDir, "uv.toml", maxConfigFile); err == nil && text == "" {
 			own = filepath.Join(projectDir, "pyproject.toml")
 		}
 		files = append(files, own)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -94,9 +96,27 @@ type ignored struct {
 	said  bool
 }
 
+// note says that a setting is not taken, by its key if that looks like one, and never in more
+// of the file's words.
 func (i *ignored) note(file, key, why string) {
-	i.lines = append(i.lines, fmt.Sprintf("%s: \"%s\" is not taken from a checkout's file: %s", file, key[:min(len(key), 120)], cmp.Or(why, "only where packages come from and how to get there is")))
+	what := "a line that is no setting"
+	if keyed.MatchString(key) {
+		what = `"` + key + `"`
+		if len(key) > maxKey {
+			what = `"` + strings.ToValidUTF8(key[:maxKey], "") + `…"`
+		}
+	}
+	line := fmt.Sprintf("%s: %s is not taken from a checkout's file: %s", file, what, cmp.Or(why, "only where packages come from and how to get there is"))
+	if !slices.Contains(i.lines, line) {
+		i.lines = append(i.lines, line)
+	}
 }
+
+// keyed is what a key may be: one word, which whoever prints it escapes.
+var keyed = regexp.MustCompile(`^[^\s=]+$`)
+
+// maxKey bounds how much of a key is shown, in bytes.
+const maxKey = 40
 
 // Ignored returns, the first time, what the files of the checkout say to resolvers and is
 // not taken from them.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // shimTime is how long a version manager may take to say what it would start.
@@ -36,12 +37,12 @@ func Manager(path string) (name, program string) {
 	case base == "mise" && filepath.Base(path) != "mise":
 		return "mise", target
 	}
-	f, err := os.Open(target)
+	f, err := beneath.Open(target)
 	if err != nil {
 		return "", ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxShim {
+	if info, err := f.Stat(); err != nil || info.Size() > maxShim {
 		return "", ""
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxShim))

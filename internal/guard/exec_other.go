@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 )
 
@@ -16,7 +17,7 @@ import (
 // descriptor: start hashes it again and runs it by name, which leaves a moment in
 // which another file can take its place.
 func (m *Image) open(path string, algs []digest.Algorithm) error {
-	file, err := os.Open(path)
+	file, err := beneath.Open(path)
 	if err != nil {
 		return bare(err)
 	}

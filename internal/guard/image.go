@@ -12,6 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -162,7 +163,7 @@ func (m *Image) again() error {
 	case !info.Mode().IsRegular() || info.Size() != m.observed.Size: // no pipe is opened
 		return changed
 	}
-	file, err := os.Open(m.Path())
+	file, err := beneath.Open(m.Path())
 	if err != nil {
 		return bare(err)
 	}

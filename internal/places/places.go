@@ -2,6 +2,7 @@
 package places
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,8 +20,10 @@ type Places struct {
 // state directories by the platform's convention.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
-		home, err := filepath.Abs(home)
-		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, err
+		if !filepath.IsAbs(home) { // what this machine remembers would depend on where one stands: on the checkout
+			return Places{}, noHome(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
+		}
+		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

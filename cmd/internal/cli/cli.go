@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/places"
@@ -119,11 +120,11 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 
 // readDocument reads the server.json that is named, or the one in this directory.
 func readDocument(names []string) (name string, data []byte, err error) {
-	name = "server.json"
+	name, open := "server.json", beneath.Open
 	if len(names) > 0 {
-		name = names[0]
+		name, open = names[0], os.Open
 	}
-	f, err := os.Open(name)
+	f, err := open(name)
 	if err != nil {
 		kind, hint := evidence.Operation, ""
 		if errors.Is(err, os.ErrNotExist) {

@@ -1,15 +1,14 @@
 package cli
 
 import (
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -30,12 +29,7 @@ func declared(c *cobra.Command, facets bool) []string {
 	if f := c.Flags().Lookup("project"); f != nil {
 		dir = f.Value.String()
 	}
-	f, err := os.Open(filepath.Join(dir, project.ConfigFile))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxDocument))
+	data, err := beneath.ReadFile(filepath.Join(dir, project.ConfigFile), project.MaxConfig)
 	if err != nil {
 		return nil
 	}

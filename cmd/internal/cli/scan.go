@@ -38,7 +38,10 @@ that is locked as its project declares it and approved on this machine.
 
 With --project only the files of one checkout are read, in all its directories. In a
 project of Hallmark's an entry that starts a server without it is refused, be that a
-script of the checkout, a URL or disabled; so it is wherever such a file is scanned.`,
+script of the checkout, a URL or disabled; so it is wherever such a file is scanned. A
+client's directory is part of the project that holds it: a hallmark.toml there counts
+for nothing. With --strict what a hallmark.toml opts out of is refused, that of a
+project below this one too.`,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, paths []string) error {
 			if asJSON && asSARIF {
 				return usage(c, errors.New("--json and --sarif exclude each other"))
@@ -76,6 +79,7 @@ script of the checkout, a URL or disabled; so it is wherever such a file is scan
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
 	c.Flags().Lookup("project").NoOptDefVal = "."
+	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what a hallmark.toml opts out of: unlocked = true")
 	c.Flags().StringSliceVar(&o.Clients, "client", nil, "only files of this client: "+strings.Join(clients.Names(), ", "))
 	c.Flags().BoolVar(&asJSON, "json", false, "print servers and findings as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print the findings as SARIF 2.1.0")

@@ -1,0 +1,8 @@
+//go:build unix
+
+package beneath
+
+import "syscall"
+
+// atOnce has a file opened without waiting, and no terminal become this process's.
+const atOnce = syscall.O_NONBLOCK | syscall.O_NOCTTY

@@ -1,0 +1,92 @@
+package beneath
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrIrregular is the error of a name that is no regular file: a pipe, a device, a directory.
+var ErrIrregular = errors.New("is not a regular file")
+
+// ErrOutside is the error of a name that a link leads out of the directory.
+var ErrOutside = errors.New("is a link that leads out of the checkout, and is not followed; put a copy of the file there")
+
+// Open opens the regular file that name leads to, whoever it belongs to. It never waits: the
+// opening of a pipe does, for a writer, and no signal ends it; that of a device may act.
+func Open(name string) (*os.File, error) {
+	return regular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
+		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|atOnce, 0) })
+}
+
+// OpenIn opens a regular file of a checkout, whose name has slashes and begins at dir. Links
+// are followed as far as they stay in dir. Like [Open] it never waits.
+func OpenIn(dir, name string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	local := filepath.FromSlash(name)
+	f, err := regular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
+		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|atOnce, 0) })
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrIrregular) {
+		return f, err
+	}
+	if _, there := root.Lstat(local); there == nil { // os does not export which error that is
+		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
+	}
+	return nil, err
+}
+
+// regular looks at what is there before it is opened, and at what was opened: it may have
+// been another then.
+func regular(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
+	irregular := &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
+	info, err := stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, irregular
+	}
+	f, err := open()
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, irregular
+	}
+	return f, nil
+}
+
+// ReadFile reads a file that [Open] opens, of at most limit bytes.
+func ReadFile(name string, limit int64) ([]byte, error) {
+	f, err := Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return read(f, limit)
+}
+
+// ReadIn reads a file that [OpenIn] opens, of at most limit bytes.
+func ReadIn(dir, name string, limit int64) ([]byte, error) {
+	f, err := OpenIn(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	return read(f, limit)
+}
+
+func read(f *os.File, limit int64) ([]byte, error) {
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, &fs.PathError{Op: "read", Path: f.Name(), Err: fmt.Errorf("larger than %d bytes", limit)}
+	}
+	return data, err
+}

@@ -1,0 +1,56 @@
+package hallmark
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// maxNested bounds how many projects below one are named.
+const maxNested = 20
+
+// nested names the projects below this one, whose locks are not looked at, and the
+// hallmark.toml of clients' directories, which count for nothing. Installed packages have no
+// say here, and are passed over.
+func (w *workspace) nested(ctx context.Context) (unseen []string, err error) {
+	count, found := 0, 0
+	var last string
+	err = filepath.WalkDir(w.dir, func(name string, d fs.DirEntry, err error) error {
+		if count++; count > clients.MaxEntries {
+			unseen = append(unseen, fmt.Sprintf("projects in more than %d files", clients.MaxEntries))
+			return fs.SkipAll
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil // nor can a client read it
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") && name != w.dir:
+			return fs.SkipDir
+		case d.Name() != project.ConfigFile && d.Name() != project.LockFile:
+			return nil
+		}
+		dir := filepath.Dir(name)
+		if dir == w.dir || dir == last {
+			return nil
+		}
+		if last, found = dir, found+1; found > maxNested {
+			return nil
+		}
+		shown := relative(w.dir, name)
+		if clients.Holder(w.dir, dir) != dir {
+			unseen = append(unseen, shown+" (in a client's directory, where it counts for nothing)")
+		} else {
+			unseen = append(unseen, fmt.Sprintf("%s (a project of its own: 'hallmark check --project %s')", shown, relative(w.dir, dir)))
+		}
+		return nil
+	})
+	if found > maxNested {
+		unseen = append(unseen, fmt.Sprintf("%d more projects below this one", found-maxNested))
+	}
+	return unseen, err
+}
