@@ -127,10 +127,14 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
-	if name, _, script := p.exe.Interpreter(); script {
+	if name, args, script := p.exe.Interpreter(); script {
 		if target.File != "" {
 			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
+		}
+		if why := launcher.Script(name, args, p.exe.Path()); why != "" {
+			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
+				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 		}
 		if err := p.openInterpreter(w, name, approved); err != nil {
 			return p, err

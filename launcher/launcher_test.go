@@ -27,21 +27,48 @@ type vector struct {
 	Versions, Spelled      []string
 }
 
+// script is one #! line of spec/launcher.json.
+type script struct {
+	Interpreter string
+	Args        []string
+	Opaque      string // a part of the reason, "" if it runs the script alone
+}
+
+// TestScriptVectors: a #! line is judged as a server's command line is.
+func TestScriptVectors(t *testing.T) {
+	_, scripts := document(t)
+	if len(scripts) < 30 {
+		t.Fatalf("%d scripts", len(scripts))
+	}
+	for _, v := range scripts {
+		got := Script(v.Interpreter, v.Args, "/project/s4")
+		if (got == "") != (v.Opaque == "") || !strings.Contains(got, v.Opaque) {
+			t.Errorf("#!%s %q: %q, want %q", v.Interpreter, v.Args, got, v.Opaque)
+		}
+	}
+}
+
 func vectors(t testing.TB) []vector {
+	lines, _ := document(t)
+	return lines
+}
+
+func document(t testing.TB) ([]vector, []script) {
 	data, err := os.ReadFile("../spec/launcher.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
-		Format string
-		Lines  []vector
+		Format  string
+		Lines   []vector
+		Scripts []script
 	}
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil || len(file.Lines) < 150 {
 		t.Fatalf("%d lines: %v", len(file.Lines), err)
 	}
-	return file.Lines
+	return file.Lines, file.Scripts
 }
 
 func TestParseVectors(t *testing.T) {
