@@ -90,7 +90,7 @@ func (p *program) useRuntime(m *guard.Image, version string, approved *project.R
 
 // commandProgram opens what a declared command line runs. locked and approved may be nil.
 func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program, err error) {
-	target := launcher.Parse(s.Command, s.Arguments)
+	target := w.target(s, path)
 	p = &program{server: s.Name, path: path, variables: s.Variables}
 	defer func() {
 		if err != nil {
@@ -127,6 +127,13 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
+	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
+	if target.File == "" {
+		if err := p.wraps(w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
+			return p, err
+		}
+	}
+	named := s.Arguments
 	if name, args, script := p.exe.Interpreter(); script {
 		if target.File != "" {
 			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
@@ -139,11 +146,14 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 		if err := p.openInterpreter(w, name, approved); err != nil {
 			return p, err
 		}
+		named = append(slices.Clone(args), named...)
 	}
-	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
 	if target.File == "" {
 		p.own = key
 		p.artifact(key, p.exe.Observed(), locked)
+		if err := p.cover(w, named, locked, seen); err != nil {
+			return p, err
+		}
 		p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
 		return p, nil
 	}
@@ -166,8 +176,32 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	p.args[1+slices.Index(s.Arguments, target.File)] = file
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
+	if err := p.cover(w, named, locked, seen); err != nil {
+		return p, err
+	}
 	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
 	return p, nil
+}
+
+// target is what the command line of s runs. A link that leads to a program which starts
+// others is read by that program's name: "./notes -> /usr/bin/node".
+func (w *workspace) target(s project.Server, path string) launcher.Target {
+	t := launcher.Parse(s.Command, s.Arguments)
+	if !t.Direct || t.Launcher != "" {
+		return t
+	}
+	found, err := w.find(s.Command, path)
+	if err != nil {
+		return t
+	}
+	if manager, _ := foreign.Manager(found); manager != "" {
+		return t // which says more
+	}
+	// One program that is many goes by the name that it is called by.
+	if real := resolved(found); launcher.Starts(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
+		return launcher.Parse(real, s.Arguments)
+	}
+	return t
 }
 
 func (p *program) openInterpreter(w *workspace, name string, approved *project.Runtime) error {
