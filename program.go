@@ -160,6 +160,11 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
 	p.useRuntime(p.exe, "", approved)
+	if start, err := w.interpreterFor(s.Name, found, p.exe.Path()); err != nil {
+		return p, err
+	} else if isPython(found) || isPython(start) {
+		p.args[0] = start // it would look for itself in PATH, and for what lies there
+	}
 	file := target.File
 	if !filepath.IsAbs(file) {
 		file = w.path(filepath.FromSlash(file))
@@ -217,7 +222,8 @@ func (p *program) openInterpreter(w *workspace, name string, approved *project.R
 		return evidence.Errorf(evidence.Operation, p.server, "", err)
 	}
 	p.useRuntime(p.interp, "", approved)
-	return nil
+	_, err = w.interpreterFor(p.server, found, p.interp.Path())
+	return err
 }
 
 // key names a file in the lock: a file: Ref if it lies in the project, else the name
