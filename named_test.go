@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // TestNamesIn: a file is found wherever an argument may name it.
@@ -38,6 +40,16 @@ func TestCode(t *testing.T) {
 		info, err := os.Stat(file)
 		if err != nil || code(file, info) != c.want {
 			t.Errorf("%s: %v %v", name, !c.want, err)
+		}
+	}
+}
+
+// TestSteersLoading: an entry of a client that sets such a variable is not shown as guarded.
+func TestSteersLoading(t *testing.T) {
+	declared := project.Server{Variables: []string{"LUA_INIT", "DOTNET_STARTUP_HOOKS", "GLIBC_TUNABLES", "NOTES_KEY"}}
+	for name, want := range map[string]bool{"LUA_INIT": false, "DOTNET_STARTUP_HOOKS": false, "GLIBC_TUNABLES": false, "NOTES_KEY": true} {
+		if allowedVariable(declared, name) != want {
+			t.Errorf("%s: %v", name, !want)
 		}
 	}
 }
