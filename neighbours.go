@@ -251,8 +251,8 @@ func (p *program) compileAnew() error {
 }
 
 // scriptOf is what an interpreter reads of an image with a #! line.
-func scriptOf(exe, interp *guard.Image, named, words string) *script {
-	s := &script{file: exe.Path(), language: launcher.Interpreter(named), words: strings.Fields(words), first: true}
+func scriptOf(exe, interp *guard.Image, named string, words []string) *script {
+	s := &script{file: exe.Path(), language: launcher.Interpreter(named), words: words, first: true}
 	for _, path := range interp.Chain { // whatever its link is called
 		s.language = cmp.Or(s.language, launcher.Interpreter(path))
 	}

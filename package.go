@@ -26,6 +26,9 @@ func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "node", "install Node.js", err)
 	}
+	if found, err = w.askable(found); err != nil {
+		return nil, err
+	}
 	said, err := w.host.ask(ctx, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, found, "", err)
@@ -61,6 +64,9 @@ func (w *workspace) interpreter(ctx context.Context, name, path string, approved
 			return p, err
 		}
 	}
+	if _, err := w.interpreterFor(name, rt.Path, rt.Path); err != nil { // it is started by this path
+		return p, err
+	}
 	image, err := guard.OpenImage(rt.Path)
 	if err != nil {
 		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
@@ -78,7 +84,7 @@ func (p *program) onSlot(slot *store.Slot, entry, home string, args, variables [
 	if !filepath.IsLocal(filepath.FromSlash(entry)) {
 		return evidence.Errorf(evidence.Validation, p.server, "", fmt.Errorf("entry %+q lies outside the package", entry))
 	}
-	p.args = append([]string{"node", filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
+	p.args = append([]string{p.exe.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
 	p.onTree(slot, project.EngineNPM, variables)
 	return nil
 }

@@ -91,7 +91,7 @@ func (p *program) useRuntime(m *guard.Image, version string, approved *project.R
 
 // commandProgram opens what a declared command line runs. locked and approved may be nil.
 func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program, err error) {
-	target := launcher.Parse(s.Command, s.Arguments)
+	target := w.target(s, path)
 	p = &program{server: s.Name, path: path, variables: s.Variables}
 	defer func() {
 		if err != nil {
@@ -128,26 +128,45 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
-	if name, words, first := p.exe.Interpreter(); first {
+	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
+	if target.File == "" {
+		if err := p.wraps(w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
+			return p, err
+		}
+	}
+	named := s.Arguments
+	if name, args, first := p.exe.Interpreter(); first {
 		if target.File != "" {
 			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
+		if why := launcher.Script(name, args, p.exe.Path()); why != "" {
+			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
+				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
+		}
 		if err := p.openInterpreter(w, name, approved); err != nil {
 			return p, err
 		}
-		p.script = scriptOf(p.exe, p.interp, name, words)
+		p.script = scriptOf(p.exe, p.interp, name, args)
+		named = append(slices.Clone(args), named...)
 	}
-	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
 	if target.File == "" {
 		p.own = key
 		p.artifact(key, p.exe.Observed(), locked)
+		if err := p.cover(w, named, locked, seen); err != nil {
+			return p, err
+		}
 		p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
 		return p, nil
 	}
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
 	p.useRuntime(p.exe, "", approved)
+	if start, err := w.interpreterFor(s.Name, found, p.exe.Path()); err != nil {
+		return p, err
+	} else if isPython(found) || isPython(start) {
+		p.args[0] = start // it would look for itself in PATH, and for what lies there
+	}
 	file := target.File
 	if !filepath.IsAbs(file) {
 		file = w.path(filepath.FromSlash(file))
@@ -166,8 +185,32 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 	p.script = &script{file: file, language: launcher.Interpreter(s.Command), words: s.Arguments[:at]}
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
+	if err := p.cover(w, named, locked, seen); err != nil {
+		return p, err
+	}
 	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
 	return p, nil
+}
+
+// target is what the command line of s runs. A link that leads to a program which starts
+// others is read by that program's name: "./notes -> /usr/bin/node".
+func (w *workspace) target(s project.Server, path string) launcher.Target {
+	t := launcher.Parse(s.Command, s.Arguments)
+	if !t.Direct || t.Launcher != "" {
+		return t
+	}
+	found, err := w.find(s.Command, path)
+	if err != nil {
+		return t
+	}
+	if manager, _ := foreign.Manager(found); manager != "" {
+		return t // which says more
+	}
+	// One program that is many goes by the name that it is called by.
+	if real := resolved(found); launcher.Starts(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
+		return launcher.Parse(real, s.Arguments)
+	}
+	return t
 }
 
 func (p *program) openInterpreter(w *workspace, name string, approved *project.Runtime) error {
@@ -183,7 +226,8 @@ func (p *program) openInterpreter(w *workspace, name string, approved *project.R
 		return evidence.Errorf(evidence.Operation, p.server, "", err)
 	}
 	p.useRuntime(p.interp, "", approved)
-	return nil
+	_, err = w.interpreterFor(p.server, found, p.interp.Path())
+	return err
 }
 
 // key names a file in the lock: a file: Ref if it lies in the project, else the name

@@ -104,6 +104,9 @@ func (w *workspace) findPython(ctx context.Context, path string) (*project.Runti
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "python3", "install Python", err)
 	}
+	if found, err = w.askable(found); err != nil {
+		return nil, err
+	}
 	a, err := w.host.askPython(ctx, found, path, nil)
 	if err != nil {
 		return nil, err

@@ -217,6 +217,7 @@ func (w *workspace) sourceProgram(ctx context.Context, s project.Server, entry p
 			}
 		}
 		p.args = append(runtimes[entry.Runtime].starts(), file)
+		p.args[0] = p.exe.Path() // by its name it would look for itself in PATH
 		p.set = runtimes[entry.Runtime].set
 	}
 	p.args = append(p.args, entry.Arguments...)
@@ -284,6 +285,9 @@ func (w *workspace) askRuntime(ctx context.Context, path string, r sourceRuntime
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, r.commands[0], "install it: the server is started by it", err)
+	}
+	if found, err = w.askable(found); err != nil {
+		return nil, err
 	}
 	said, err := w.host.ask(ctx, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)
 	if err != nil {

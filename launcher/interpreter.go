@@ -36,7 +36,7 @@ var interpreters = map[string]interpreter{
 		first:    "run",
 	},
 	"bun": {flags: []string{"--silent", "--smol"}, first: "run"},
-	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-eux"}, shell: true},
+	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-ex", "-ue", "-eux"}, shell: true},
 }
 
 // aliases are other names of interpreters with the same options.
@@ -119,3 +119,32 @@ func (i interpreter) parse(name string, words []word) Target {
 
 // deno reads what follows deno.
 func deno(name string, words []word) Target { return interpreters["deno"].parse(name, words) }
+
+// Script says why the #! line of a script may run other code than the script, or nothing
+// that is known; "" if it runs file alone. The line is read as the same words would be as a
+// server's command line: name, args and file. An interpreter that is not known here gets
+// plain options only, as "-f".
+func Script(name string, args []string, file string) string {
+	words := append(slices.Clone(args), file)
+	t := Parse(name, words)
+	if i, ok := interpreterOf(base(name)); ok && i.first != "" && len(args) == 0 {
+		t = Parse(name, append([]string{i.first}, words...)) // "deno FILE" is "deno run FILE"
+	}
+	switch {
+	case t.Opaque != "":
+		return t.Opaque
+	case t.Launcher == "" && t.Wrapper == "":
+		for _, arg := range args {
+			if !plainOption.MatchString(arg) {
+				return "what the argument " + quote(arg) + " of " + base(name) + " loads is not known"
+			}
+		}
+		return ""
+	case t.Wrapper != "" || !t.Direct || t.File != file:
+		return base(name) + " would not start the script itself, but what its arguments name"
+	}
+	return ""
+}
+
+// plainOption is one that names no file.
+var plainOption = regexp.MustCompile(`^--?[A-Za-z0-9-]+$`)

@@ -194,6 +194,15 @@ func parse(command string, words []word, depth int) Target {
 	return Target{Args: texts(words), Direct: true}
 }
 
+// Starts reports whether a command is a launcher, an interpreter or a wrapper that is known
+// here: a program that runs other code than its own.
+func Starts(command string) bool {
+	name := base(command)
+	_, interprets := interpreterOf(name)
+	_, launches := launchers[name]
+	return interprets || launches || unwrap(name) != nil || slices.Contains(starters, name)
+}
+
 // base is the command's name without directory and Windows suffix, in lower case.
 func base(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))

@@ -27,21 +27,48 @@ type vector struct {
 	Versions, Spelled      []string
 }
 
+// script is one #! line of spec/launcher.json.
+type script struct {
+	Interpreter string
+	Args        []string
+	Opaque      string // a part of the reason, "" if it runs the script alone
+}
+
+// TestScriptVectors: a #! line is judged as a server's command line is.
+func TestScriptVectors(t *testing.T) {
+	_, scripts := document(t)
+	if len(scripts) < 30 {
+		t.Fatalf("%d scripts", len(scripts))
+	}
+	for _, v := range scripts {
+		got := Script(v.Interpreter, v.Args, "/project/s4")
+		if (got == "") != (v.Opaque == "") || !strings.Contains(got, v.Opaque) {
+			t.Errorf("#!%s %q: %q, want %q", v.Interpreter, v.Args, got, v.Opaque)
+		}
+	}
+}
+
 func vectors(t testing.TB) []vector {
+	lines, _ := document(t)
+	return lines
+}
+
+func document(t testing.TB) ([]vector, []script) {
 	data, err := os.ReadFile("../spec/launcher.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
-		Format string
-		Lines  []vector
+		Format  string
+		Lines   []vector
+		Scripts []script
 	}
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&file); err != nil || len(file.Lines) < 150 {
 		t.Fatalf("%d lines: %v", len(file.Lines), err)
 	}
-	return file.Lines
+	return file.Lines, file.Scripts
 }
 
 func TestParseVectors(t *testing.T) {
@@ -126,10 +153,21 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestChangesLoading: of each family, a name that makes a program load or start other code;
+// and names beside them that do not.
 func TestChangesLoading(t *testing.T) {
-	for name, want := range map[string]bool{"LD_PRELOAD": true, "node_options": true, "DYLD_INSERT_LIBRARIES": true, "HOME": false, "KAGI_API_KEY": false} {
-		if ChangesLoading(name) != want {
-			t.Errorf("%s: %v", name, !want)
+	for _, name := range strings.Fields(`LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES node_options NODE_PATH PYTHONPATH PYTHONHOME __PYVENV_LAUNCHER__
+		LUA_INIT LUA_INIT_5_4 LUA_PATH LUA_PATH_5_3 LUA_CPATH PHPRC PHP_INI_SCAN_DIR DOTNET_STARTUP_HOOKS DOTNET_ADDITIONAL_DEPS DOTNET_ROOT DOTNET_ROOT_X64 CORECLR_PROFILER_PATH COR_PROFILER
+		R_PROFILE_USER R_ENVIRON_USER R_LIBS TCLLIBPATH TCL_LIBRARY JULIA_LOAD_PATH JULIA_DEPOT_PATH JULIA_PROJECT GUILE_LOAD_PATH GUILE_LOAD_COMPILED_PATH MONO_PATH GI_TYPELIB_PATH
+		AWKPATH AWKLIBPATH VIMINIT PLTCOLLECTS GIT_EXEC_PATH GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_GLOBAL GIT_CONFIG GIT_SSH_COMMAND GIT_EXTERNAL_DIFF
+		GLIBC_TUNABLES LOCPATH GCONV_PATH NLSPATH BASH_ENV BASH_FUNC_ls%% PERL5DB RUBYOPT GEM_PATH ERL_FLAGS GTK_MODULES QT_PLUGIN_PATH VK_LAYER_PATH LESSOPEN RUSTC_WRAPPER NPM_CONFIG_NODE_OPTIONS`) {
+		if !ChangesLoading(name) {
+			t.Errorf("%s is let through", name)
+		}
+	}
+	for _, name := range strings.Fields("HOME KAGI_API_KEY LANG TMPDIR DATABASE_PATH NOTES_PATH CORS_ORIGIN GITHUB_TOKEN GIT_AUTHOR_NAME NODE_ENV PYTHONUNBUFFERED PYTHONIOENCODING LUA_VERSION DOTNET_CLI_TELEMETRY_OPTOUT JAVA_HOME TERM R_VERSION") {
+		if ChangesLoading(name) {
+			t.Errorf("%s is refused", name)
 		}
 	}
 }

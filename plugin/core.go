@@ -40,6 +40,8 @@ var needs = map[string]string{
 	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
 	"fs": files, "sqlite": files, "wasi": files, // the latter two open files of any path
 	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
+	"test": execute, "repl": execute, // run starts a process for each file; a repl has all modules at hand
+	"v8": files, "trace_events": files, // snapshots and traces are written to files
 	"inspector": execute, // evaluates code that knows require, and listens
 }
 

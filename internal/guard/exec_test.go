@@ -110,9 +110,9 @@ func TestSwappedFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = image(t, script)
-	path, arg, ok := m.Interpreter()
-	if path != sh || arg != "-u" || !ok {
-		t.Errorf("interpreter %q %q %v", path, arg, ok)
+	path, args, ok := m.Interpreter()
+	if path != sh || len(args) != 1 || args[0] != "-u" || !ok {
+		t.Errorf("interpreter %q %q %v", path, args, ok)
 	}
 	interp := image(t, path)
 	swap(t, script, "#!"+sh+"\necho evil\n")

@@ -123,15 +123,15 @@ func (m *Image) Path() string { return m.Chain[len(m.Chain)-1] }
 func (m *Image) Close() error { return m.file.Close() }
 
 // Interpreter is what the script's #! line names: the path of the interpreter as it
-// is written and its argument, which may be empty. ok is false if the file is no
-// script. For "#!/usr/bin/env NAME" (also with -S and plain words) path is NAME,
-// without a separator, which the caller looks up in the PATH that was approved, as
-// env would; the words after it are the argument.
-func (m *Image) Interpreter() (path, arg string, ok bool) {
+// is written and the arguments that it gets before the script, at most one unless
+// "env -S" cuts them. ok is false if the file is no script. For "#!/usr/bin/env NAME"
+// (also with -S and plain words) path is NAME, without a separator, which the caller
+// looks up in the PATH that was approved, as env would.
+func (m *Image) Interpreter() (path string, args []string, ok bool) {
 	if len(m.shebang) == 0 {
-		return "", "", false
+		return "", nil, false
 	}
-	return m.shebang[0], strings.Join(m.shebang[1:], " "), true
+	return m.shebang[0], slices.Clone(m.shebang[1:]), true
 }
 
 // ByName reports whether interpreter, given m's descriptor, would look up the name

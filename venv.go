@@ -1,0 +1,148 @@
+package hallmark
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// maxVenv bounds pyvenv.cfg, in bytes.
+const maxVenv = 64 << 10
+
+var pythonName = regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
+
+// isPython reports whether a file is a python by its name.
+func isPython(file string) bool { return pythonName.MatchString(strings.ToLower(filepath.Base(file))) }
+
+// libraries are the interpreters that load the library beside them, by their names.
+var libraries = regexp.MustCompile(`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+
+// pythonFor is the path under which a python is started that was found at found and is exe
+// after all links. Python takes its whole standard library from where a pyvenv.cfg beside it,
+// or above, leads, and a *._pth says: no file of a checkout may choose that.
+func (w *workspace) pythonFor(found, exe string) (string, error) {
+	if err := w.ownLibrary(exe); err != nil {
+		return "", err
+	}
+	for _, from := range []string{found, exe} {
+		dir := filepath.Dir(from)
+		pth, err := filepath.Glob(filepath.Join(escapeGlob(dir), "*._pth"))
+		if err != nil || len(pth) > 0 && w.holds(pth[0]) {
+			return "", errors.Join(err, fmt.Errorf("%s beside it says where its library is", "a file *._pth"))
+		}
+		for _, dir := range []string{dir, filepath.Dir(dir)} {
+			config := filepath.Join(dir, "pyvenv.cfg")
+			home, err := venvHome(config)
+			switch {
+			case errors.Is(err, os.ErrNotExist):
+				continue
+			case err != nil:
+				return "", fmt.Errorf("%s: %w", config, err)
+			case w.holds(home):
+				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config, surface.Escape(home))
+			case w.holds(config) && !sameDir(home, exe):
+				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config, surface.Escape(home), exe)
+			}
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+// ownLibrary refuses an interpreter of the project: the library beside it was verified by
+// nobody.
+func (w *workspace) ownLibrary(exe string) error {
+	if libraries.MatchString(strings.ToLower(filepath.Base(exe))) && w.holds(exe) {
+		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
+	}
+	return nil
+}
+
+// sameDir reports whether home is the directory of exe, or one whose python is exe.
+func sameDir(home, exe string) bool {
+	if real, err := filepath.EvalSymlinks(home); err == nil && real == filepath.Dir(exe) {
+		return true
+	}
+	for _, name := range []string{filepath.Base(exe), "python3", "python"} {
+		if resolved(filepath.Join(home, name)) == exe {
+			return true
+		}
+	}
+	return false
+}
+
+// venvHome is the directory that a pyvenv.cfg names as its home. Pythons read the file in
+// several ways: one line must name it.
+func venvHome(file string) (string, error) {
+	if _, err := os.Lstat(file); err != nil {
+		return "", err
+	}
+	data, err := readFile(file, maxVenv)
+	if err != nil {
+		return "", err
+	}
+	var homes []string
+	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if key, value, ok := strings.Cut(line, "="); ok && strings.EqualFold(strings.TrimSpace(key), "home") {
+			homes = append(homes, strings.TrimSpace(value))
+		}
+	}
+	if len(homes) != 1 || !filepath.IsAbs(homes[0]) {
+		return "", errors.New("it does not name one directory as home")
+	}
+	return homes[0], nil
+}
+
+// escapeGlob is a directory as a part of a pattern.
+func escapeGlob(dir string) string {
+	if runtime.GOOS == "windows" {
+		return dir // has no escapes, and "*?" in no name
+	}
+	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(dir, `\$0`)
+}
+
+// interpreterFor is the path under which the interpreter that was found at found is started;
+// exe is found after all links.
+func (w *workspace) interpreterFor(server, found, exe string) (string, error) {
+	var err error
+	start := found
+	if isPython(found) || isPython(exe) {
+		start, err = w.pythonFor(found, exe)
+	} else {
+		err = w.ownLibrary(exe)
+	}
+	if err != nil {
+		return "", evidence.Errorf(evidence.Refused, server, "name an interpreter of the machine by its path in 'command'", err)
+	}
+	return start, nil
+}
+
+// askable is the path under which an interpreter may be asked what it is, before anybody
+// agreed to anything: that of the machine's own, without what a checkout put around it.
+func (w *workspace) askable(found string) (string, error) {
+	exe, err := filepath.EvalSymlinks(found)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, found, "", err)
+	}
+	if name, _ := foreign.Manager(found); name != "" && !w.holds(exe) {
+		return found, nil
+	}
+	if w.holds(exe) {
+		return "", evidence.Errorf(evidence.Refused, found, "leave the project's environment, or put an interpreter of the machine first in PATH",
+			errors.New("it is a program of the project, which is not started before somebody agreed"))
+	}
+	if isPython(found) || isPython(exe) {
+		if _, err := w.pythonFor(exe, exe); err != nil {
+			return "", evidence.Errorf(evidence.Refused, found, "put an interpreter of the machine first in PATH", err)
+		}
+	}
+	return exe, nil
+}
