@@ -290,7 +290,8 @@ func (w *workspace) server(name string) (project.Server, error) {
 	if !ok {
 		return s, &evidence.Error{
 			Subject: fmt.Sprintf("%+q", name), Kind: evidence.Validation,
-			Err: errors.New("no such server in " + project.ConfigFile),
+			Err:  errors.New("no such server in " + project.ConfigFile),
+			Hint: "declare it there; or take it from a client's file with 'hallmark pin --client CLIENT NAME'",
 		}
 	}
 	return s, nil
