@@ -43,7 +43,7 @@ func TestBundleElsewhere(t *testing.T) {
 	defer site.Close()
 	roots := x509.NewCertPool()
 	roots.AddCert(site.Certificate())
-	client := fetch.New(fetch.Config{Dir: t.TempDir(), RootCAs: roots, Limits: fetch.Limits{Retries: -1}})
+	client := fetch.New(fetch.Config{Dir: t.TempDir(), RootCAs: roots, AnyHost: true, Limits: fetch.Limits{Retries: -1}})
 	defer client.CloseIdleConnections()
 	url := site.URL + "/notes.mcpb"
 	doc, err := ParseDocument("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d","version":"1.0.0",

@@ -52,7 +52,7 @@ func LoadOriginals(file string) ([]Original, error) {
 		return nil, fmt.Errorf("%s: originals_version is %d; this build reads %d", name, w.Version, originalsVersion)
 	}
 	for i, o := range w.Entries {
-		if o.Name == "" || o.File == "" || o.Added == "" && (o.Was == "" || o.Now == "") {
+		if o.File == "" || o.Added == "" && (o.Name == "" || o.Was == "" || o.Now == "") {
 			return nil, fmt.Errorf("%s: does not say what the entry %+q was, and is", name, o.Name)
 		}
 		w.Entries[i].File = file // wherever it was when it was rewritten
