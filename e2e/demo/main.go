@@ -73,6 +73,10 @@ func run(bin string) (err error) {
 		return err
 	}
 	defer stop()
+	// What only a project names is asked after consent, which a script gives in its environment.
+	host := strings.TrimPrefix(url, "http://")
+	fmt.Printf("$ export HALLMARK_ALLOW_HOSTS=%s\n", host)
+	d.env = append(d.env, "HALLMARK_ALLOW_HOSTS="+host)
 	for _, step := range []func(context.Context, string) error{
 		d.hash, d.publish, d.forged, d.pin, d.use, d.flip, d.drift, d.clean, d.facet,
 	} {
