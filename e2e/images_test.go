@@ -76,6 +76,7 @@ func (p *imageProject) run(t *testing.T, program string, args ...string) (code i
 	c := exec.CommandContext(ctx, program, args...)
 	c.Dir = p.dir
 	c.Env = []string{"PATH=" + filepath.Dir(p.client) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + p.home,
+		"HALLMARK_ALLOW_HOSTS=" + os.Getenv("HALLMARK_ALLOW_HOSTS"),
 		"HALLMARK_HOME=" + filepath.Join(p.home, "hallmark"), "SSL_CERT_FILE=" + p.world.CA}
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
