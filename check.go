@@ -94,6 +94,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 	if out.Unseen, err = w.nested(ctx); err != nil {
 		return out, err
 	}
+	out.Unseen = append(out.Unseen, w.dropped(books)...)
 	if !o.Offline {
 		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -53,4 +57,20 @@ func (w *workspace) nested(ctx context.Context) (unseen []string, err error) {
 		unseen = append(unseen, fmt.Sprintf("%d more projects below this one", found-maxNested))
 	}
 	return unseen, err
+}
+
+// dropped names what this machine accepted and neither declaration nor lock knows any more.
+// Whoever takes both away on purpose is as right as a colleague who did, so that nothing is
+// owed; but nobody looks at it either, and a person is told.
+func (w *workspace) dropped(books owed.Books) (unseen []string) {
+	tell := func(names []string, accepted iter.Seq[string]) {
+		for _, name := range slices.Sorted(accepted) {
+			if !slices.Contains(names, name) {
+				unseen = append(unseen, fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: 'hallmark forget %[1]s' if that is right)", name))
+			}
+		}
+	}
+	tell(books.Servers(), maps.Keys(w.approvals.Servers))
+	tell(books.Facets(), maps.Keys(w.approvals.Facets))
+	return unseen
 }
