@@ -33,11 +33,13 @@ var signals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysca
 // keeping says that Keep was called, so that this program can be its own keeper.
 var keeping bool
 
-// Keep is called first by a program whose servers are to have keepers. It does not return if
-// the program was started as one.
-func Keep() {
+// Keep is called by a program whose servers are to have keepers.
+func Keep() { keeping = true }
+
+// A keeper is one before main, and so before most packages of the program that it is have
+// prepared what it has no use for: that takes longer than all that it does.
+func init() {
 	if len(os.Args) < 4 || os.Args[1] != keepMark {
-		keeping = true
 		return
 	}
 	status, err := keep(os.Args[2], os.Args[3:])
