@@ -37,7 +37,7 @@ func newFacetProject(t *testing.T, config string) *facetProject {
 		})
 	})
 	p := &facetProject{t: t, dir: filepath.Join(base, "project"), host: &Host{
-		Sending: &Sending{AnyHost: true}, // hosts_test.go has hosts that nobody agreed to
+		Sending: anyHost(), // hosts_test.go has hosts that nobody agreed to
 		Places:  Places{Cache: filepath.Join(base, "cache"), State: filepath.Join(base, "state")},
 		Environ: os.Environ(), Getenv: os.Getenv, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: time.Now,
 	}}

@@ -75,7 +75,7 @@ func (s *Sending) askHosts(uses []fetch.HostUse) (agreed []string, err error) {
 	uses = slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool {
 		yes, asked := s.hosts[u.Host]
 		refused = refused || asked && !yes
-		return yes || s.AnyHost || s.allowsHost(u.Host)
+		return yes || s.allowsHost(u.Host)
 	})
 	if len(uses) == 0 {
 		return nil, nil

@@ -10,6 +10,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
 
+// anyHost agrees to every host, as a person at a terminal who is asked.
+func anyHost() *Sending {
+	return &Sending{AskHosts: func([]fetch.HostUse) (Consent, error) { return Given, nil }}
+}
+
 // TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
 // names; one that is said is asked, and what a person agreed to is asked about once.
 func TestHostsOfAProject(t *testing.T) {

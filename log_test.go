@@ -173,7 +173,7 @@ func testHost(t *testing.T) *Host {
 	return &Host{
 		Places: Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
 		Getenv:  func(string) string { return "" },
-		Sending: &Sending{AnyHost: true}, // hosts_test.go has hosts that nobody agreed to
+		Sending: anyHost(), // hosts_test.go has hosts that nobody agreed to
 	}
 }
 

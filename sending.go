@@ -23,7 +23,6 @@ import (
 type Sending struct {
 	Allowed []project.Variable // with this command: --allow-env
 	Hosts   []string           // likewise, "HOST", "HOST:PORT" or "HOST:*": --allow-host
-	AnyHost bool               // every host may be asked, with this command: --yes
 	// Ask puts the question to the person at the terminal; nil if there is none.
 	Ask func(fetch.VariableUse) (Consent, error)
 

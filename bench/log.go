@@ -37,7 +37,7 @@ func benchLog(ctx context.Context, o options, t *table) error {
 	if err != nil {
 		return err
 	}
-	h := &hallmark.Host{Places: hallmark.Places{State: filepath.Join(dir, "state")}, Sending: &hallmark.Sending{AnyHost: true}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	h := &hallmark.Host{Places: hallmark.Places{State: filepath.Join(dir, "state")}, Sending: new(hallmark.Sending), Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	var ours, reference []float64
 	for range o.rounds {
 		began := time.Now()

@@ -27,7 +27,7 @@ type consentFlags struct {
 }
 
 func (f *consentFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes")
+	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked; not to another surface of the same bytes, and not to ask hosts that files of the checkout name (--allow-host)")
 	c.Flags().BoolVar(&f.start, "start", false, "start the servers, or ask those behind a URL, to see what they show without being asked; whether to lock that is asked")
 	c.Flags().StringVar(&f.approve, "approve", "", "consent to lock exactly what was shown with this `digest`; to start it, to see whether that is what it shows, --start consents")
 	c.Flags().StringVar(&f.missing, "missing-hashes", "", "what a record without hashes does, as `rule`: allow, warn or refuse (default warn)")

@@ -42,7 +42,7 @@ func (f *facetFlags) register(c *cobra.Command) {
 
 // yesFlag lets servers that facets declare be started and locked without a question.
 func (f *facetFlags) yesFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show")
+	c.Flags().BoolVar(&f.yes, "yes", false, "consent without being asked to start servers that facets declare, and to what they show; not to ask hosts that files of the checkout name (--allow-host)")
 }
 
 // servers has the flow ask about servers that facets declare.
@@ -83,7 +83,7 @@ func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.
 		if err := a.logOptions(c, &f.o.Log); err != nil {
 			return err
 		}
-		f.o.Progress, h.Sending.AnyHost = a.bars.fetching, f.yes
+		f.o.Progress = a.bars.fetching
 		a.servers(c, h, f)
 		out, err := flow(c, h, args)
 		a.bars.stop()

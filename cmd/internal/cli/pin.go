@@ -52,7 +52,6 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
-			h.Sending.AnyHost = consent.yes
 			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
 				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))

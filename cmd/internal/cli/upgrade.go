@@ -44,7 +44,6 @@ nothing.`,
 			}
 			f.o.Progress = a.bars.fetching
 			f.yes = consent.yes
-			h.Sending.AnyHost = f.yes
 			a.servers(c, h, &f)
 			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
