@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -71,6 +72,9 @@ func (w *workspace) adopt(from ClientFiles, names []string, rewrite bool) (*adop
 	wanted := slices.Clone(names)
 	var add []project.Server
 	for _, f := range files {
+		if _, err := w.realFileOf(f); err != nil {
+			return nil, nil, err
+		}
 		servers, err := clients.Load(f)
 		if err != nil {
 			return nil, nil, evidence.Errorf(evidence.Validation, f.Path, "", err)
@@ -205,10 +209,21 @@ type realFile struct {
 	perm os.FileMode
 }
 
-func realFileOf(f clients.File) (realFile, error) {
+// realFileOf refuses a file of the project that is a link out of it: whoever wrote the
+// checkout chose what would be read and written there.
+func (w *workspace) realFileOf(f clients.File) (realFile, error) {
 	real, err := filepath.EvalSymlinks(f.Path)
 	if err != nil {
 		return realFile{}, err
+	}
+	if w.inside(f.Path) {
+		dir, err := filepath.EvalSymlinks(w.dir)
+		if err != nil {
+			return realFile{}, err
+		}
+		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
+			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config", beneath.ErrOutside)
+		}
 	}
 	st, err := os.Stat(real)
 	if err != nil {
@@ -253,7 +268,7 @@ func (w *workspace) rewritten(a *adoption, names []string) ([]durable.File, erro
 		refuse := func(err error) ([]durable.File, error) {
 			return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
 		}
-		at, err := realFileOf(f)
+		at, err := w.realFileOf(f)
 		if err != nil {
 			return nil, err
 		}
@@ -342,7 +357,7 @@ func (w *workspace) restored(o UnpinOptions, names []string) (files []durable.Fi
 		if err != nil {
 			return refuse(err)
 		}
-		at, err := realFileOf(f)
+		at, err := w.realFileOf(f)
 		if err != nil {
 			return nil, nil, err
 		}

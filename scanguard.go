@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -45,6 +46,11 @@ func (e *scannedEntry) runs(args []string) {
 	}
 	for _, key := range e.server.Unknown() {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", quote(key)))
+	}
+	if dir := e.dir(); dir != "" && line.log != "" && !filepath.IsAbs(line.log) {
+		if _, err := beneath.Inside(filepath.Join(dir, line.log), dir); err != nil {
+			e.refuse("has " + quote(line.log) + " written, which hallmark run refuses: " + errors.Unwrap(err).Error())
+		}
 	}
 	dir, err := e.runsIn(line.project)
 	if err != nil {

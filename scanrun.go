@@ -15,6 +15,7 @@ import (
 type runLine struct {
 	name    string
 	project string
+	log     string   // file of --log
 	extra   []string // for the server
 }
 
@@ -22,7 +23,7 @@ type runLine struct {
 // it does, or may: those that accept a lock or a key unseen do. shared says that the entry
 // stands in a project's file, which its author cannot be trusted to have written.
 func readRun(args []string, shared bool) (line runLine, problems []string) {
-	values := map[string]*string{"--project": &line.project, "--log": new(string)}
+	values := map[string]*string{"--project": &line.project, "--log": &line.log}
 	for len(args) > 0 {
 		word := args[0]
 		args = args[1:]
@@ -49,8 +50,8 @@ func readRun(args []string, shared bool) (line runLine, problems []string) {
 			line.name = word
 		}
 	}
-	if log := *values["--log"]; shared && log != "" && !isLogOfProject(log) {
-		problems = append(problems, "has "+quote(log)+" written, which is no log (*.jsonl) in the project")
+	if shared && line.log != "" && !isLogOfProject(line.log) {
+		problems = append(problems, "has "+quote(line.log)+" written, which is no log (*.jsonl) in the project")
 	}
 	if line.name == "" {
 		problems = append(problems, "names no server")

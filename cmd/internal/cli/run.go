@@ -86,7 +86,7 @@ the server's table has extra_arguments = "any".`,
 				}
 			}
 			if logFile != "" {
-				f, err := os.OpenFile(logFile, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+				f, err := hallmark.OpenCallLog(dir, logFile)
 				if err != nil {
 					return err
 				}
