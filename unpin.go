@@ -80,7 +80,7 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 		lock bool
 	)
 	for _, name := range names {
-		_, locked := w.lock.Server(name)
+		entry, locked := w.lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
 		_, u.Declared = w.config.Servers[name]
 		if !u.Unlocked && len(u.Restored) == 0 {
@@ -91,9 +91,7 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 			lock = true
 			w.lock.Remove(name)
 			delete(w.approvals.Servers, name)
-			for _, path := range []string{w.surfacePath(name), w.closurePath(name), w.driftPath(name)} {
-				files = append(files, durable.File{Path: path, Remove: true})
-			}
+			files = append(files, w.beside(name, &entry, nil, nil)...)
 		}
 		all = append(all, u)
 	}
