@@ -90,7 +90,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 		return out, err
 	}
 	report = append(report, more...)
-	if more, err = w.strays(); err != nil {
+	if more, err = w.strays(missedEntries(names, servers)); err != nil {
 		return out, err
 	}
 	report = append(report, more...)

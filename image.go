@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // runsImage reports whether t is a container engine that is told to run one image.
@@ -128,7 +129,7 @@ func (w *workspace) imagePlatform(ctx context.Context, ref artifact.Ref, config 
 		Architecture string `json:"architecture"`
 		Variant      string `json:"variant"`
 	}
-	if err := json.Unmarshal(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
+	if err := surface.DecodeKnown(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
 		return "", evidence.Errorf(evidence.Refused, at.String(), "", errors.Join(errors.New("does not say which platform the image is for"), err))
 	}
 	return strings.TrimSuffix(said.OS+"/"+said.Architecture+"/"+said.Variant, "/"), nil

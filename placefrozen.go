@@ -35,7 +35,7 @@ func (a *assembly) exactly(p *placement, outputs map[string]output) error {
 	if err != nil {
 		return err
 	}
-	strays, err := a.w.strays()
+	strays, err := a.w.strays(nil)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -18,9 +19,13 @@ import (
 
 // strays is evidence of what lies in the directories of surfaces and closures and is of no
 // entry of the lock. Nobody compares it with anything, and an entry that comes later, under its
-// name, would seem to have been reviewed with it.
-func (w *workspace) strays() (report evidence.Report, err error) {
+// name, would seem to have been reviewed with it. The files of entries that are missed are left
+// out: what is missed is refused itself, and restored with them.
+func (w *workspace) strays(missed map[string]bool) (report evidence.Report, err error) {
 	surfaces, closures := map[string]bool{}, map[string]bool{}
+	for name := range missed {
+		surfaces[project.SurfaceFile(name)], closures[project.ClosureSubject(name)] = true, true
+	}
 	for _, name := range w.lock.Servers() {
 		entry, _ := w.lock.Server(name)
 		surfaces[project.SurfaceFile(name)] = true
@@ -37,6 +42,18 @@ func (w *workspace) strays() (report evidence.Report, err error) {
 	}
 	slices.SortFunc(report, func(a, b evidence.Evidence) int { return strings.Compare(a.Subject, b.Subject) })
 	return report, nil
+}
+
+// missedEntries are the names of servers whose entries of the lock are missing, by their reports.
+func missedEntries(names []string, reports []evidence.Report) map[string]bool {
+	out := map[string]bool{}
+	for i, name := range names {
+		out[name] = slices.ContainsFunc(reports[i], func(e evidence.Evidence) bool {
+			return e.Scheme == evidence.Launch && e.Authority == evidence.Lock && e.Outcome == evidence.Missing
+		})
+	}
+	maps.DeleteFunc(out, func(_ string, missed bool) bool { return !missed })
+	return out
 }
 
 // straysIn names at most maxExtra of what lies in dir and is not ours, by path. Names are
