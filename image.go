@@ -250,7 +250,10 @@ func Pull(ctx context.Context, h *Host, dir, name string, o PullOptions) (*Pulle
 	defer done()
 	entry, ok := w.lock.Server(name)
 	if !ok || entry.Source != "image" {
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("is no image that is locked"))
+		if !ok {
+			return nil, project.NoSuch("server", project.LockFile, name, w.lock.Servers())
+		}
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark check' shows what is locked", errors.New("is no image that is locked"))
 	}
 	w.release()
 	root, err := artifact.Parse(entry.Ref)

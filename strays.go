@@ -100,7 +100,7 @@ func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
 	}, what)
 	e.Observed.From = at
 	e.Reason = "no entry of " + project.LockFile + " is about it"
-	e.Fix = "remove it; 'hallmark list' names the entries, of which one that is gone is restored from version control"
+	e.Fix = "remove it; or restore hallmark.lock from version control, if an entry is gone"
 	return e
 }
 
