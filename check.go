@@ -90,6 +90,10 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 		return out, err
 	}
 	report = append(report, more...)
+	if more, err = w.strays(missedEntries(names, servers)); err != nil {
+		return out, err
+	}
+	report = append(report, more...)
 	w.release() // all files are read
 	if out.Unseen, err = w.nested(ctx); err != nil {
 		return out, err

@@ -69,7 +69,7 @@ func resolveNPM(ctx context.Context, h *Host, name, spec string) (*project.Closu
 	if err != nil {
 		return nil, err
 	}
-	closure, err := project.ParseClosure(data)
+	closure, err := project.ParsePackageLock(data)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Refused, "npm:"+name+"@"+spec, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
 	}

@@ -148,9 +148,7 @@ func (a *assembly) servers(ctx context.Context, o FacetServers, out *Installatio
 			a.w.lock.Remove(name)
 			delete(a.w.approvals.Servers, name)
 			changed = true
-			for _, path := range []string{a.w.surfacePath(name), a.w.closurePath(name), a.w.driftPath(name)} {
-				files = append(files, durable.File{Path: path, Remove: true})
-			}
+			files = append(files, a.w.beside(name, &entry, nil, nil)...)
 		}
 	}
 	changed = a.forgetGone() || changed

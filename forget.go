@@ -3,7 +3,7 @@ package hallmark
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -24,10 +24,12 @@ func Forget(ctx context.Context, h *Host, dir string, names []string) error {
 	names = slices.Clone(names)
 	slices.Sort(names)
 	var files []durable.File
+	remembered := slices.Collect(maps.Keys(w.approvals.Servers))
+	remembered = slices.AppendSeq(slices.AppendSeq(remembered, maps.Keys(w.approvals.Unlocked)), maps.Keys(w.approvals.Facets))
 	for _, name := range slices.Compact(names) {
 		_, server := w.approvals.Servers[name]
 		if !w.approvals.Forget(name) {
-			return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("this machine remembers nothing of it in this project"))
+			return project.NoSuch("server or facet", "what this machine remembers of this project", name, remembered)
 		}
 		if server {
 			files = append(files, durable.File{Path: w.driftPath(name), Remove: true})

@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // runsImage reports whether t is a container engine that is told to run one image.
@@ -128,7 +129,7 @@ func (w *workspace) imagePlatform(ctx context.Context, ref artifact.Ref, config 
 		Architecture string `json:"architecture"`
 		Variant      string `json:"variant"`
 	}
-	if err := json.Unmarshal(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
+	if err := surface.DecodeKnown(data, &said); err != nil || said.OS == "" || said.Architecture == "" {
 		return "", evidence.Errorf(evidence.Refused, at.String(), "", errors.Join(errors.New("does not say which platform the image is for"), err))
 	}
 	return strings.TrimSuffix(said.OS+"/"+said.Architecture+"/"+said.Variant, "/"), nil
@@ -249,7 +250,10 @@ func Pull(ctx context.Context, h *Host, dir, name string, o PullOptions) (*Pulle
 	defer done()
 	entry, ok := w.lock.Server(name)
 	if !ok || entry.Source != "image" {
-		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("is no image that is locked"))
+		if !ok {
+			return nil, project.NoSuch("server", project.LockFile, name, w.lock.Servers())
+		}
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "'hallmark check' shows what is locked", errors.New("is no image that is locked"))
 	}
 	w.release()
 	root, err := artifact.Parse(entry.Ref)

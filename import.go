@@ -411,10 +411,9 @@ func (i *importer) conflict(what string) {
 }
 
 func (i *importer) refuse(env registry.Envelope, why error) {
-	var named struct{ Name, Version string }
-	_ = json.Unmarshal(env.Server, &named) // what can be read of it
+	name, version, _ := registry.Named(env.Server) // what can be read of it
 	if i.out.refused++; i.out.refused <= importNamed {
-		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", named.Name, named.Version, why)))
+		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -99,7 +98,7 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	}
 	for _, name := range req.names {
 		if _, ok := w.config.Facets[name]; !ok {
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet in "+project.ConfigFile))
+			return nil, project.NoSuch("facet", project.ConfigFile, name, w.facetNames())
 		}
 	}
 	if req.add != nil && req.add.Kind() == project.FromGit {

@@ -3,7 +3,6 @@ package hallmark
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,11 +134,9 @@ func (m *monitor) pages(page func(registry.Query) (count int, next string, err e
 
 func readListed(envelope registry.Envelope) (r listedRecord, err error) {
 	r.kind = ledger.Server
-	var named struct{ Name, Version string }
-	if err := json.Unmarshal(envelope.Server, &named); err != nil {
+	if r.name, r.version, err = registry.Named(envelope.Server); err != nil {
 		return r, err
 	}
-	r.name, r.version = named.Name, named.Version
 	if o := envelope.Meta.Official; o != nil {
 		r.status = o.Status
 	}

@@ -160,12 +160,19 @@ func (m *modules) scope(file, top string) string {
 
 // own reports whether a package imports itself by its name.
 func (m *modules) own(file, spec string) bool {
-	var manifest struct {
-		Name string `json:"name"`
+	name := packageText(m.scope(file, ""), "name")
+	return name != "" && (spec == name || strings.HasPrefix(spec, name+"/"))
+}
+
+// packageText is a text in the package.json of a directory, or "". Node reads the member of
+// exactly this name.
+func packageText(dir, member string) (text string) {
+	var members map[string]json.RawMessage
+	data, err := readFile(filepath.Join(dir, "package.json"), plugin.MaxManifest)
+	if err != nil || json.Unmarshal(data, &members) != nil || json.Unmarshal(members[member], &text) != nil {
+		return ""
 	}
-	data, err := readFile(filepath.Join(m.scope(file, ""), "package.json"), plugin.MaxManifest)
-	return err == nil && json.Unmarshal(data, &manifest) == nil && manifest.Name != "" &&
-		(spec == manifest.Name || strings.HasPrefix(spec, manifest.Name+"/"))
+	return text
 }
 
 // candidates loads every file that an imported path could stand for.
@@ -197,12 +204,8 @@ func (m *modules) candidates(path string, depth int) error {
 		if err := m.load(filepath.Join(p, "package.json")); err != nil {
 			return err
 		}
-		var manifest struct {
-			Main string `json:"main"`
-		}
-		data, err := readFile(filepath.Join(p, "package.json"), plugin.MaxManifest)
-		if err == nil && json.Unmarshal(data, &manifest) == nil && manifest.Main != "" {
-			if err := m.candidates(filepath.Join(p, filepath.FromSlash(manifest.Main)), depth+1); err != nil {
+		if start := packageText(p, "main"); start != "" {
+			if err := m.candidates(filepath.Join(p, filepath.FromSlash(start)), depth+1); err != nil {
 				return err
 			}
 		}

@@ -291,13 +291,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		Facet: entry.Launch.Facet, AcceptedLog: p.w.acceptedLog(entry.Record), Extra: extra, Launch: &entry.Launch,
 	}
 	delete(p.w.approvals.Unlocked, name)
-	files = append(files,
-		durable.File{Path: p.w.surfacePath(name), Data: shown.Indented(), Perm: 0o644},
-		durable.File{Path: p.w.driftPath(name), Remove: true})
-	if p.closure == nil {
-		return append(files, durable.File{Path: p.w.closurePath(name), Remove: true}), nil
-	}
-	return append(files, durable.File{Path: p.w.closurePath(name), Data: p.closure, Perm: 0o644}), nil
+	return p.w.beside(name, p.out.Before, shown, p.closure), nil
 }
 
 // mayStart is an error if nobody consented that the server is started, to see what it shows.

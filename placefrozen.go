@@ -35,7 +35,11 @@ func (a *assembly) exactly(p *placement, outputs map[string]output) error {
 	if err != nil {
 		return err
 	}
-	p.report = append(p.report, extra...)
+	strays, err := a.w.strays(nil)
+	if err != nil {
+		return err
+	}
+	p.report = append(append(p.report, extra...), strays...)
 	for _, at := range p.kept {
 		if files[at] == nil {
 			p.report = append(p.report, leftEvidence(at))

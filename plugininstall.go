@@ -97,6 +97,9 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
+	if err := plainPlugins(o.Dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, o.Dir, "", err)
 	}

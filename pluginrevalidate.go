@@ -43,6 +43,9 @@ func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions
 	if err != nil {
 		return nil, err
 	}
+	if err := plainPlugins(dir); err != nil {
+		return nil, err
+	}
 	installed, err := h.installs(dir)
 	if err != nil {
 		return nil, err
@@ -76,6 +79,22 @@ func RevalidatePlugins(ctx context.Context, h *Host, dir string, o PluginOptions
 		all = append(all, v)
 	}
 	return append(all, gone(dir, installed, there)...), context.Cause(ctx)
+}
+
+// plainPlugins refuses a directory of plugins that is a link: a checkout must not choose which
+// plugins elsewhere are checked in place of those that a host loads, or where one is installed.
+// Whoever means the other directory names it.
+func plainPlugins(dir string) error {
+	dir = filepath.Clean(dir) // "plugins/" would be what the link leads to
+	info, err := os.Lstat(dir)
+	if err != nil || info.IsDir() || info.Mode().IsRegular() {
+		return nil // who reads it says what is wrong
+	}
+	hint := "put a directory there"
+	if to, err := os.Readlink(dir); err == nil {
+		hint = fmt.Sprintf("it is a link to %+q; put the directory itself there, or name it with --dir", to)
+	}
+	return evidence.Errorf(evidence.Refused, dir, hint, errors.New("is not a plain directory"))
 }
 
 // noDirectory reports that nothing, or something else than a directory, is at path.

@@ -100,15 +100,16 @@ func (s *seenMembers) missing(src *sources, codecs []codec, rares []rare) (probl
 
 // sources are the sources of this module, without its tests.
 type sources struct {
-	dirs map[string][]*ast.File // by directory, "." of this package
-	read map[string]bool        // the types that were come upon
+	dirs  map[string][]*ast.File // by directory, "." of this package
+	names map[*ast.File]string   // without the directory
+	read  map[string]bool        // the types that were come upon
 }
 
 const modulePath = "github.com/hallmark-mcp/hallmark"
 
 func readSources(t *testing.T) *sources {
 	t.Helper()
-	s := &sources{dirs: map[string][]*ast.File{}, read: map[string]bool{}}
+	s := &sources{dirs: map[string][]*ast.File{}, names: map[*ast.File]string{}, read: map[string]bool{}}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		path = filepath.ToSlash(path)
 		if err != nil {
@@ -122,7 +123,7 @@ func readSources(t *testing.T) *sources {
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		dir := filepath.ToSlash(filepath.Dir(path))
-		s.dirs[dir] = append(s.dirs[dir], f)
+		s.dirs[dir], s.names[f] = append(s.dirs[dir], f), d.Name()
 		return err
 	})
 	if err != nil {

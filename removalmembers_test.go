@@ -4,8 +4,7 @@ package hallmark
 var codecs = []codec{
 	{"hallmark.toml", "", "project.configTOML"},
 	{"hallmark.lock", "", "project.lockWire"},
-	{"hallmark.closures/*.json", "", "project.ParseClosure()"},
-	{"hallmark.closures/*.json", "", "project.engineOf()"},
+	{"hallmark.closures/*.json", "", "project.packageLock"},
 	{"hallmark.closures/*.json", "", "project.wheelsWire"},
 	{"hallmark.closures/*.json", "", "project.modulesWire"},
 	{".mcp.json.hallmark", "", "internal/clients.originalsWire"},
@@ -112,7 +111,6 @@ var unreadTypes = []unread{
 	{"..pythonAnswer ..pythonPackage ..askPerson() ..render() project.ParsePylock() project.ParsePipReport() project.hashed internal/registry/auth.*", "of programs that resolve, of logins and for clients: nothing was claimed of it before"},
 	{"..lockedTrees() project.ParseLock() internal/store.parseSidecar()", "one member of a file that another type here reads as a whole"},
 	{"..imagePlatform() serverjson.decode() ledger.StatusDocument() plugin.checksum", "of bytes whose digest is compared before they are read, or that are only written"},
-	{"..own() ..candidates()", "package.json beside a script: it lies in a tree whose fingerprint the entry has"},
 	{"plugin.ParsePackageLock()", "a lock of npm in a plugin's source, for its author"},
 	{"project.Variables project.Variable", "which variables a person agreed to send: with less of it they are asked for again, and nothing is sent"},
 	{"internal/fetch.*", "the user's own configuration of other programs: hosts and credentials"},

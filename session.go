@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Session is a login that is kept: a token, and the registry that it is for. Its file
@@ -61,7 +62,7 @@ func CurrentSession(h *Host) (*Session, error) {
 			continue
 		}
 		s := &Session{from: path}
-		if err := json.Unmarshal(data, s); err != nil || s.Token == "" {
+		if err := surface.DecodeKnown(data, s); err != nil || s.Token == "" {
 			return nil, evidence.Errorf(evidence.Validation, path, "log in again", errors.New("is no login"))
 		}
 		if s.Registry == "" {

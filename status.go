@@ -2,7 +2,6 @@ package hallmark
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -66,11 +65,11 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	if o.Confirm != nil {
 		var states []VersionStatus
 		for _, env := range before {
-			var doc struct{ Version string }
-			if err := json.Unmarshal(env.Server, &doc); err != nil {
+			_, version, err := registry.Named(env.Server)
+			if err != nil {
 				return 0, evidence.Errorf(evidence.Operation, subject, "", err)
 			}
-			s := VersionStatus{Version: doc.Version}
+			s := VersionStatus{Version: version}
 			if env.Meta.Official != nil {
 				s.Status = env.Meta.Official.Status
 			}

@@ -63,6 +63,9 @@ func LockedSurface(ctx context.Context, h *Host, dir, name string) (*surface.Sur
 	defer done()
 	entry, ok := w.lock.Server(name)
 	if !ok {
+		if _, declared := w.config.Servers[name]; !declared {
+			return nil, project.NoSuch("server", project.LockFile, name, w.lock.Servers())
+		}
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark pin' for this server first", errors.New("is not locked"))
 	}
 	stored, err := w.readStored(name, entry)

@@ -80,20 +80,21 @@ func Unpin(ctx context.Context, h *Host, dir string, names []string, o UnpinOpti
 		lock bool
 	)
 	for _, name := range names {
-		_, locked := w.lock.Server(name)
+		entry, locked := w.lock.Server(name)
 		u := Unpinned{Name: name, Unlocked: locked && !o.KeepLock, Restored: append([]string{}, where[name]...)}
 		_, u.Declared = w.config.Servers[name]
 		if !u.Unlocked && len(u.Restored) == 0 {
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "a client's file elsewhere is named with --config",
+			if !locked && !u.Declared {
+				return nil, project.NoSuch("server", project.LockFile+" and the clients' files that are known", name, w.serverNames())
+			}
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "a client's file elsewhere is named with --config; 'hallmark check' shows what is pinned",
 				errors.New("is not pinned, and no client's file that is known was rewritten for it"))
 		}
 		if u.Unlocked {
 			lock = true
 			w.lock.Remove(name)
 			delete(w.approvals.Servers, name)
-			for _, path := range []string{w.surfacePath(name), w.closurePath(name), w.driftPath(name)} {
-				files = append(files, durable.File{Path: path, Remove: true})
-			}
+			files = append(files, w.beside(name, &entry, nil, nil)...)
 		}
 		all = append(all, u)
 	}

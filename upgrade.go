@@ -301,7 +301,7 @@ func Upgrade(ctx context.Context, h *Host, dir string, names []string, o Upgrade
 		server, version, _ := strings.Cut(name, "@")
 		if _, ok := w.config.Servers[server]; !ok {
 			done()
-			return out, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("no such facet or server in "+project.ConfigFile))
+			return out, project.NoSuch("server or facet", project.ConfigFile, name, slices.Concat(w.serverNames(), w.facetNames()))
 		}
 		u.named[server] = version
 	}

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -288,14 +290,18 @@ func (w *workspace) server(name string) (project.Server, error) {
 			fmt.Errorf("is not locked as a server of the facet %+q", mine.Facet))
 	}
 	if !ok {
-		return s, &evidence.Error{
-			Subject: fmt.Sprintf("%+q", name), Kind: evidence.Validation,
-			Err:  errors.New("no such server in " + project.ConfigFile),
-			Hint: "declare it there; or take it from a client's file with 'hallmark pin --client CLIENT NAME'",
-		}
+		return s, project.NoSuch("server", project.ConfigFile, name, w.serverNames())
 	}
 	return s, nil
 }
+
+// serverNames are those of the servers that hallmark.toml declares, or the lock has.
+func (w *workspace) serverNames() []string {
+	return slices.AppendSeq(w.lock.Servers(), maps.Keys(w.config.Servers))
+}
+
+// facetNames are those of the facets that hallmark.toml declares.
+func (w *workspace) facetNames() []string { return slices.Collect(maps.Keys(w.config.Facets)) }
 
 // drift is what a guard noted about the entry of name, or nil. A note about another
 // surface than the locked one is out of date.

@@ -33,6 +33,11 @@ var toolName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 })
 
+// readText reads a member of JSON that is a string, null or not there.
+func readText(raw json.RawMessage, to *string) bool {
+	return raw == nil || json.Unmarshal(raw, to) == nil
+}
+
 // ParseRegistered reads what a host writes of a plugin: an object with tools, resources
 // and prompts, each a list of names or of objects with a name (a resource may have a uri
 // instead), as MCP lists them. Tools are objects with an inputSchema, or names.
@@ -54,24 +59,24 @@ func ParseRegistered(data []byte) (*Registered, error) {
 			return nil, fmt.Errorf("registered capabilities: %s is not a list", kind)
 		}
 		for _, raw := range list {
-			var o struct {
-				Name, URI   string
-				InputSchema json.RawMessage
-			}
-			named := json.Unmarshal(raw, &o.Name) == nil
-			if !named && json.Unmarshal(raw, &o) != nil {
+			var (
+				name, uri string
+				members   map[string]json.RawMessage // as MCP spells them, and in no other case
+			)
+			named := json.Unmarshal(raw, &name) == nil
+			if !named && (json.Unmarshal(raw, &members) != nil || !readText(members["name"], &name) || !readText(members["uri"], &uri)) {
 				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object", kind)
 			}
-			if o.Name == "" && kind == "resources" {
-				o.Name = o.URI
+			if name == "" && kind == "resources" {
+				name = uri
 			}
 			switch kind {
 			case "tools":
-				r.Tools = append(r.Tools, RegisteredTool{o.Name, o.InputSchema, named})
+				r.Tools = append(r.Tools, RegisteredTool{name, members["inputSchema"], named})
 			case "resources":
-				r.Resources = append(r.Resources, o.Name)
+				r.Resources = append(r.Resources, name)
 			default:
-				r.Prompts = append(r.Prompts, o.Name)
+				r.Prompts = append(r.Prompts, name)
 			}
 		}
 	}

@@ -136,6 +136,7 @@ func TestCapabilities(t *testing.T) {
 		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, nil, evidence.OK, evidence.OK},
 		{`{"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b"}],"resources":["file:///r"],"prompts":["p"]}`, []string{"tool caller tool:b mismatch"}, evidence.OK, evidence.Validation},
 		{`{"tools":["a","b","c d"],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:c d absent", "tool caller tool:c d mismatch"}, evidence.Refused, evidence.Validation},
+		{`{"tools":["a",{"Name":"b","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool:b mismatch", "capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
 		{`{"tools":["a","b",{"uri":"c","inputSchema":{"type":"object"}}],"resources":["file:///r"],"prompts":["p"]}`, []string{"capability caller tool: absent", "tool caller tool: mismatch"}, evidence.Refused, evidence.Validation},
 	} {
 		r, err := ParseRegistered([]byte(c.registered))
@@ -188,7 +189,7 @@ func TestCapabilities(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{``, `null`, `[]`, `{"tools":{}}`, `{"tools":[7]}`, `{"tools":[["a"]]}`, `{"other":[]}`, `{"Tools":[]}`, `{"tools":[],"tools":["a"]}`} {
+	for _, text := range []string{``, `null`, `[]`, `{"tools":{}}`, `{"tools":[7]}`, `{"tools":[["a"]]}`, `{"other":[]}`, `{"Tools":[]}`, `{"tools":[{"name":7}]}`, `{"resources":[{"uri":[]}]}`, `{"tools":[],"tools":["a"]}`} {
 		if r, err := ParseRegistered([]byte(text)); err == nil {
 			t.Errorf("%s is read as %+v", text, r)
 		}

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,7 +21,7 @@ func ParsePackageLock(data []byte) ([]Vouched, error) {
 			Integrity string `json:"integrity"`
 		} `json:"packages"`
 	}
-	if err := json.Unmarshal(data, &lock); err != nil {
+	if err := surface.DecodeKnown(data, &lock); err != nil {
 		return nil, fmt.Errorf("package-lock.json: %w", err)
 	}
 	var out []Vouched

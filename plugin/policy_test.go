@@ -171,7 +171,8 @@ func TestPackageLock(t *testing.T) {
 	if want := []Vouched{{"@s/b", "2.0.0", "", "package-lock.json"}, {"a", "1.0.0", "i", "package-lock.json"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, text := range []string{``, `[]`, `{"packages":[]}`, `{"packages":{"node_modules/a":{"version":1}}}`, `{"packages":{},"packages":{}}`} {
+	for _, text := range []string{``, `[]`, `{"packages":[]}`, `{"packages":{"node_modules/a":{"version":1}}}`, `{"packages":{},"packages":{}}`,
+		`{"Packages":{}}`, `{"packages":{"node_modules/a":{"version":"1.0.0","Integrity":"i"}}}`} {
 		if got, err := ParsePackageLock([]byte(text)); err == nil || !strings.HasPrefix(err.Error(), "package-lock.json: ") {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}

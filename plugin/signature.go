@@ -3,7 +3,6 @@ package plugin
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -169,7 +168,7 @@ func parseSignatureFile(data []byte) (Signature, error) {
 			Signature
 			Sig string `json:"sig"`
 		}
-		if err := json.Unmarshal(text, &s); err != nil {
+		if err := surface.DecodeKnown(text, &s); err != nil {
 			return Signature{}, err
 		}
 		if s.Signature.Signature == "" {

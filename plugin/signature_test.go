@@ -303,3 +303,17 @@ func TestSignAgain(t *testing.T) {
 		t.Error("an id is written that no reader takes")
 	}
 }
+
+// A signature file has one spelling of each member: who reads another case reads another signature.
+func TestSignatureFileExact(t *testing.T) {
+	for text, good := range map[string]bool{
+		`{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","keyId":"k","comment":"x"}`:                  true,
+		`{"alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa","Signature":"bbbbbbbbbbbbbbbb","keyId":"k"}`: false,
+		`{"alg":"Ed25519","Sig":"aaaaaaaaaaaaaaaa","keyId":"k"}`:                                      false,
+		`{"Alg":"Ed25519","signature":"aaaaaaaaaaaaaaaa"}`:                                            false,
+	} {
+		if s, err := parseSignatureFile([]byte(text)); (err == nil) != good {
+			t.Errorf("%s: %+v, %v", text, s, err)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package policy
 
-import "github.com/hallmark-mcp/hallmark/evidence"
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
 
 // hint says what to do next about a refused finding, or nothing.
 func hint(flow Flow, f Finding) string {
@@ -74,8 +78,12 @@ func hint(flow Flow, f Finding) string {
 		return "if the change is not yours find out who made it; 'hallmark install --force' puts the locked file back"
 	case e.Scheme == evidence.Launch && e.Outcome == evidence.Absent:
 		return "run 'hallmark pin' for this server first"
-	case e.Scheme == evidence.Launch:
+	case e.Scheme == evidence.Launch && e.Outcome == evidence.Waived: // one that was never pinned
+		return "run 'hallmark pin' for this server, and take the opt-out away"
+	case e.Scheme == evidence.Launch && e.Outcome == evidence.Mismatch && strings.HasPrefix(e.Observed.From, "hallmark.toml"):
 		return "hallmark.toml was changed after the server was pinned; review the change and run 'hallmark pin' again"
+	case e.Scheme == evidence.Launch && e.Outcome == evidence.Mismatch && e.Authority == evidence.Lock:
+		return "its facet declares it otherwise than it was locked; run 'hallmark install' without --frozen, and review what it shows"
 	case e.Scheme == evidence.File && e.Authority == evidence.Machine:
 		return "if you updated it, run 'hallmark review' for this server; else find out who did"
 	case e.Scheme == evidence.Approval && flow == Pin:

@@ -81,7 +81,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		return nil, err
 	}
 	var read Approvals
-	if err := decodeExact(data, &read); err != nil {
+	if err := surface.Decode(data, &read); err != nil {
 		return nil, err
 	}
 	switch {

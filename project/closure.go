@@ -59,7 +59,8 @@ var kept = []string{
 	"peer", "inBundle", "bundleDependencies", "hasInstallScript", "hasShrinkwrap",
 }
 
-// ParseClosure reads what [Closure.Encode] wrote, or a package lock as npm wrote it.
+// ParseClosure reads what [Closure.Encode] wrote, and nothing else: a member that is another
+// one, or spelled in another case, would be read by npm and not here, or here and not by npm.
 func ParseClosure(data []byte) (*Closure, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
 		return nil, err
@@ -71,13 +72,41 @@ func ParseClosure(data []byte) (*Closure, error) {
 	default:
 		return parseWheels(data)
 	}
-	var file struct {
-		Version  int                                   `json:"lockfileVersion"`
-		Packages map[string]map[string]json.RawMessage `json:"packages"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	var file packageLock
+	if err := surface.Decode(data, &file); err != nil {
 		return nil, err
 	}
+	for at, entry := range file.Packages {
+		for name := range entry {
+			if !slices.Contains(kept, name) {
+				return nil, fmt.Errorf("%s: unknown key %s", surface.Escape(at), surface.Escape(name))
+			}
+		}
+	}
+	return file.closure()
+}
+
+// ParsePackageLock reads a package lock as npm wrote it, whose further members are left out.
+func ParsePackageLock(data []byte) (*Closure, error) {
+	if err := surface.CheckJSON(data, surface.Limits{Size: MaxClosure, Depth: 16}); err != nil {
+		return nil, err
+	}
+	var file packageLock
+	if err := surface.DecodeKnown(data, &file); err != nil {
+		return nil, err
+	}
+	return file.closure()
+}
+
+// packageLock is a package-lock.json.
+type packageLock struct {
+	Name     string                                `json:"name"`
+	Version  int                                   `json:"lockfileVersion"`
+	Requires bool                                  `json:"requires"`
+	Packages map[string]map[string]json.RawMessage `json:"packages"`
+}
+
+func (file packageLock) closure() (*Closure, error) {
 	if file.Version != 3 {
 		return nil, fmt.Errorf("lockfileVersion is %d; this build reads 3", file.Version)
 	}

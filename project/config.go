@@ -296,7 +296,7 @@ func ParseConfig(data []byte) (*Config, error) {
 	if err := toml.Unmarshal(data, &read); err != nil {
 		return nil, invalid(ConfigFile, explainTOML(err))
 	}
-	if err := exactNames(read, reflect.TypeFor[configTOML](), "toml", ""); err != nil { // go-toml takes any case
+	if err := surface.CheckNames(read, reflect.TypeFor[configTOML](), "toml"); err != nil { // go-toml takes any case
 		return nil, invalid(ConfigFile, err)
 	}
 	lines, err := tableLines(data)

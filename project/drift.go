@@ -61,7 +61,7 @@ func ParseDrift(data []byte) (*DriftNote, error) {
 		return nil, err
 	}
 	var n DriftNote
-	if err := decodeExact(data, &n); err != nil {
+	if err := surface.Decode(data, &n); err != nil {
 		return nil, err
 	}
 	if n.Version != driftVersion {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -228,7 +229,7 @@ func Unfilled(data []byte, name string) (Server, error) {
 	}
 	s, ok := c.Servers[name]
 	if !ok {
-		return s, invalid(fmt.Sprintf("%+q", name), errors.New("no such server in "+ConfigFile))
+		return s, NoSuch("server", ConfigFile, name, slices.Collect(maps.Keys(c.Servers)))
 	}
 	return s, nil
 }

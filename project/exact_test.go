@@ -2,11 +2,8 @@ package project
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/hallmark-mcp/hallmark/digest"
 )
 
 // TestExactConfig: a key of hallmark.toml has one spelling, at every depth; go-toml takes any
@@ -81,26 +78,33 @@ func TestExactFiles(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	type inner struct {
-		Name string        `json:"name"`
-		Sum  digest.Digest `json:"sum"`
-	}
-	var outer struct {
-		inner
-		All map[string][]inner `json:"all"`
-		Any any                `json:"any"`
-	}
-	for text, bad := range map[string]bool{
-		`{"name": "", "all": {"Name": [{"name": ""}]}, "any": {"Name": 1}}`: false,
-		`{"Name": ""}`:                   true,
-		`{"all": {"x": [{"NAME": ""}]}}`: true,
-		`{"ALL": null}`:                  true,
+}
+
+// TestExactClosure: a closure of npm has the members that Hallmark writes, as it spells them, and
+// the one that npm wrote may have more, but none in another case.
+func TestExactClosure(t *testing.T) {
+	const good = `{"lockfileVersion": 3, "name": "hallmark-closure", "packages": {"": {"dependencies": {"a": "1.0.0"}, "name": "hallmark-closure"}, ` +
+		`"node_modules/a": {"version": "1.0.0", "os": ["linux"]}}, "requires": true}`
+	for _, x := range []struct {
+		old, new  string
+		npms, own bool // whether npm's and ours is read
+	}{
+		{"", "", true, true},
+		{`"packages": {"":`, `"Packages": {}, "packages": {"":`, false, false},
+		{`"packages"`, `"PACKAGES"`, false, false},
+		{`"lockfileVersion"`, `"lockfileversion"`, false, false},
+		{`"requires": true`, `"requires": true, "Requires": false`, false, false},
+		{`"requires": true`, `"requires": true, "x": 1`, true, false},
+		{`"requires": true`, `"requires": true, "Engine": "uv"`, true, false},
+		{`"version": "1.0.0",`, `"version": "1.0.0", "Version": "2.0.0",`, true, false},
+		{`"version": "1.0.0",`, `"version": "1.0.0", "license": "MIT",`, true, false},
 	} {
-		if err := exactJSON([]byte(text), &outer); (err != nil) != bad {
-			t.Errorf("%s: %v", text, err)
+		data := []byte(strings.Replace(good, x.old, x.new, 1))
+		if _, err := ParseClosure(data); (err == nil) != x.own {
+			t.Errorf("%s: %v", x.new, err)
 		}
-	}
-	if names := spelledNames(reflect.TypeOf(outer), "json"); len(names) != 4 {
-		t.Errorf("%v", names)
+		if _, err := ParsePackageLock(data); (err == nil) != x.npms {
+			t.Errorf("npm's %s: %v", x.new, err)
+		}
 	}
 }

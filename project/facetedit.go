@@ -55,7 +55,7 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 		return nil, err
 	}
 	if _, ok := before.Facets[name]; !ok {
-		return nil, invalid(fmt.Sprintf("%+q", name), errors.New("no such facet in "+ConfigFile))
+		return nil, NoSuch("facet", ConfigFile, name, slices.Collect(maps.Keys(before.Facets)))
 	}
 	old, at := findFacet(all, name)
 	if old != single {

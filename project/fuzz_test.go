@@ -107,6 +107,8 @@ wheels = [{url = "https://pypi.example.com/a-1.0-py3-none-any.whl", hashes = {sh
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := ParseClosure(data)
 		again(t, c, err, ParseClosure)
+		c, err = ParsePackageLock(data)
+		again(t, c, err, ParseClosure)
 		c, err = ParsePylock(data, "a")
 		again(t, c, err, ParseClosure)
 		c, err = ParsePipReport(data, "a", "linux/amd64+cp311")

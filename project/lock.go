@@ -506,7 +506,7 @@ func ParseLock(data []byte) (*Lock, error) {
 	d.DisallowUnknownFields()
 	var exact error
 	group.Go(func() error {
-		exact = exactJSON(data, lockWire{})
+		exact = surface.CheckMembers(data, lockWire{})
 		return nil
 	})
 	unread := d.Decode(&w)

@@ -51,7 +51,7 @@ func ParseLogs(data []byte) (*Logs, error) {
 		return nil, err
 	}
 	var read Logs
-	if err := decodeExact(data, &read); err != nil {
+	if err := surface.Decode(data, &read); err != nil {
 		return nil, err
 	}
 	if read.Version < 1 || read.Version > logsVersion {

@@ -37,7 +37,7 @@ func lines(data []byte) []string {
 
 func parseModules(data []byte) (*Closure, error) {
 	var w modulesWire
-	if err := decodeExact(data, &w); err != nil {
+	if err := surface.Decode(data, &w); err != nil {
 		return nil, err
 	}
 	return w.closure()

@@ -165,7 +165,7 @@ func decodeState(data []byte, to any) error {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxReceipt, Depth: 8}); err != nil {
 		return err
 	}
-	return decodeExact(data, to)
+	return surface.Decode(data, to)
 }
 
 // Encode is the file's JSON.

@@ -94,7 +94,7 @@ func ParseVariables(data []byte) (*Variables, error) {
 		return nil, err
 	}
 	read := new(Variables)
-	if err := decodeExact(data, read); err != nil {
+	if err := surface.Decode(data, read); err != nil {
 		return nil, err
 	}
 	if read.Version != variablesVersion {

@@ -44,19 +44,18 @@ type wheelsPack struct {
 
 // engineOf tells the stored forms apart; npm's, which npm could read, has none.
 func engineOf(data []byte) string {
-	var head struct {
-		Engine string `json:"engine"`
-	}
-	if json.Unmarshal(data, &head) != nil {
+	var members map[string]json.RawMessage // a struct's would be read in any case
+	var engine string
+	if json.Unmarshal(data, &members) != nil || json.Unmarshal(members["engine"], &engine) != nil {
 		return ""
 	}
-	return head.Engine
+	return engine
 }
 
 // parseWheels reads the stored form.
 func parseWheels(data []byte) (*Closure, error) {
 	var w wheelsWire
-	if err := decodeExact(data, &w); err != nil {
+	if err := surface.Decode(data, &w); err != nil {
 		return nil, err
 	}
 	return w.closure()

@@ -1,7 +1,6 @@
 package sign
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -199,10 +198,8 @@ func ParseKeys(data []byte) (*Keys, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxKeysFile, Depth: 8}); err != nil {
 		return nil, fmt.Errorf("keys file: %w", err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
 	var w keysWire
-	if err := dec.Decode(&w); err != nil {
+	if err := surface.Decode(data, &w); err != nil {
 		return nil, fmt.Errorf("keys file: %w", err)
 	}
 	if w.Version != keysVersion {

@@ -189,6 +189,8 @@ func TestKeysFile(t *testing.T) {
 		{"an algorithm that is not the key's", `{"version":1,"keys":[` + one + `,"algorithm":"Ed25519"}]}`, "not that of the key"},
 		{"a newer version", `{"version":2,"keys":[]}`, "version 2"},
 		{"no version", `{"keys":[]}`, "version 0"},
+		{"a member in another case", `{"version":1,"keys":[` + one + `,"Revoked":"2026-01-01T00:00:00Z"}]}`, "Revoked"},
+		{"a member twice, in two cases", `{"version":1,"keys":[` + one + `}],"Keys":[]}`, "Keys"},
 		{"an unknown member", `{"version":1,"keys":[` + one + `,"disabled":true}]}`, "disabled"},
 		{"a member twice", `{"version":1,"keys":[` + one + `,"revoked":"2026-01-01T00:00:00Z","revoked":null}]}`, "revoked"},
 		{"an id twice", `{"version":1,"keys":[` + one + `},{"id":"a","public_key":` + pem("p256") + `,` + added + `}]}`, "already"},

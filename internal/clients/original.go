@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Original is an entry that was rewritten to start its server by "hallmark run", kept in
@@ -43,9 +45,7 @@ func LoadOriginals(file string) ([]Original, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	var w originalsWire
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&w); err != nil {
+	if err := surface.Decode(data, &w); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if w.Version != originalsVersion {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // File is one file of a journal: its complete new contents, or its removal.
@@ -160,7 +161,7 @@ func superseded(files []File) string {
 
 // contentOf is the digest of a file, zero if there is none.
 func contentOf(path string) (digest.Digest, error) {
-	f, err := os.Open(path)
+	f, err := beneath.Open(path) // which waits for nobody who would write to a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return digest.Digest{}, nil
 	}
@@ -168,9 +169,6 @@ func contentOf(path string) (digest.Digest, error) {
 		return digest.Digest{}, fmt.Errorf("%s: %w", path, cause(err))
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return digest.Digest{}, fmt.Errorf("%s: is a directory", path)
-	}
 	d, _, err := digest.FromReader(f)
 	return d, err
 }

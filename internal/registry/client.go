@@ -16,6 +16,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Limits of what a [Client] reads.
@@ -59,11 +60,11 @@ func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*Envelo
 	if err := c.do(ctx, http.MethodPost, publishPath, nil, raw, token, &env); err != nil {
 		return nil, err
 	}
-	var sent struct{ Name, Version string }
-	if err := json.Unmarshal(raw, &sent); err != nil {
+	name, version, err := Named(raw)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.expect(env, sent.Name, sent.Version); err != nil {
+	if err := c.expect(env, name, version); err != nil {
 		return nil, err
 	}
 	if err := c.stored(ctx, raw, want, env); err != nil {
@@ -229,12 +230,12 @@ func (c *Client) About(ctx context.Context) (*About, error) {
 
 // expect is an error unless env's document has name and, if that is not empty, version.
 func (c *Client) expect(env Envelope, name, version string) error {
-	var got struct{ Name, Version string }
-	if err := json.Unmarshal(env.Server, &got); err != nil {
+	is, of, err := Named(env.Server)
+	if err != nil {
 		return fmt.Errorf("registry %s: the record of %+q has no server", c.Base, name)
 	}
-	if got.Name != name || version != "" && got.Version != version {
-		return fmt.Errorf("registry %s: asked for %+q, got the record of %+.200q version %+.200q", c.Base, name, got.Name, got.Version)
+	if is != name || version != "" && of != version {
+		return fmt.Errorf("registry %s: asked for %+q, got the record of %+.200q version %+.200q", c.Base, name, is, of)
 	}
 	return nil
 }
@@ -339,7 +340,7 @@ func (c *Client) send(ctx context.Context, wait time.Duration, method, path, pre
 }
 
 func (c *Client) decode(path string, text []byte, out any) error {
-	if err := json.Unmarshal(text, out); err != nil { // refuses what follows the value
+	if err := surface.DecodeKnown(text, out); err != nil { // refuses what follows the value
 		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
 	}
 	return nil

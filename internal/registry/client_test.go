@@ -104,15 +104,18 @@ func TestClientRefusesAnswers(t *testing.T) {
 		handle http.HandlerFunc
 		want   string
 	}{
-		"another version":   {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.1"}}`), "1.0.1"},
-		"another name":      {say(200, "application/json", `{"server":{"name":"io.github.o/b","version":"1.0.0"}}`), "io.github.o/b"},
-		"no server":         {say(200, "application/json", `{}`), "no server"},
-		"not an object":     {say(200, "application/json", `{"server":[]}`), "no server"},
-		"something after":   {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"}} {}`), "after"},
-		"cut off":           {say(200, "application/json", `{"server":{"name":"io.github.o/a"`), "unexpected end"},
-		"a page of a proxy": {say(200, "text/html", `<html>`), "not JSON"},
-		"endless":           {say(200, "application/json", `{"x":"`+strings.Repeat("x", MaxAnswer)+`"}`), "longer than"},
-		"a bad digest":      {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"_meta":{"hallmark/integrity":{"document":"md5:00"}}}`), "md5"},
+		"another version":      {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.1"}}`), "1.0.1"},
+		"another name":         {say(200, "application/json", `{"server":{"name":"io.github.o/b","version":"1.0.0"}}`), "io.github.o/b"},
+		"a name that counts":   {say(200, "application/json", `{"server":{"name":"io.github.o/b","Name":"io.github.o/a","version":"1.0.0"}}`), "io.github.o/b"},
+		"a server twice":       {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"Server":{"name":"io.github.o/a","version":"1.0.0"}}`), "case counts"},
+		"a digest in capitals": {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"_meta":{"hallmark/integrity":{"Document":null}}}`), "case counts"},
+		"no server":            {say(200, "application/json", `{}`), "no server"},
+		"not an object":        {say(200, "application/json", `{"server":[]}`), "no server"},
+		"something after":      {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"}} {}`), "after"},
+		"cut off":              {say(200, "application/json", `{"server":{"name":"io.github.o/a"`), "unexpected end"},
+		"a page of a proxy":    {say(200, "text/html", `<html>`), "not JSON"},
+		"endless":              {say(200, "application/json", `{"x":"`+strings.Repeat("x", MaxAnswer)+`"}`), "longer than"},
+		"a bad digest":         {say(200, "application/json", `{"server":{"name":"io.github.o/a","version":"1.0.0"},"_meta":{"hallmark/integrity":{"document":"md5:00"}}}`), "md5"},
 	} {
 		if err := get(answer(t, c.handle)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

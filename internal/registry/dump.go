@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // A dump is records as JSON. Export writes one envelope a line, as GET answers it but with
@@ -263,15 +264,15 @@ func dumped(value json.RawMessage) ([]Envelope, *DumpedArchive, error) {
 	switch {
 	case members["servers"] != nil:
 		var p Page
-		err := json.Unmarshal(value, &p)
+		err := surface.DecodeKnown(value, &p)
 		return p.Servers, nil, err
 	case members["server"] != nil:
 		var env Envelope
-		err := json.Unmarshal(value, &env)
+		err := surface.DecodeKnown(value, &env)
 		return []Envelope{env}, nil, err
 	case members["name"] == nil && (members["archive"] != nil || members["blob"] != nil):
 		part := new(DumpedArchive)
-		err := json.Unmarshal(value, part)
+		err := surface.DecodeKnown(value, part)
 		return nil, part, err
 	}
 	return []Envelope{{Server: value}}, nil, nil

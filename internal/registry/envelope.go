@@ -147,3 +147,18 @@ func page(records []Record, next string) Page {
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Named are the name and the version that a document of a record has, as it spells its members:
+// encoding/json would take "Name" for the one, and whoever publishes the record would not.
+func Named(document json.RawMessage) (name, version string, err error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(document, &members); err != nil {
+		return "", "", err
+	}
+	for member, to := range map[string]*string{"name": &name, "version": &version} {
+		if raw := members[member]; raw != nil && json.Unmarshal(raw, to) != nil {
+			return "", "", fmt.Errorf("its %s is no text", member)
+		}
+	}
+	return name, version, nil
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
@@ -102,7 +103,7 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
 	}
 	c := &sidecar{data: data}
-	if strict(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
+	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
 		return nil, errForm
 	}
 	return c, nil

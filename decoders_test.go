@@ -1,0 +1,98 @@
+package hallmark
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// plainDecoders are the directories and files that call encoding/json's decoders themselves, with
+// how often. They take "Servers" for "servers": whoever reads a file of a checkout, of the
+// machine's or of a registry into a struct calls surface.Decode, or surface.DecodeKnown of what
+// others write. What is here decodes into maps, lists and texts, whose names are exact, or is as
+// the reason says.
+var plainDecoders = map[string]struct {
+	calls int
+	why   string
+}{
+	"archive_serve.go in internal/registry": {1, "a request of who may change a record anyway"},
+	"archive_sql.go in internal/registry":   {1, "a map"},
+	"allowlist.go in plugin":                {8, "maps, lists and texts"},
+	"capability.go in plugin":               {5, "maps, lists and texts"},
+	"client.go in internal/registry":        {1, "the words of an error, which decide nothing"},
+	"clientroots.go in internal/hashfile":   {1, "a map"},
+	"closure.go in project":                 {1, "a member that was found by its exact name: texts, lists and truths"},
+	"dockerconfig.go in internal/fetch":     {2, "the user's own file, and the answer of the user's own program"},
+	"document.go in cmd/internal/cli":       {1, "shown only"},
+	"document.go in internal/fetch":         {2, "maps and lists"},
+	"dump.go in internal/registry":          {2, "maps, and a stream of values that are not looked into"},
+	"edit.go in plugin":                     {1, "tokens"},
+	"edit.go in serverjson":                 {4, "tokens and maps"},
+	"encoding.go in internal/durable":       {1, "sealed by its own digest, in the state directory"},
+	"envelope.go in internal/registry":      {2, "a map and texts"},
+	"exact.go in surface":                   {1, "tokens"},
+	"findings.go in internal/registry":      {2, "the registry's own database"},
+	"github.go in internal/registry/auth":   {3, "answers of one host over TLS, which nobody else reads"},
+	"golang.go in .":                        {3, "what the go command prints"},
+	"import.go in .":                        {3, "maps and texts"},
+	"imports.go in plugin":                  {1, "a map"},
+	"init.go in .":                          {3, "a draft, which a person completes"},
+	"installlockread.go in project":         {4, "whose members are compared with their names"},
+	"keep.go in .":                          {1, "which project a file is about; to keep too much is all that it can do"},
+	"leaf.go in ledger":                     {1, "encoded again and compared byte by byte"},
+	"lock.go in project":                    {2, "beside surface.CheckMembers, which reads it at the same time; the version alone"},
+	"login.go in .":                         {1, "answers to a login, which nobody else reads"},
+	"members.go in surface":                 {4, "surface.Decode and DecodeKnown"},
+	"monitorstate.go in .":                  {4, "maps and lists; and a struct that is encoded again and compared"},
+	"neighbourmodules.go in .":              {2, "a map and a text"},
+	"npm.go in internal/fetch":              {6, "maps, lists and texts"},
+	"npmrc.go in internal/fetch":            {1, "a text"},
+	"object.go in facet":                    {4, "maps, lists, texts and truths"},
+	"pages_archive.go in internal/registry": {1, "a text"},
+	"pages_list.go in internal/registry":    {1, "shown only"},
+	"parse.go in plugin":                    {4, "a map, whose form is judged by exact names; only then a struct"},
+	"parse.go in serverjson":                {3, "a map, whose form is judged by exact names; only then a struct"},
+	"python.go in .":                        {1, "what our own question to python prints"},
+	"reverify.go in .":                      {1, "the registry's own database"},
+	"sidecar.go in internal/store":          {2, "the schema alone; encoded again and compared byte by byte"},
+	"tokens.go in internal/registry":        {1, "the registry's own database"},
+	"tools.go in internal/hashfile":         {2, "whose members are compared with their names"},
+	"toolschema.go in plugin":               {2, "a map; and whether references of a schema lead somewhere"},
+	"validate.go in serverjson":             {1, "a map"},
+	"wheels.go in project":                  {3, "a map and a text; what pip prints"},
+}
+
+// TestDecoders: whoever reads JSON into a struct reads exact names, or says why not.
+func TestDecoders(t *testing.T) {
+	found := map[string]int{}
+	src := readSources(t)
+	for dir, files := range src.dirs {
+		if dir == "internal/guard" { // messages, which have their own reader of exact names
+			continue
+		}
+		for _, f := range files {
+			name := fmt.Sprintf("%s in %s", src.names[f], dir)
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "json" && slices.Contains([]string{"Unmarshal", "NewDecoder"}, s.Sel.Name) {
+						found[name]++
+					}
+				}
+				return true
+			})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if known := plainDecoders[name]; known.calls != found[name] {
+			t.Errorf("%s decodes JSON %d times by itself, and %d were judged: use surface.Decode, or say here why not", name, found[name], known.calls)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(plainDecoders)) {
+		if found[name] == 0 || strings.TrimSpace(plainDecoders[name].why) == "" {
+			t.Errorf("%s decodes nothing any more, or nobody says why it may", name)
+		}
+	}
+}

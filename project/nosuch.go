@@ -1,0 +1,38 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// maxThere is how many names an error shows in place of one that nothing has.
+const maxThere = 8
+
+// NoSuch is the error of whoever is told a name that nothing has: what it was to name ("server",
+// "facet" or "server or facet"), where it was looked for, and what leads on. There are the names
+// that it could have been.
+func NoSuch(what, where, name string, there []string) error {
+	var hints []string
+	if strings.HasPrefix(where, ConfigFile) && strings.HasPrefix(what, "server") {
+		hints = append(hints, "declare it there; or take it from a client's file with 'hallmark pin --client CLIENT NAME'")
+	}
+	if strings.HasPrefix(where, ConfigFile) && strings.HasSuffix(what, "facet") {
+		hints = append(hints, "'hallmark add' declares a facet")
+	}
+	there = slices.Clone(there)
+	slices.Sort(there)
+	if there = slices.Compact(there); len(there) > 0 {
+		more := ""
+		if n := len(there) - maxThere; n > 0 {
+			there, more = there[:maxThere], fmt.Sprintf(" and %d more", n)
+		}
+		hints = append(hints, fmt.Sprintf("there is %s%s, see 'hallmark check'", surface.Escape(strings.Join(there, ", ")), more))
+	} else if len(hints) == 0 {
+		hints = append(hints, "there is none, see 'hallmark check'")
+	}
+	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), strings.Join(hints, "; "), fmt.Errorf("no such %s in %s", what, where))
+}

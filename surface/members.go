@@ -1,0 +1,144 @@
+package surface
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Decode decodes a JSON document into to, and refuses a member that to does not have: one whose
+// name differs in case from that of another too, which encoding/json takes for it. It is for
+// files that Hallmark writes.
+func Decode(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	return CheckMembers(data, to)
+}
+
+// DecodeKnown is [Decode] of a document that others write, and that may have members of which to
+// knows nothing. One that differs from a member of to in case alone is refused all the same:
+// what it says would count here, and with nobody who reads names as they are.
+func DecodeKnown(data []byte, to any) error {
+	if err := json.Unmarshal(data, to); err != nil {
+		return err
+	}
+	var read any
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	return checkNames(read, reflect.TypeOf(to), "json", "", true)
+}
+
+// CheckMembers reports whether the members of a JSON document are those of to, as it spells them.
+func CheckMembers(data []byte, to any) error {
+	var read any
+	if err := json.Unmarshal(data, &read); err != nil {
+		return err
+	}
+	return CheckNames(read, reflect.TypeOf(to), "json")
+}
+
+// CheckNames reports whether the keys in v, a decoded document, are spelled as the tags of t
+// spell them. The keys of a map are anybody's, and what a type decodes itself is its own affair.
+func CheckNames(v any, t reflect.Type, tag string) error { return checkNames(v, t, tag, "", false) }
+
+// checkNames is CheckNames of what stands at a place in the document. Where others may be there,
+// only keys that differ from one of t in case alone are refused.
+func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if own := reflect.PointerTo(t); own.Implements(jsonDecoder) || own.Implements(textDecoder) {
+		return nil
+	}
+	switch v := v.(type) {
+	case []any:
+		if t.Kind() != reflect.Slice && t.Kind() != reflect.Array {
+			return nil
+		}
+		for i, each := range v {
+			if err := checkNames(each, t.Elem(), tag, fmt.Sprintf("%s[%d]", at, i), others); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		var names map[string]reflect.Type
+		if t.Kind() == reflect.Struct {
+			names = spelledNames(t, tag)
+		} else if t.Kind() != reflect.Map {
+			return nil
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			shown := strings.TrimPrefix(at+"."+Escape(key), ".")
+			of, known := names[key]
+			if names == nil {
+				of, known = t.Elem(), true
+			}
+			if !known && others && !folded(names, key) {
+				continue
+			}
+			if !known {
+				return fmt.Errorf("unknown key %s: case counts", shown)
+			}
+			if err := checkNames(v[key], of, tag, shown, others); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// folded reports whether a key is one of names in another case.
+func folded(names map[string]reflect.Type, key string) bool {
+	for name := range names {
+		if strings.EqualFold(name, key) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	jsonDecoder = reflect.TypeFor[json.Unmarshaler]()
+	textDecoder = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// spelledNames are the keys of a struct, those of what is embedded in it included.
+func spelledNames(t reflect.Type, tag string) map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for f := range fields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get(tag), ",")
+		switch {
+		case name == "-" || !f.IsExported() && !f.Anonymous:
+		case name == "" && f.Anonymous:
+			inner := f.Type
+			if inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			maps.Copy(out, spelledNames(inner, tag))
+		case name == "":
+			out[f.Name] = f.Type
+		default:
+			out[name] = f.Type
+		}
+	}
+	return out
+}
+
+func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}
