@@ -75,7 +75,6 @@ var rareMembers = []rare{
 	{"state/projects/ID/approvals.json", "unlocked/*/launch/url", "as that of a server with an entry, by the same code"},
 	{"state/projects/ID/approvals.json", "unlocked/*/launch/verify/**", "as that of a server with an entry, by the same code"},
 	{"state/plugins/ID.json", "plugins/*/strict", "of what was installed with --strict: the script plugin_strict_kept takes it out"},
-	{"state/plugins/ID.json", "plugins/*/signed", "of what was installed with REQUIRE_SIGNATURES: the script plugin_signed_kept takes it out"},
 	{"plugins/*/install.lock.json", "strict", "of what was installed with --strict: the script plugin_strict_kept takes it out"},
 	{"cache/store/*/sidecar.json", "files/*/exec", "the tree says so too, and its fingerprint is compared"},
 	{"plugins/*/mcp-plugin.json", "capabilities/**", "install.lock.json has the digest of the whole manifest, and the statement is of all of it"},

@@ -60,7 +60,7 @@ machine has approved the lock, this needs --trust-lock.`,
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict))
+			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict, checked.Unseen...))
 			switch {
 			case asSARIF:
 				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
@@ -126,6 +126,7 @@ var checkRules = map[string]string{
 	"surface-mismatch":    "What the server shows a model is not what was approved.",
 	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",
 	"launch-mismatch":     "The server is declared otherwise than when it was locked.",
+	"launch-waived":       "hallmark.toml opts out of an entry of the lock, or of the approval of arguments.",
 	"launch-missing":      "The server is declared and not locked, or locked and no longer declared.",
 	"source-missing":      "The facet is declared and not locked, or locked and no longer declared.",
 	"proof-missing":       "The proof that the record is in the registry's log was there, and is gone.",
