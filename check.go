@@ -33,7 +33,7 @@ type CheckResult struct {
 	policy.Verdict
 	Entries int      // servers and facets that are declared or locked
 	Sound   int      // those of which nothing is refused, and that are not left unlocked
-	Waived  []string // opt-outs of hallmark.toml, each with what it is about
+	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
 	Unseen  []string // what was not looked at, and why
 }
 
@@ -85,7 +85,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 		}
 		report = append(report, placed(servers[i], w.declaredAt(name))...)
 	}
-	facets, more, err := w.checkFacets(ctx, books)
+	facets, more, absent, err := w.checkFacets(ctx, books)
 	if err != nil {
 		return out, err
 	}
@@ -98,7 +98,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 	if out.Unseen, err = w.nested(ctx); err != nil {
 		return out, err
 	}
-	out.Unseen = append(out.Unseen, w.dropped(books)...)
+	out.Unseen = slices.Concat(out.Unseen, w.dropped(books), absent)
 	if !o.Offline {
 		more, err := w.checkLog(ctx, w.lock.Servers())
 		if err != nil {
@@ -118,7 +118,7 @@ func Check(ctx context.Context, h *Host, dir string, o CheckOptions) (out CheckR
 	}
 	report = placed(once(report), evidence.Place{File: project.LockFile})
 	out.Verdict = policy.Judge(policy.Check, settings, report)
-	out.count(settings, servers, facets)
+	out.count(settings, names, servers, facets)
 	return out, errors.Join(problems...)
 }
 
@@ -130,23 +130,35 @@ func (w *workspace) warnOfAge() {
 	}
 }
 
-// count says how many of the entries that were looked at are sound, what is waived, and what
-// was not looked at on this machine.
-func (out *CheckResult) count(settings policy.Settings, entries ...[]evidence.Report) {
-	for _, each := range entries {
-		for _, report := range each {
-			out.Entries++
-			waived := slices.ContainsFunc(report, func(e evidence.Evidence) bool { return e.Scheme == evidence.Launch && policy.IsWaiver(e) })
-			if !waived && policy.Judge(policy.Check, settings, report).Allowed() {
-				out.Sound++
+// count says how many of the entries that were looked at, servers by their names and facets, are
+// sound, what is waived, and what was not looked at on this machine.
+func (out *CheckResult) count(settings policy.Settings, names []string, servers, facets []evidence.Report) {
+	of := map[string][]string{} // by subject of a waiver, the servers that it is about
+	for i, report := range slices.Concat(servers, facets) {
+		out.Entries++
+		unlocked := false
+		for _, e := range report {
+			if !policy.IsWaiver(e) {
+				continue
 			}
+			unlocked = unlocked || e.Scheme == evidence.Launch && e.Authority == evidence.Lock
+			if i < len(names) && e.Authority == evidence.Verify { // its subject is a file
+				of[e.Subject] = append(of[e.Subject], names[i])
+			}
+		}
+		if !unlocked && policy.Judge(policy.Check, settings, report).Allowed() {
+			out.Sound++
 		}
 	}
 	for _, f := range out.Verdict.Findings {
 		e := f.Evidence
 		switch {
 		case policy.IsWaiver(e):
-			out.Waived = append(out.Waived, strings.TrimSuffix(e.Subject+": "+string(e.Scheme)+" ("+e.Reason, " (")+")")
+			text := waiverText(e)
+			if all := of[e.Subject]; e.Authority == evidence.Verify && len(all) > 0 {
+				text, of[e.Subject] = all[0]+": "+text, all[1:]
+			}
+			out.Waived = append(out.Waived, text)
 		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
 			out.Unseen = append(out.Unseen, e.Subject+" (not on this machine)")
 		}
@@ -225,11 +237,11 @@ func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evi
 	if !locked {
 		e := w.launchEvidence(declared, nil)
 		if declared.Unlocked {
-			e = evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)
+			e = unlockedWaived(e)
 		}
-		return append(evidence.Report{e}, w.verifyBlock(declared, w.host.Getenv("PATH"), "", nil)...), nil
+		return append(append(evidence.Report{e}, anyArguments(declared)...), w.verifyBlock(declared, w.host.Getenv("PATH"), "", nil)...), nil
 	}
-	report := evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, o.TrustLock)}
+	report := append(evidence.Report{w.launchEvidence(declared, &entry), w.approvalEvidence(name, entry, o.TrustLock)}, anyArguments(declared)...)
 	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err

@@ -22,11 +22,11 @@ import (
 
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the
 // store, the proof that it is in its registry's log, and the files that were installed. The
-// report of each facet is among all of them.
-func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []evidence.Report, all evidence.Report, err error) {
+// report of each facet is among all of them. Absent are those of which nothing is installed.
+func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
 	st, err := w.host.store()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	placed := &placedFacets{w: w}
 	servers := map[string][]string{} // by facet, those that are locked as servers of it
@@ -47,7 +47,7 @@ func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []e
 		if locked {
 			more, slot, err := w.checkFacet(ctx, st.As(evidence.FacetTar), name, entry, servers[name])
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			report = append(report, more...)
 			placed.add(name, entry, slot)
@@ -57,10 +57,10 @@ func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []e
 	}
 	installed, err := placed.check()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	witnessed, err := w.checkInstalled(installed)
-	return each, slices.Concat(all, installed, witnessed), err
+	return each, slices.Concat(all, installed, witnessed), placed.absent, err
 }
 
 // broughtEvidence compares the entry of a facet with what the locked facets that bring it

@@ -22,6 +22,7 @@ import (
 type placedFacets struct {
 	w      *workspace
 	facets []placedFacet
+	absent []string // of which a target has no file, and never had one, for people
 }
 
 // placedFacet is a locked facet with its manifest, nil if its contents are not in the store.
@@ -84,6 +85,7 @@ func (p *placedFacets) check() (evidence.Report, error) {
 			installed[f.of+" "+f.target] = true
 		}
 	}
+	p.missed(files, installed)
 	var report evidence.Report
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		if f := files[path]; installed[f.of+" "+f.target] {
@@ -93,6 +95,22 @@ func (p *placedFacets) check() (evidence.Report, error) {
 	report = append(report, p.left(ours, files)...)
 	extra, err := p.extra(files)
 	return append(report, extra...), err
+}
+
+// missed notes the facets that were never installed for a target of this project. Those that are
+// not in the store either are named as such.
+func (p *placedFacets) missed(files map[string]*placedFile, installed map[string]bool) {
+	stored := map[string]bool{}
+	for _, f := range p.facets {
+		stored[f.entry.Subject(f.name)] = f.dir != ""
+	}
+	lacking := map[string]bool{}
+	for _, f := range files {
+		if stored[f.of] && f.picked && !installed[f.of+" "+f.target] {
+			lacking[f.of+" (not installed here for "+f.target+")"] = true
+		}
+	}
+	p.absent = slices.Sorted(maps.Keys(lacking))
 }
 
 // left is evidence of files that this machine installed, and that neither the lock nor a

@@ -3,6 +3,7 @@ package hallmark
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,20 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 			if sound := v.Sound == v.Entries; sound != (v.Class() == evidence.OK) && v.Class() == evidence.OK {
 				t.Errorf("%d of %d verified", v.Sound, v.Entries)
 			}
+			// Whoever asks for exactly what is locked is told the same, but for what is put back.
+			want := c.class
+			if name == "gone" {
+				want = evidence.OK
+			}
+			for _, offline := range []bool{true, false} {
+				out, err := w.install(FacetOptions{Frozen: true, Offline: offline})
+				if evidence.ClassOf(err) != want || want != evidence.OK && !strings.Contains(err.Error(), c.text) {
+					t.Errorf("frozen, offline %t: %v; want %s %q; %+v", offline, err, want, c.text, out)
+				}
+			}
+			if name == "gone" {
+				w.done(os.Remove(w.path("tools/" + skill)))
+			}
 			// Another machine has the checkout, and nothing else.
 			w.host.Places.State, w.host.Places.Cache = t.TempDir(), t.TempDir()
 			v, err = Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
@@ -64,6 +79,42 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 				t.Error("elsewhere: it does not say what it did not look at")
 			}
 		})
+	}
+}
+
+// Files that were installed for a target which hallmark.toml has no more are read by its client,
+// and compared with nothing: check and a frozen installation refuse them until an installation
+// takes them away. An edited one is not taken away by itself.
+func TestInstalledForATargetThatIsGone(t *testing.T) {
+	const left = "tools/skills/greet/SKILL.md"
+	for _, edited := range []bool{false, true} {
+		w := newFacetWorld(t)
+		w.must(w.install(FacetOptions{}))
+		w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "dir:tools", "dir:other", 1))
+		if edited {
+			w.write(left, "Other.\n")
+		}
+		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), left+": unhashed mismatch") {
+			t.Errorf("edited %t: check: %v, %v", edited, err, v.Err())
+		}
+		if want := "kit@1.0.0 (not installed here for dir:other)"; !slices.Contains(v.Unseen, want) {
+			t.Errorf("check does not say %q: %q", want, v.Unseen)
+		}
+		_, err = w.install(FacetOptions{Frozen: true})
+		if edited != (evidence.ClassOf(err) == evidence.Refused) || edited && !strings.Contains(err.Error(), left+": unhashed mismatch") {
+			t.Errorf("edited %t: frozen: %v", edited, err)
+		}
+		if _, err := os.Stat(w.path(left)); (err == nil) != edited {
+			t.Errorf("edited %t: %v", edited, err)
+		}
+		if edited {
+			continue
+		}
+		v, err = Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		if err != nil || v.Class() != evidence.OK || slices.ContainsFunc(v.Unseen, func(s string) bool { return strings.Contains(s, "not installed") }) {
+			t.Errorf("check: %v, %v, %q", err, v.Err(), v.Unseen)
+		}
 	}
 }
 

@@ -92,11 +92,11 @@ func (l *launch) argumentsEvidence(a project.Approval) evidence.Report {
 		return nil
 	}
 	d := project.ExtraDigest(l.o.Arguments)
-	c := evidence.Claim{Subject: l.declared.Name + ", arguments after --", Scheme: evidence.Launch, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	c := argumentsClaim(l.declared.Name)
 	o := evidence.Observed{Text: fmt.Sprintf("%q", l.o.Arguments), Digests: []digest.Digest{d}, From: "the command line"}
 	switch {
 	case l.declared.Extra != "":
-		return evidence.Report{evidence.Waive(c, o, "extra_arguments = "+fmt.Sprintf("%q", l.declared.Extra)+" in "+project.ConfigFile)}
+		return evidence.Report{evidence.Waive(c, o, argumentsWaived(l.declared))}
 	case l.o.TrustLock:
 		return evidence.Report{evidence.Waive(c, o, "--trust-lock")}
 	case a.Approved(l.o.Arguments):
@@ -105,6 +105,20 @@ func (l *launch) argumentsEvidence(a project.Approval) evidence.Report {
 	e := evidence.Compare(c, o)
 	e.Fix = "run 'hallmark review " + l.declared.Name + " -- " + quoteArguments(l.o.Arguments) + "'; 'extra_arguments = \"any\"' in its table lets all pass"
 	return evidence.Report{e}
+}
+
+// argumentsClaim is that this machine approved the arguments that come after those of a
+// server's declaration.
+func argumentsClaim(server string) evidence.Claim {
+	return evidence.Claim{Subject: server + ", arguments after --", Scheme: evidence.Launch, Authority: evidence.Machine, Where: "what was approved on this machine"}
+}
+
+// argumentsWaived is why such arguments need no approval; "" if they do.
+func argumentsWaived(s project.Server) string {
+	if s.Extra == "" {
+		return ""
+	}
+	return fmt.Sprintf("extra_arguments = %q in %s", s.Extra, project.ConfigFile)
 }
 
 // forgottenRuntime is evidence of an interpreter that an approval must have named, and does

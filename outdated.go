@@ -29,21 +29,22 @@ type FacetStatus struct {
 }
 
 // ListFacets lists the facets that a project declares or has locked, and compares their files
-// with what this machine wrote, without asking anybody and without looking into the store.
-func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error) {
+// with what this machine wrote, without asking anybody and without looking into the store. Waived
+// is what hallmark.toml opts out of, in the words of [Check].
+func ListFacets(ctx context.Context, h *Host, dir string) (all []FacetStatus, waived []string, err error) {
 	w, done, err := openWorkspace(ctx, h, dir, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer done()
 	known, err := w.readReceipt()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, e := range known.report {
 		h.Logger.Warn(e.Subject + " " + e.Reason)
 	}
-	all := w.facetStatus()
+	all = w.facetStatus()
 	for i := range all {
 		for _, asset := range known.receipt.Facets[all[i].Name].Assets {
 			for _, file := range asset.Files {
@@ -59,7 +60,7 @@ func ListFacets(ctx context.Context, h *Host, dir string) ([]FacetStatus, error)
 			}
 		}
 	}
-	return all, nil
+	return all, w.waivers(), nil
 }
 
 func (w *workspace) facetStatus() []FacetStatus {

@@ -58,11 +58,9 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
-	owed, err := h.strictOwed(o.Dir, m.Name)
-	if err != nil {
+	if err := h.demandOwed(o.Dir, m.Name, &host); err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || owed
 	r, err := s.check(ctx, from, host)
 	if err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	}
 	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
 		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags, Strict: host.Strict,
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: host.Flags, Strict: host.Strict,
 	})
 	if err != nil {
 		return nil, err
@@ -155,11 +153,16 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		if err != nil {
 			return err
 		}
-		demanded := in.Lock.Strict && !there.Strict
+		asked := in.Lock
+		signed := asked.Policy.RequireSignatures && !there.Policy.RequireSignatures
+		demanded := signed || asked.Strict && !there.Strict
 		if in.Path, in.Lock, in.Already = path, there, true; !demanded {
 			return nil
 		}
-		there.Strict = true
+		there.Strict = there.Strict || asked.Strict
+		if signed {
+			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature, asked.SignerKeyID
+		}
 		if lock, err = there.Encode(); err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -136,7 +137,7 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return err
 	}
 	err = h.changeInstalls(ctx, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC(), Strict: l.Strict}
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC(), Strict: l.Strict, Signed: l.Policy.RequireSignatures}
 		return nil
 	})
 	if unwritable(err) {
@@ -146,16 +147,22 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 	return err
 }
 
-// strictOwed reports whether somebody at this machine demanded with --strict that a plugin in
-// dir, of any version, is checked so.
-func (h *Host) strictOwed(dir, name string) (bool, error) {
+// demandOwed adds to host what somebody at this machine demanded of a plugin in dir, of any
+// version: that it is checked with --strict, and that it is signed.
+func (h *Host) demandOwed(dir, name string, host *plugin.Host) error {
 	installed, err := h.installs(dir)
 	for _, p := range installed {
-		if p.Name == name && p.Strict {
-			return true, err
+		if p.Name == name {
+			demand(host, p)
 		}
 	}
-	return false, err
+	return err
+}
+
+// demand adds to host what was demanded when p was installed.
+func demand(host *plugin.Host, p project.Install) {
+	host.Strict = host.Strict || p.Strict
+	host.Flags.RequireSignatures = host.Flags.RequireSignatures || p.Signed
 }
 
 // ForgetPlugin forgets a plugin that this machine installed in dir, by the name of its

@@ -140,7 +140,10 @@ func revalidate(ctx context.Context, path string, l *project.InstallLock, instal
 	}
 	var failed error
 	host.Flags = host.Flags.Within(l.Limits())
-	host.Strict = host.Strict || l.Strict || mem != nil && mem.Strict
+	host.Strict = host.Strict || l.Strict
+	if mem != nil {
+		demand(&host, *mem)
+	}
 	host.Locked = func(r *plugin.Result) (report evidence.Report) {
 		report, failed = p.lockEvidence(path, l, r, mem, len(installed) > 0)
 		return report
@@ -172,11 +175,12 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err != nil {
 		return nil, err
 	}
-	owed, err := h.strictOwed(filepath.Dir(filepath.Clean(dir)), m.Name)
-	if err != nil {
+	if err := h.demandOwed(filepath.Dir(filepath.Clean(dir)), m.Name, &host); err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || owed || old != nil && old.Strict
+	if old != nil {
+		demand(&host, project.Install{Strict: old.Strict, Signed: old.Policy.RequireSignatures})
+	}
 	r, err := p.check(ctx, dir, host)
 	if err != nil {
 		return nil, err
@@ -187,7 +191,7 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	}
 	hashed := r.Profile.Hashed(p.Bundle.Files)
 	lock := project.InstallLock{
-		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: o.Flags, Strict: host.Strict,
+		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: host.Flags, Strict: host.Strict,
 	}
 	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
 		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256

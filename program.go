@@ -280,7 +280,9 @@ func (w *workspace) verifyBlock(s project.Server, path, exe string, seen map[str
 		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line),
 	}
 	if s.Verify.Type == project.VerifyNone {
-		return evidence.Report{evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason)}
+		e := evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason)
+		e.Fix = waivedFix("verify", s.Name)
+		return evidence.Report{e}
 	}
 	for _, c := range s.Verify.Claims {
 		claim.Subject, claim.Want = exe, []digest.Digest{c.Want}

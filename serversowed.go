@@ -7,7 +7,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
-	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // serversCovered demands that each server which hallmark.toml declares is locked as it is
@@ -37,8 +36,7 @@ func (w *workspace) serversCovered(ctx context.Context, offline bool, books owed
 		case ok && locked:
 			found = append(found, w.launchEvidence(declared, &entry))
 		case ok && declared.Unlocked:
-			e := w.launchEvidence(declared, nil)
-			found = evidence.Report{evidence.Waive(e.Claim, e.Observed, "unlocked = true in "+project.ConfigFile)}
+			found = evidence.Report{unlockedWaived(w.launchEvidence(declared, nil))}
 		}
 		report = append(report, books.Server(name).Settle(found)...)
 	}
@@ -46,9 +44,9 @@ func (w *workspace) serversCovered(ctx context.Context, offline bool, books owed
 }
 
 // serversRemembered demands of an installation that may write the lock that each server which
-// this machine approved still has its entry, and each entry the files that it owes. A server
-// that is declared and was never pinned is for 'pin', and one of a facet for this very
-// installation, which asks about it.
+// this machine approved still has its entry, and each entry the files and the proof that it
+// owes. A server that is declared and was never pinned is for 'pin', and one of a facet for this
+// very installation, which asks about it.
 func (w *workspace) serversRemembered(books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
@@ -60,9 +58,13 @@ func (w *workspace) serversRemembered(books owed.Books) error {
 			}
 			found = stored.report
 		}
-		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
-			if x.Scheme == evidence.Launch {
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof), func(x owed.Expectation) bool {
+			switch x.Scheme {
+			case evidence.Launch:
 				return x.By != evidence.Machine || w.lockedOrOfFacet(name)
+			case evidence.Proof: // that of a facet's server comes with another version of the facet
+				entry, _ := w.lock.Server(name)
+				return entry.Launch.Facet != ""
 			}
 			return false
 		})

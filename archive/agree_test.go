@@ -82,8 +82,14 @@ func TestZipContradictions(t *testing.T) {
 			z.Entries[0] = forge.NewEntry("a", []byte("x PK\x07\x08 y"), false)
 			z.Entries[0].Stream()
 		}, ProblemContradiction},
-		"a comment of a file":  {func(z *forge.Zip) { z.Entries[0].Central.Comment = "c" }, ProblemContradiction},
-		"another second name":  {func(z *forge.Zip) { z.Entries[0].Central.Extra = forge.UnicodePath("a", "evil.js") }, ProblemContradiction},
+		"a comment of a file": {func(z *forge.Zip) { z.Entries[0].Central.Comment = "c" }, ProblemContradiction},
+		"another second name": {func(z *forge.Zip) { z.Entries[0].Central.Extra = forge.UnicodePath("a", "evil.js") }, ProblemContradiction},
+		"another second name in both": {func(z *forge.Zip) {
+			z.Entries[0].Local.Extra, z.Entries[0].Central.Extra = forge.UnicodePath("a", "evil.js"), forge.UnicodePath("a", "evil.js")
+		}, ProblemContradiction},
+		"a second name of another": {func(z *forge.Zip) {
+			z.Entries[0].Local.Extra, z.Entries[0].Central.Extra = forge.UnicodePath("b", "a"), forge.UnicodePath("b", "a")
+		}, ProblemContradiction},
 		"a second name in one": {func(z *forge.Zip) { z.Entries[0].Central.Extra = forge.UnicodePath("a", "a") }, ProblemContradiction},
 		"a second name, and sizes that follow": {func(z *forge.Zip) {
 			z.Entries[0].Local.Extra, z.Entries[0].Central.Extra = forge.UnicodePath("a", "a"), forge.UnicodePath("a", "a")

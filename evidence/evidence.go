@@ -222,7 +222,7 @@ func Waive(c Claim, o Observed, reason string) Evidence {
 
 // Next is what to do next about e, where Fix says that and not what to write.
 func (e Evidence) Next() string {
-	if e.Outcome == Missing || e.Authority == Machine || e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree) {
+	if e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine || e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree) {
 		return e.Fix
 	}
 	return ""

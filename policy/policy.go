@@ -154,6 +154,7 @@
 //	check     oci          lock       -       drift      -          policy  warn          policy
 //	check     launch       lock       -       policy     policy     warn    operation     policy
 //	check     launch       project    -       policy     policy     policy  policy        policy
+//	check     launch       machine    -       policy     policy     warn    policy        policy
 //	check     file         lock       -       integrity  policy     policy  operation     policy
 //	check     file         verify     -       integrity  -          warn    operation     policy
 //	check     tree         lock       -       integrity  warn       policy  warn          policy

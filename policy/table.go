@@ -197,6 +197,7 @@ var table = map[Flow][]rule{
 		{evidence.OCI, evidence.Lock, allow, drift, allow, refused, warn, refused},
 		{evidence.Launch, evidence.Lock, allow, refused, refused, warn, operation, refused},
 		{evidence.Launch, evidence.Project, allow, refused, refused, refused, refused, refused},
+		{evidence.Launch, evidence.Machine, allow, refused, refused, warn, refused, refused},
 		{evidence.File, evidence.Lock, allow, integrity, refused, refused, operation, refused},
 		{evidence.File, evidence.Verify, allow, integrity, allow, warn, operation, refused},
 		{evidence.Tree, evidence.Lock, allow, integrity, warn, refused, warn, refused},

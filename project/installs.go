@@ -27,6 +27,7 @@ type Install struct {
 	Tree    digest.Digest `json:"tree"` // hallmark-tree-v1 of dist/
 	At      time.Time     `json:"at"`
 	Strict  bool          `json:"strict,omitempty"` // was asked for, and is owed by each version from then on
+	Signed  bool          `json:"signed,omitempty"` // likewise a signature: REQUIRE_SIGNATURES
 }
 
 const installsVersion = 1

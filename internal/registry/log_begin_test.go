@@ -203,6 +203,57 @@ func TestKeySignsOneHistory(t *testing.T) {
 	}
 }
 
+// TestKeyKeepsToWhatWitnessesSaw: what the key signed last may stand with the signatures of
+// witnesses only, in the database, because its head was set back. It is gone on from, and nothing
+// is signed beside it.
+func TestKeyKeepsToWhatWitnessesSaw(t *testing.T) {
+	ctx := context.Background()
+	key := testKey(t)
+	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := func(n int) []byte {
+		hashes := history(n, n)
+		note, err := ledger.Checkpoint{Origin: key.Name(), Size: int64(n), Root: rootOf(hashes)}.Sign(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return note
+	}
+	for name, c := range map[string]struct {
+		hashes   []tlog.Hash
+		cosigned int
+		ok       bool
+	}{
+		"its history":              {history(10, 10), 8, true},
+		"another from the head on": {history(10, 5), 8, false},
+		"another from there on":    {history(10, 8), 8, true},
+		"an older backup":          {history(6, 6), 8, false},
+		"older than the head":      {history(10, 5), 4, true},
+	} {
+		at := HeadsOf(filepath.Join(t.TempDir(), "log.key"))
+		if err := os.WriteFile(at.Path, head(5), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		log, err := OpenLog(ctx, &entriesInMemory{hashes: c.hashes, state: LogState{Signed: true, Cosigned: head(c.cosigned)}}, at, key, nil)
+		if log != nil {
+			if err == nil {
+				_, err = log.Covering(ctx, int64(len(c.hashes))-1)
+			}
+			log.Close()
+		}
+		if (err == nil) != c.ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		note, _, loadErr := at.Load(ctx)
+		now, openErr := trust.Open(note)
+		if loadErr != nil || openErr != nil || c.ok != (now.Size == int64(len(c.hashes))) || !c.ok && now.Size != 5 {
+			t.Errorf("%s: the head has %d entries, %v, %v", name, now.Size, loadErr, openErr)
+		}
+	}
+}
+
 // A key that is created has a head from the first moment on that it has a name, wherever the
 // process that creates it is killed.
 func TestNewLogIsNeverWithoutItsHead(t *testing.T) {

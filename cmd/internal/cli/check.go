@@ -60,7 +60,7 @@ machine has approved the lock, this needs --trust-lock.`,
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict))
+			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict, checked.Unseen...))
 			switch {
 			case asSARIF:
 				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
@@ -82,7 +82,7 @@ machine has approved the lock, this needs --trust-lock.`,
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "with --surface: accept the lock of this checkout without this machine's approval")
-	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what hallmark.toml opts out of: unlocked = true, verify of type none")
+	c.Flags().BoolVar(&o.Strict, "strict", false, "refuse what hallmark.toml opts out of: unlocked = true, verify of type none, extra_arguments")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&asSARIF, "sarif", false, "print what is wrong as SARIF 2.1.0")
 	summaryFlag(c, &summary)
@@ -93,9 +93,7 @@ machine has approved the lock, this needs --trust-lock.`,
 // and what was not looked at.
 func closing(w io.Writer, checked hallmark.CheckResult) error {
 	var b strings.Builder
-	for _, each := range checked.Waived {
-		fmt.Fprintf(&b, "waived: %s\n", surface.Escape(each))
-	}
+	printWaived(&b, checked.Waived)
 	for _, each := range checked.Unseen {
 		fmt.Fprintf(&b, "not looked at: %s\n", surface.Escape(each))
 	}
@@ -113,11 +111,22 @@ func closing(w io.Writer, checked hallmark.CheckResult) error {
 	return err
 }
 
+// printWaived prints opt-outs of hallmark.toml, each on a line.
+func printWaived(w io.Writer, waived []string) error {
+	for _, each := range waived {
+		if _, err := fmt.Fprintf(w, "waived: %s\n", surface.Escape(each)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkRules describes what code scanning most often shows of a check.
 var checkRules = map[string]string{
 	"surface-mismatch":    "What the server shows a model is not what was approved.",
 	"surface-absent":      "The server shows a model something that nobody approved, or no longer shows what was.",
 	"launch-mismatch":     "The server is declared otherwise than when it was locked.",
+	"launch-waived":       "hallmark.toml opts out of an entry of the lock, or of the approval of arguments.",
 	"launch-missing":      "The server is declared and not locked, or locked and no longer declared.",
 	"source-missing":      "The facet is declared and not locked, or locked and no longer declared.",
 	"proof-missing":       "The proof that the record is in the registry's log was there, and is gone.",

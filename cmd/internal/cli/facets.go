@@ -341,6 +341,7 @@ type statusResult struct {
 	outcome
 	Facets  []statusJSON       `json:"facets"`
 	Servers []serverStatusJSON `json:"servers,omitempty"`
+	Waived  []string           `json:"waived,omitempty"`
 }
 
 func (a *app) list() *cobra.Command {
@@ -350,8 +351,8 @@ func (a *app) list() *cobra.Command {
 		Use:   "list",
 		Short: "List the facets of the project",
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
-files are installed and were edited since. Nothing is fetched, and nothing is compared with the
-lock: 'hallmark check' does that.`,
+files are installed and were edited since; then what hallmark.toml opts out of. Nothing is
+fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 		Args:              args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
 		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
@@ -359,12 +360,12 @@ lock: 'hallmark check' does that.`,
 			if err != nil {
 				return err
 			}
-			all, err := hallmark.ListFacets(c.Context(), h, dir)
+			all, waived, err := hallmark.ListFacets(c.Context(), h, dir)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				r := statusResult{outcome: outcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}}
+				r := statusResult{outcome: outcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}, Waived: waived}
 				for _, s := range all {
 					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present, Edited: s.Edited})
 				}
@@ -387,7 +388,7 @@ lock: 'hallmark check' does that.`,
 					return err
 				}
 			}
-			return nil
+			return printWaived(a.stdout, waived)
 		}),
 	}
 	projectFlag(c, &dir)

@@ -21,8 +21,8 @@ func summaryFlag(c *cobra.Command, file *string) {
 const maxRows = 100
 
 // summarize appends a verdict to a file as Markdown: a line, and a table of what was refused,
-// waived or warned about. Nothing is written without a file.
-func (a *app) summarize(file, what string, v policy.Verdict) error {
+// waived or warned about, and what was not looked at. Nothing is written without a file.
+func (a *app) summarize(file, what string, v policy.Verdict, unseen ...string) error {
 	if file == "" {
 		return nil
 	}
@@ -30,14 +30,14 @@ func (a *app) summarize(file, what string, v policy.Verdict) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(markdown(a.name+" "+what, v))
+	_, err = f.WriteString(markdown(a.name+" "+what, v, unseen))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	return err
 }
 
-func markdown(what string, v policy.Verdict) string {
+func markdown(what string, v policy.Verdict, unseen []string) string {
 	byWord := map[string][]string{}
 	for _, f := range v.Findings {
 		word := ""
@@ -73,7 +73,16 @@ func markdown(what string, v policy.Verdict) string {
 			fmt.Fprintf(&b, ", %s: %d", word, n)
 		}
 	}
+	if n := len(unseen); n > 0 {
+		fmt.Fprintf(&b, ", not looked at: %d", n)
+	}
 	b.WriteString("\n\n")
+	for _, each := range unseen[:min(len(unseen), maxRows)] {
+		fmt.Fprintf(&b, "- not looked at: %s\n", cell(each))
+	}
+	if len(unseen) > 0 {
+		b.WriteByte('\n')
+	}
 	if rows := slices.Concat(byWord["refused"], byWord["waived"], byWord["warning"]); len(rows) > 0 {
 		b.WriteString("| | rule | what | where | why |\n|---|---|---|---|---|\n")
 		for _, row := range rows[:min(len(rows), maxRows)] {

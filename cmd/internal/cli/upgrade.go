@@ -186,7 +186,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			}
 			all, err := hallmark.Outdated(c.Context(), h, dir)
 			if asJSON {
-				r := statusResult{outcomeOf(all.Verdict, err), []statusJSON{}, serverStatus(all.Servers)}
+				r := statusResult{outcome: outcomeOf(all.Verdict, err), Facets: []statusJSON{}, Servers: serverStatus(all.Servers)}
 				for _, s := range all.Facets {
 					outdated := s.Outdated()
 					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated, Rollback: s.Rollback()})
