@@ -44,10 +44,14 @@ func beside(r *reads) error {
 				return err
 			}
 		}
-		if dir := r.w.environmentOf(r.p); dir != "" {
-			r.cannot("what python loads from the environment " + dir + " is not covered")
+		dir := r.w.environmentOf(r.p)
+		if dir == "" || slices.Contains(s.words, "-S") {
+			return r.p.compileAnew(!s.isolated())
 		}
-		return r.p.compileAnew()
+		if err := r.environment(dir); err != nil {
+			return err
+		}
+		return r.p.compileAnew(true)
 	case "node", "bun", "deno":
 		return r.javascript(s.file)
 	}
@@ -75,12 +79,10 @@ func (r *reads) python(dir string, depth int) error {
 				return err
 			}
 		case !directory || !isModule(e.Name()):
+		case e.Name() == "lib64" && resolved(name) == filepath.Join(resolved(dir), "lib"): // of an environment
 		case !e.IsDir():
 			return fmt.Errorf("%s is a link to a directory, from which python may load modules", name)
 		default:
-			if _, err := os.Lstat(filepath.Join(name, "pyvenv.cfg")); err == nil {
-				continue // an environment, which is no package
-			}
 			if err := r.python(name, depth+1); err != nil {
 				return err
 			}
@@ -106,33 +108,15 @@ func deep(dir string, depth int) error {
 	return fmt.Errorf("%s lies more than %d directories below the script", dir, maxFoundDepth)
 }
 
-// environmentOf is the environment of python's in the project whose interpreter is started, "" if
-// there is none.
-func (w *workspace) environmentOf(p *program) string {
-	for _, image := range []*guard.Image{p.exe, p.interp} {
-		if image == nil {
-			continue
-		}
-		for _, path := range image.Chain {
-			dir := filepath.Dir(filepath.Dir(path))
-			rel, err := filepath.Rel(w.dir, dir)
-			if _, bad := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); bad == nil && err == nil && filepath.IsLocal(rel) {
-				return filepath.ToSlash(rel)
-			}
-		}
-	}
-	return ""
-}
-
 // compileAnew keeps python from code that it, or somebody, compiled before and left beside a
-// module: what is hashed is the source.
-func (p *program) compileAnew() error {
+// module: what is hashed is the source. reads says that it loads modules which are hashed.
+func (p *program) compileAnew(reads bool) error {
 	s := p.script
 	deaf := slices.ContainsFunc(s.words, func(w string) bool { // to the variables
-		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "E")
+		return strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.ContainsAny(w, "EI")
 	})
 	switch {
-	case s.language != "python" || s.isolated():
+	case !reads:
 	case !deaf:
 		p.set = append(p.set, "PYTHONDONTWRITEBYTECODE=1", "PYTHONPYCACHEPREFIX="+os.DevNull)
 	case !s.first:

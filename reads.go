@@ -27,6 +27,7 @@ type reads struct {
 	rows    map[string]read
 	taken   map[string]bool              // paths of files and trees that are in rows or need not be
 	hashed  map[string]evidence.Observed // by path, without links
+	walked  map[string]bool              // directories of modules that *.pth files add
 	count   int                          // of files that the program finds by itself
 	bytes   int64                        // of those
 	unknown []string                     // why it may load more than is found

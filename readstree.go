@@ -3,6 +3,7 @@ package hallmark
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -115,7 +116,7 @@ func treeFiles(dir string, kind *treeKind) (files []treeEntry, away []string, er
 		}
 		files = append(files, entry)
 		if bytes += entry.size; len(files) > maxTreeFiles || bytes > maxTreeBytes {
-			return tree.ErrTooLarge
+			return tooLarge(dir)
 		}
 		return nil
 	})
@@ -127,6 +128,11 @@ const (
 	maxTreeFiles = 200_000
 	maxTreeBytes = 2 << 30
 )
+
+// tooLarge says that a tree is beyond what is hashed at each start.
+func tooLarge(dir string) error {
+	return fmt.Errorf("%w: %s has more than %d files or %d bytes", tree.ErrTooLarge, dir, maxTreeFiles, maxTreeBytes)
+}
 
 // linkText stands for a link among files: no file of text begins like it.
 func linkText(target string) string { return "\x00link\x00" + filepath.ToSlash(target) }
