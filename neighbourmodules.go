@@ -2,8 +2,8 @@ package hallmark
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,65 +14,77 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// moduleEndings are those of files that a runtime of JavaScript loads; moduleConfigs are files
-// that it reads unasked and that say what an import means, or what is loaded first.
-var (
-	moduleEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx", ".json", ".node", ".wasm"}
-	moduleConfigs = []string{"package.json", "deno.json", "deno.jsonc", "tsconfig.json", "jsconfig.json", "bunfig.toml"}
-)
+// moduleEndings are those of files that a runtime of JavaScript loads.
+var moduleEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx", ".json", ".node", ".wasm"}
 
 // modules follows what a script of JavaScript imports.
 type modules struct {
 	*reads
 	files []string // that are loaded, the script first
 	todo  []string
-	named bool            // some are imported by name
+	bare  bool            // some are imported by name
 	wide  map[string]bool // directories of which any file may be imported
+
+	configs    []string        // configuration files that apply, read or not
+	configured int             // how many of files configs takes into account
+	dirs       map[string]bool // directories above files
+	read       map[string]bool // of configs
+	maps       map[string]bool // names of those of configs that others name
+	vendored   []string        // directories of modules that stand for remote ones
 }
 
 // javascript adds the files that a script imports, and they in turn. Of each path every file is
 // added that it could stand for, so that one which comes before another is one more. Where what
 // is imported is known only when the code runs, it is whatever lies in the script's directory.
 func (r *reads) javascript(script string) error {
-	m := &modules{reads: r, files: []string{script}, todo: []string{script}, wide: map[string]bool{}}
-	for len(m.todo) > 0 {
-		file := m.todo[0]
-		m.todo = m.todo[1:]
-		if err := m.follow(file, filepath.Dir(script)); err != nil {
-			return err
-		}
-		if len(m.todo) > 0 {
-			continue
-		}
-		for dir, done := range m.wide {
-			if !done {
-				m.wide[dir] = true
-				if err := m.all(dir, 0); err != nil {
-					return err
-				}
-			}
-		}
+	m := &modules{
+		reads: r, files: []string{script}, todo: []string{script}, wide: map[string]bool{},
+		dirs: map[string]bool{}, read: map[string]bool{}, maps: map[string]bool{},
 	}
-	dirs := map[string]bool{}
-	for _, file := range m.files {
-		for dir := filepath.Dir(file); !dirs[dir]; dir = filepath.Dir(dir) {
-			dirs[dir] = true
-		}
-	}
-	for dir := range dirs {
-		for _, name := range moduleConfigs {
-			if rel, err := filepath.Rel(r.w.dir, dir); dir != filepath.Dir(script) && (err != nil || !filepath.IsLocal(rel)) {
-				continue // the user's own, or anybody's, which differ between machines
-			}
-			if _, err := r.file(filepath.Join(dir, name)); err != nil {
+	for more := true; more; {
+		for len(m.todo) > 0 {
+			file := m.todo[0]
+			m.todo = m.todo[1:]
+			if err := m.follow(file, filepath.Dir(script)); err != nil {
 				return err
 			}
 		}
-		if !m.named && len(m.wide) == 0 {
+		if more = m.pending(); more {
+			if err := m.widened(); err != nil {
+				return err
+			}
 			continue
 		}
-		if err := r.tree(filepath.Join(dir, "node_modules"), nodePackages); err != nil {
+		if err := m.configure(); err != nil {
 			return err
+		}
+		more = len(m.todo) > 0 || m.pending() || m.configured < len(m.files)
+	}
+	if m.bare || len(m.wide) > 0 {
+		for dir := range m.dirs {
+			m.vendored = append(m.vendored, filepath.Join(dir, "node_modules"))
+		}
+	}
+	for _, dir := range m.vendored {
+		if err := r.tree(dir, nodePackages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pending reports whether a directory is left of which any file may be imported.
+func (m *modules) pending() bool {
+	return slices.Contains(slices.Collect(maps.Values(m.wide)), false)
+}
+
+func (m *modules) widened() error {
+	for dir, done := range m.wide {
+		if !done {
+			m.wide[dir] = true
+			if err := m.all(dir, 0); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -91,8 +103,10 @@ func (m *modules) load(file string) error {
 // follow reads what a file imports. top is the script's directory.
 func (m *modules) follow(file, top string) error {
 	switch filepath.Ext(file) {
-	case ".json", ".node", ".wasm":
+	case ".json", ".node", ".wasm", ".toml", ".jsonc", ".lock":
 		return nil
+	case ".jsx", ".tsx":
+		m.bare = m.bare || m.p.script.language != "node" // what makes elements is imported unseen
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -113,7 +127,9 @@ func (m *modules) follow(file, top string) error {
 		switch {
 		case imp.Computed:
 			m.widen(top)
-		case plugin.IsCore(spec) || strings.HasPrefix(spec, "data:"):
+		case plugin.IsCore(spec):
+			m.bare = m.bare || m.p.script.language == "bun" && !strings.Contains(spec, ":") // what tsconfig.json may map
+		case strings.HasPrefix(spec, "data:"):
 		case isFile || filepath.IsAbs(spec):
 			err = m.candidates(filepath.FromSlash(path), 0)
 		case spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../"):
@@ -123,7 +139,7 @@ func (m *modules) follow(file, top string) error {
 		case strings.Contains(spec, ":"):
 			m.cannot("it imports " + spec)
 		default:
-			if m.named = true; m.own(file, spec) {
+			if m.bare = true; m.own(file, spec) {
 				m.widen(m.scope(file, top))
 			}
 		}
@@ -209,9 +225,9 @@ const maxLinksOfMain = 4
 
 // all loads every file below a directory that can be imported, packages of others aside.
 func (m *modules) all(dir string, depth int) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil || depth > maxFoundDepth {
-		return errors.Join(err, deep(dir, depth))
+	entries, err := m.entries(dir, depth)
+	if err != nil {
+		return err
 	}
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())

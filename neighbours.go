@@ -53,7 +53,14 @@ func beside(r *reads) error {
 		}
 		return r.p.compileAnew(true)
 	case "node", "bun", "deno":
+		if s.language == "bun" {
+			if err := r.quiet(); err != nil {
+				return err
+			}
+		}
 		return r.javascript(s.file)
+	case "java":
+		return r.jar(s.file)
 	}
 	r.cannot("what " + cmp.Or(s.language, "the interpreter") + " loads besides the script is not known")
 	return nil
@@ -62,9 +69,9 @@ func beside(r *reads) error {
 // python adds what python may import from a directory: modules of every kind, and packages,
 // which need no __init__.py. Other names than those of modules cannot be imported.
 func (r *reads) python(dir string, depth int) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil || depth > maxFoundDepth {
-		return errors.Join(err, deep(dir, depth))
+	entries, err := r.entries(dir, depth)
+	if err != nil {
+		return err
 	}
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
@@ -99,13 +106,6 @@ func isModule(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return r < 0x80 && r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 	})
-}
-
-func deep(dir string, depth int) error {
-	if depth <= maxFoundDepth {
-		return nil
-	}
-	return fmt.Errorf("%s lies more than %d directories below the script", dir, maxFoundDepth)
 }
 
 // compileAnew keeps python from code that it, or somebody, compiled before and left beside a

@@ -30,6 +30,7 @@ type reads struct {
 	walked  map[string]bool              // directories of modules that *.pth files add
 	count   int                          // of files that the program finds by itself
 	bytes   int64                        // of those
+	looked  int                          // entries of directories
 	unknown []string                     // why it may load more than is found
 }
 
@@ -48,6 +49,7 @@ const (
 	maxFound      = 4096      // files, one artifact each
 	maxFoundBytes = 256 << 20 // all of them
 	maxFoundDepth = 32        // directories
+	maxEntries    = 1 << 17   // of directories that are looked into
 	maxUnknown    = 8         // reasons why there may be more
 )
 
@@ -67,6 +69,18 @@ func (r *reads) file(path string) (fresh bool, err error) {
 	}
 	r.row(r.w.key(path, r.w.away(path)), read{path: path})
 	return true, nil
+}
+
+// entries lists a directory, depth below where it began to look.
+func (r *reads) entries(dir string, depth int) ([]os.DirEntry, error) {
+	if depth > maxFoundDepth {
+		return nil, fmt.Errorf("%s lies more than %d directories below the script", dir, maxFoundDepth)
+	}
+	entries, err := os.ReadDir(dir)
+	if r.looked += len(entries); err == nil && r.looked > maxEntries {
+		err = fmt.Errorf("there are more than %d files where the script may load from", maxEntries)
+	}
+	return entries, err
 }
 
 // row takes what a key stands for; whatever an argument names is the argument's.
