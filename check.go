@@ -342,10 +342,14 @@ func (w *workspace) checkCommand(ctx context.Context, s project.Server, entry pr
 		defer p.close()
 	}
 	if err != nil {
-		return evidence.Report{evidence.CannotVerify(evidence.Claim{
+		c := evidence.Claim{
 			Subject: entry.Ref, Scheme: evidence.File, Authority: evidence.Lock,
 			Want: []digest.Digest{entry.Artifacts[entry.Ref]}, Where: project.LockFile,
-		}, evidence.Unreadable, err.Error())}, nil
+		}
+		if evidence.ClassOf(err) == evidence.Refused { // as run would
+			c.Scheme, c.Want, c.Text = evidence.Unhashed, nil, "a program that 'run' would start"
+		}
+		return evidence.Report{evidence.CannotVerify(c, evidence.Unreadable, err.Error())}, nil
 	}
 	return append(p.report, missingArtifacts(entry, p)...), nil
 }

@@ -153,7 +153,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 	name := l.declared.Name
 	l.owed = books.Server(name)
 	if l.entry == nil {
-		return l.prepareBare()
+		return l.prepareBare(ctx)
 	}
 	l.report = append(l.report, l.w.launchEvidence(l.declared, l.entry))
 	approval, approved := l.w.approvals.Servers[name]

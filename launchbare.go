@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // prepareBare prepares a server that is not locked. That needs an opt-out which a person can
 // see, and this machine's approval of the launch line; a verify block is enforced.
-func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
+func (l *launch) prepareBare(ctx context.Context) (prog *program, adm policy.Admitted, err error) {
 	if l.declared.Type == "http" && !l.o.Settings.RequireLock {
 		return nil, adm, unpinnedRemote(l.declared)
 	}
@@ -30,7 +31,7 @@ func (l *launch) prepareBare() (prog *program, adm policy.Admitted, err error) {
 	// that is not there.
 	l.report = append(l.report, l.bareApproval(approval))
 	l.report = append(l.report, l.argumentsEvidence(approval)...)
-	if prog, err = l.w.commandProgram(l.declared, nil, approval.Path, approval.Runtime); err != nil {
+	if prog, err = l.w.commandProgram(ctx, l.declared, nil, approval.Path, approval.Runtime); err != nil {
 		return prog, adm, err
 	}
 	l.report = append(l.report, prog.report...)

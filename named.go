@@ -4,16 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -52,12 +51,13 @@ func begins(name string) bool {
 	return false
 }
 
-// cover hashes the files of code that words name: what is named is covered, whatever the
-// program does with it. seen are those that were hashed already.
-func (p *program) cover(w *workspace, words []string, locked *project.ServerLock, seen map[string]evidence.Observed) error {
+// arguments finds the files of code that words name: what is named is covered, whatever the
+// program does with it.
+func arguments(r *reads) error {
+	w, p := r.w, r.p
 	dirs := []string{w.dir}
 	var names []string
-	for _, word := range words {
+	for _, word := range r.words {
 		for _, name := range namesIn(word) {
 			if info, err := os.Stat(w.absolute(w.dir, name)); err == nil && info.IsDir() {
 				dirs = append(dirs, w.absolute(w.dir, name))
@@ -69,14 +69,15 @@ func (p *program) cover(w *workspace, words []string, locked *project.ServerLock
 	if len(names)*len(dirs) > maxNamed {
 		return evidence.Errorf(evidence.Refused, p.server, "put them into a file", errors.New("its arguments name too many files to be covered"))
 	}
+	seen := maps.Clone(r.taken)
 	for _, name := range names {
 		for _, dir := range dirs {
-			if err := p.coverFile(w, w.absolute(dir, name), name, locked, seen); err != nil {
+			if err := r.named(w.absolute(dir, name), name, seen); err != nil {
 				return err
 			}
 		}
 		if found, err := findIn(p.path, name); err == nil && !strings.ContainsAny(name, `/\`) && w.holds(found) {
-			if err := p.coverFile(w, found, name, locked, seen); err != nil {
+			if err := r.named(found, name, seen); err != nil {
 				return err
 			}
 		}
@@ -84,25 +85,20 @@ func (p *program) cover(w *workspace, words []string, locked *project.ServerLock
 	return nil
 }
 
-// coverFile hashes a file that is code and no program of the machine's.
-func (p *program) coverFile(w *workspace, file, name string, locked *project.ServerLock, seen map[string]evidence.Observed) error {
+// named takes a file that is code and no program of the machine's, once by whatever name.
+func (r *reads) named(file, name string, seen map[string]bool) error {
 	info, err := os.Stat(file)
-	if err != nil || !info.Mode().IsRegular() || !code(file, info) || !w.holds(file) && machineProgram(file, info) {
+	if err != nil || !info.Mode().IsRegular() || !code(file, info) || !r.w.holds(file) && machineProgram(file, info) {
 		return nil
 	}
 	real, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, p.server, "", err)
+		return evidence.Errorf(evidence.Operation, r.p.server, "", err)
 	}
-	if _, ok := seen[real]; ok {
-		return nil
+	if !seen[real] {
+		seen[real] = true
+		r.row(r.w.key(real, name), read{path: real, named: true})
 	}
-	o, err := hashFile(real, digest.SHA256)
-	if err != nil {
-		return evidence.Errorf(evidence.Operation, p.server, "", err)
-	}
-	seen[real] = o
-	p.artifact(w.key(real, name), o, locked)
 	return nil
 }
 

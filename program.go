@@ -89,81 +89,75 @@ func (p *program) useRuntime(m *guard.Image, version string, approved *project.R
 	p.judged(c, m.Observed())
 }
 
-// commandProgram opens what a declared command line runs. locked and approved may be nil.
-func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program, err error) {
+// openCommand opens what a declared command line runs, and begins the list of what it reads
+// beside itself. locked and approved may be nil.
+func (w *workspace) openCommand(s project.Server, locked *project.ServerLock, path string, approved *project.Runtime) (p *program, r *reads, err error) {
 	target := w.target(s, path)
 	p = &program{server: s.Name, path: path, variables: s.Variables}
-	defer func() {
-		if err != nil {
-			p.close()
-		}
-	}()
 	switch {
 	case target.Opaque != "":
-		return p, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "", errors.New(target.Opaque))
 	case downloads(target, s.Arguments):
-		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would download and run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case runsImage(target):
-		return p, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "run 'hallmark pin "+s.Name+"' first",
 			fmt.Errorf("%s would run %+q unverified", target.Launcher, target.Packages[0].Text))
 	case target.Wrapper != "":
-		return p, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the program itself in 'command'",
 			fmt.Errorf("%s starts another program, which no hash of %[1]s covers", target.Wrapper))
 	case target.Module != "":
-		return p, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the module's file",
 			fmt.Errorf("the option -m of %s may run code that no hash covers", target.Launcher))
 	case !target.Direct:
-		return p, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, "", fmt.Errorf("servers started by %s cannot be pinned yet", target.Launcher))
 	}
 	found, err := w.find(s.Command, path)
 	if err != nil {
-		return p, err
+		return p, nil, err
 	}
 	if manager, _ := foreign.Manager(found); manager != "" && target.File == "" {
-		return p, evidence.Errorf(evidence.Refused, s.Name, w.shimHint(found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
+		return p, nil, evidence.Errorf(evidence.Refused, s.Name, w.shimHint(found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.exe, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
-		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
-	seen := map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()}
+	r = &reads{
+		w: w, p: p, words: s.Arguments, algs: s.Verify.Algorithms(), rows: map[string]read{}, walked: map[string]bool{}, taken: map[string]bool{p.exe.Path(): true},
+		hashed: map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()},
+	}
 	if target.File == "" {
 		if err := p.wraps(w, s.Command, s.Arguments, strings.HasPrefix(key, "file:")); err != nil {
-			return p, err
+			return p, nil, err
 		}
 	}
-	named := s.Arguments
 	if name, args, first := p.exe.Interpreter(); first {
 		if target.File != "" {
-			return p, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
 		if why := launcher.Script(name, args, p.exe.Path()); why != "" {
-			return p, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
+			return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
 				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 		}
 		if err := p.openInterpreter(w, name, approved); err != nil {
-			return p, err
+			return p, nil, err
 		}
 		p.script = scriptOf(p.exe, p.interp, name, args)
-		named = append(slices.Clone(args), named...)
+		r.words = append(slices.Clone(args), s.Arguments...)
 	}
 	if target.File == "" {
 		p.own = key
 		p.artifact(key, p.exe.Observed(), locked)
-		if err := p.cover(w, named, locked, seen); err != nil {
-			return p, err
-		}
-		p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
-		return p, nil
+		return p, r, nil
 	}
 	// An interpreter belongs to the machine wherever it lies, else a file that a checkout
 	// puts first in PATH would be taken for one of the project's own.
 	p.useRuntime(p.exe, "", approved)
 	if start, err := w.interpreterFor(s.Name, found, p.exe.Path()); err != nil {
-		return p, err
+		return p, nil, err
 	} else if isPython(found) || isPython(start) {
 		p.args[0] = start // it would look for itself in PATH, and for what lies there
 	}
@@ -172,24 +166,20 @@ func (w *workspace) commandProgram(s project.Server, locked *project.ServerLock,
 		file = w.path(filepath.FromSlash(file))
 	}
 	if file, err = filepath.EvalSymlinks(file); err != nil {
-		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
 	o, err := hashFile(file, s.Verify.Algorithms()...)
 	if err != nil {
-		return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		return p, nil, evidence.Errorf(evidence.Operation, s.Name, "", err)
 	}
-	seen[file] = o
+	r.hashed[file], r.taken[file] = o, true
 	// What is hashed is what is named, wherever the interpreter would have looked.
 	at := slices.Index(s.Arguments, target.File)
 	p.args[1+at] = file
 	p.script = &script{file: file, language: launcher.Interpreter(s.Command), words: s.Arguments[:at]}
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
-	if err := p.cover(w, named, locked, seen); err != nil {
-		return p, err
-	}
-	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), seen)...)
-	return p, nil
+	return p, r, nil
 }
 
 // target is what the command line of s runs. A link that leads to a program which starts

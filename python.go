@@ -311,6 +311,10 @@ func installWheels(ctx context.Context, h *Host, c *project.Closure, t *packages
 	return os.Rename(site, filepath.Join(st.Dir(), "site-packages"))
 }
 
+// installerNotes are the files of a .dist-info directory that differ between two installations
+// of the same wheel.
+var installerNotes = []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"}
+
 // settle removes from a directory of installed packages what another installation of the
 // same wheels would have otherwise.
 func settle(site string) error {
@@ -322,7 +326,7 @@ func settle(site string) error {
 		return err
 	}
 	for _, dir := range notes {
-		for _, name := range []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"} {
+		for _, name := range installerNotes {
 			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

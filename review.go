@@ -198,7 +198,7 @@ func (w *workspace) reviewUnlocked(ctx context.Context, s project.Server, expect
 	if !approved {
 		approval.Path = w.host.Getenv("PATH")
 	}
-	prog, err := w.commandProgram(s, nil, approval.Path, nil)
+	prog, err := w.commandProgram(ctx, s, nil, approval.Path, nil)
 	if prog != nil {
 		defer prog.close()
 	}
@@ -308,7 +308,7 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 	case entry.Closure != nil:
 		p, err = w.packageProgram(ctx, s.Name, entry.Closure.Engine, a.Path, nil)
 	default:
-		p, err = w.commandProgram(s, entry, a.Path, nil)
+		p, err = w.commandProgram(ctx, s, entry, a.Path, nil)
 	}
 	if p != nil {
 		defer p.close()

@@ -159,6 +159,7 @@ func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
 		showEntry(w, project.ServerLock{Launch: r.Unlocked.Launch(), Arguments: r.Unlocked.Arguments, Variables: r.Unlocked.Variables}, r.Runtime)
 		showWeaker(w, r.Weaker)
 		fmt.Fprintln(w, "  not locked  neither its bytes nor what it shows is compared with anything, but for a verify block")
+		fmt.Fprintln(w, "  covers      the launch line and its interpreter; what a script loads besides itself may change, with a verify block too")
 		return
 	}
 	showEntry(w, r.Entry, r.Runtime)
