@@ -24,6 +24,7 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,12 +34,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // MaxFile bounds a configuration file, in bytes. Claude Code keeps histories in its own.
 const MaxFile = 64 << 20
+
+// MaxShared bounds a file of a checkout, in bytes: people write those.
+const MaxShared = 4 << 20
 
 // Machine says where files lie.
 type Machine struct {
@@ -57,6 +62,7 @@ type File struct {
 
 	format format
 	shapes []string
+	limit  int64 // of its bytes; MaxFile if 0
 }
 
 // Names are the ids of the clients that are known.
@@ -83,18 +89,27 @@ func Find(m Machine, ids ...string) ([]File, error) {
 		}
 		for _, l := range c.files {
 			for _, name := range m.expand(l) {
-				if st, err := os.Stat(name); err != nil || st.IsDir() {
-					continue
+				st, err := os.Stat(name)
+				if err == nil && st.IsDir() || err != nil && (l.base != project || gone(err)) {
+					continue // what the user cannot read his client cannot; a project has other users
 				}
 				f := File{Client: c.id, Path: name, User: l.base != project, format: formatOf(name), shapes: []string{l.shape}}
+				if yes, known := l.marked(name); !yes && known {
+					continue
+				}
 				if l.base == project {
-					f.Root = m.Project
+					f.Root, f.limit = m.Project, MaxShared
 				}
 				found = merged(found, f)
 			}
 		}
 	}
 	return found, nil
+}
+
+// gone reports whether err says that nothing is there.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // merged adds f to files. A file that several clients read is listed once for each that
@@ -118,11 +133,11 @@ func merged(files []File, f File) []File {
 // else any shape that its format is used with.
 func At(name string) File {
 	f := File{Path: name, format: formatOf(name)}
-	parts := strings.Split(filepath.ToSlash(name), "/")
+	parts := spell(name)
 	for _, c := range table {
 		for _, l := range c.files {
-			if f.format != formatOf(l.path) || !l.namedLike(parts) {
-				continue
+			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.namedLike(parts) {
+				continue // a name that any file may have tells nothing
 			}
 			if f.Client == "" {
 				f.Client = c.id
@@ -169,13 +184,13 @@ func Load(f File) ([]Server, error) {
 
 // Parse reads the servers of a file's bytes.
 func Parse(f File, data []byte) ([]Server, error) {
-	root, err := f.format.read(data)
+	root, err := f.format.read(data, false)
 	if err != nil {
 		return nil, err
 	}
 	var out []Server
 	for _, shape := range f.shapes {
-		for _, e := range entries(root, shape) {
+		for _, e := range entries(root, shape, false) {
 			if f.refers(e) || !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
 				continue
 			}
@@ -192,22 +207,22 @@ func Parse(f File, data []byte) ([]Server, error) {
 }
 
 // Read gives the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
-func Read(f File) ([]byte, error) { return readFile(f.Path) }
+func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxFile)) }
 
-// readFile reads a regular file of at most MaxFile bytes.
-func readFile(name string) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes.
+func readFile(name string, limit int64) ([]byte, error) {
 	f, err := beneath.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	var pathError *fs.PathError
 	switch {
 	case errors.As(err, &pathError):
 		return nil, pathError.Err
-	case err == nil && len(data) > MaxFile:
-		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
+	case err == nil && int64(len(data)) > limit:
+		return nil, fmt.Errorf("larger than %d bytes", limit)
 	}
 	return data, err
 }

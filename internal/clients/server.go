@@ -41,8 +41,9 @@ type entry struct {
 // entries finds servers by a path of keys, "mcp/servers": "*" is any key, and becomes the
 // scope, or any item of a list. The last key leads to an object of servers by name, or to a
 // list of servers that name themselves, or of such objects. What is no object there is an
-// entry too, and no server.
-func entries(root *node, shape string) []entry {
+// entry too, and no server. With fold set, keys are found in any case: clients that are
+// written in Go read them so.
+func entries(root *node, shape string, fold bool) []entry {
 	type place struct {
 		scope string
 		n     *node
@@ -64,7 +65,7 @@ func entries(root *node, shape string) []entry {
 				switch {
 				case key == "*":
 					next = append(next, place{m.key, m.value})
-				case m.key == key:
+				case m.key == key, fold && strings.EqualFold(m.key, key):
 					next = append(next, place{p.scope, m.value})
 				}
 			}
