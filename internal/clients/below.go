@@ -115,7 +115,7 @@ func (w *below) index() {
 		if c.id == "hallmark" || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
 			continue
 		}
-		for _, l := range c.files {
+		for _, l := range c.locations() {
 			if l.base != project {
 				continue
 			}
@@ -148,15 +148,16 @@ func (w *below) places(name string) (out []place) {
 	return out
 }
 
-// script is the name of a shell script that Crush runs when it starts, which adds servers.
-const script = "crushrc"
-
 func (w *below) file(name string) {
-	if base := strings.TrimPrefix(spell(filepath.Base(name))[0], "."); base == script && (len(w.ids) == 0 || slices.Contains(w.ids, "crush")) {
-		w.miss(name, "is a shell script that Crush runs when it starts, which may add servers, and is not read")
-	}
 	if w.seen[name] {
 		return // through a link
+	}
+	elements := spell(name)
+	for _, p := range programs {
+		if (len(w.ids) == 0 || slices.Contains(w.ids, p.client)) && matches(strings.Split(p.path, "/"), elements) {
+			w.unread = append(w.unread, Unread{name, p.why, !p.adds})
+			w.seen[name] = true
+		}
 	}
 	var files []File
 	places := w.places(name)
@@ -168,7 +169,9 @@ func (w *below) file(name string) {
 			continue
 		}
 		root, _ := places[0].rootOf(name) // of .vscode/mcp.json, which is no mcp.json of a plugin in .vscode
-		files = merged(files, File{Client: p.client, Path: name, Root: root, format: formatOf(name), shapes: []string{p.shape}, limit: MaxShared})
+		f := p.location.file(p.client, name)
+		f.Root, f.limit = root, MaxShared
+		files = merged(files, f)
 	}
 	if len(files) > 0 {
 		w.seen[name] = true

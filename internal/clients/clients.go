@@ -51,6 +51,8 @@ type Machine struct {
 	Home    string                   // the user's home directory; "" for no user's files
 	Getenv  func(name string) string // XDG_CONFIG_HOME, APPDATA, PROGRAMDATA, CODEX_HOME, …
 	Project string                   // the project's directory; "" for no project's files
+
+	Commands bool // also the project's files that hold none but a client's own command lines
 }
 
 // File is a configuration file that is there.
@@ -62,7 +64,8 @@ type File struct {
 
 	format format
 	shapes []string
-	limit  int64 // of its bytes; MaxFile if 0
+	runs   []string // shapes of command lines
+	limit  int64    // of its bytes; MaxFile if 0
 }
 
 // Names are the ids of the clients that are known.
@@ -87,13 +90,16 @@ func Find(m Machine, ids ...string) ([]File, error) {
 		if len(ids) > 0 && !slices.Contains(ids, c.id) {
 			continue
 		}
-		for _, l := range c.files {
+		for _, l := range c.locations() {
+			if l.runs && !m.Commands {
+				continue
+			}
 			for _, name := range m.expand(l) {
 				st, err := os.Stat(name)
 				if err == nil && st.IsDir() || err != nil && (l.base != project || gone(err)) {
 					continue // what the user cannot read his client cannot; a project has other users
 				}
-				f := File{Client: c.id, Path: name, User: l.base != project, format: formatOf(name), shapes: []string{l.shape}}
+				f := l.file(c.id, name)
 				if yes, known := l.marked(name); !yes && known {
 					continue
 				}
@@ -112,18 +118,38 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// file is the file called name as l has a client read it.
+func (l location) file(client, name string) File {
+	f := File{Client: client, Path: name, User: l.base != project, format: formatOf(name)}
+	f.add(l)
+	return f
+}
+
+// add has f read as l says.
+func (f *File) add(l location) {
+	into := &f.shapes
+	if l.runs {
+		into = &f.runs
+	}
+	if !slices.Contains(*into, l.shape) {
+		*into = append(*into, l.shape)
+	}
+}
+
 // merged adds f to files. A file that several clients read is listed once for each that
 // finds servers elsewhere in it than the others.
 func merged(files []File, f File) []File {
-	shape := f.shapes[0]
 	i := slices.IndexFunc(files, func(o File) bool {
-		return o.Path == f.Path && (o.Client == f.Client || slices.Contains(o.shapes, shape))
+		return o.Path == f.Path && (o.Client == f.Client || len(f.shapes) > 0 && slices.Contains(o.shapes, f.shapes[0]))
 	})
 	if i < 0 {
 		return append(files, f)
 	}
-	if !slices.Contains(files[i].shapes, shape) {
-		files[i].shapes = append(files[i].shapes, shape)
+	for _, shape := range f.shapes {
+		files[i].add(location{shape: shape})
+	}
+	for _, shape := range f.runs {
+		files[i].add(location{shape: shape, runs: true})
 	}
 	files[i].User = files[i].User || f.User
 	return files
@@ -135,7 +161,7 @@ func At(name string) File {
 	f := File{Path: name, format: formatOf(name)}
 	parts := spell(name)
 	for _, c := range table {
-		for _, l := range c.files {
+		for _, l := range c.locations() {
 			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.namedLike(parts) {
 				continue // a name that any file may have tells nothing
 			}
@@ -145,12 +171,10 @@ func At(name string) File {
 			if f.Root == "" && l.base == project {
 				f.Root, _ = l.rootOf(name)
 			}
-			if !slices.Contains(f.shapes, l.shape) {
-				f.shapes = append(f.shapes, l.shape)
-			}
+			f.add(l)
 		}
 	}
-	if f.Client == "" {
+	if len(f.shapes) == 0 {
 		for _, shape := range anyShapes {
 			if !slices.Contains(f.shapes, shape) {
 				f.shapes = append(f.shapes, shape)

@@ -8,8 +8,8 @@ import (
 // fence is a line that begins or ends the front matter of Markdown.
 var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
 
-// servers is what front matter holds that may name servers.
-var servers = regexp.MustCompile(`(?i)mcp|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
+// servers is what front matter holds that may name servers, or hooks.
+var servers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown, which is YAML between two lines of three
 // dashes at its head. Prose in it that is not YAML is common, and its clients read it leniently:

@@ -67,13 +67,13 @@ func (f File) holds(shape string) bool {
 // inspect reads an entry with what is the matter with it; ok is false if it is no server.
 func (e entry) inspect(f File) (s Server, ok bool) {
 	if !e.isTable() {
-		what := "is not a table of a server"
+		what, names := "is not a table of a server", ""
 		if e.item && e.value.kind == object {
 			what = "has no name"
 		} else if e.value.kind == text {
-			what = "is a text; if it names another file, that is not followed"
+			what, names = "is a text; if it names another file, that is not followed", e.value.text
 		}
-		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, entry: e}, false
+		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, names: names, entry: e}, false
 	}
 	s, ok = e.server(f)
 	_, url := e.holder().first(urlKeys...)

@@ -29,6 +29,7 @@ type location struct {
 	shape string // the path of keys to the servers: see entries
 	env   string // a variable that names the file's directory instead
 
+	runs  bool           // the shape leads to command lines that the client runs itself
 	marks *regexp.Regexp // what a file that may be any program's has, if it is the client's
 }
 
