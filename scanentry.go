@@ -57,8 +57,11 @@ func (e *scannedEntry) judge() evidence.Report {
 	case how != "" && how != "hashfile-mcp":
 		e.refuse(how)
 	}
-	if e.project != "" {
+	switch {
+	case e.project != "":
 		e.around()
+	case e.file.User:
+		e.beside()
 	}
 	return e.report
 }
