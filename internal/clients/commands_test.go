@@ -40,6 +40,9 @@ var ran = []struct{ path, text, want string }{
 	{".kiro/agents/a.json", `{"name": "a", "hooks": {"agentSpawn": [{"command": "git status"}]}}`, "1 hooks/agentSpawn: git status"},
 	{".devin/hooks.v1.json", `{"PreToolUse": [{"hooks": [{"type": "command", "command": "x"}]}]}`, "1 PreToolUse/hooks: x"},
 	{".devin/config.json", `{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}]}}`, "1 hooks/Stop/hooks: x"},
+	{".windsurf/hooks.json", `{"hooks": {"pre_user_prompt": [{"command": "./x", "show_output": true}]}}`, "1 hooks/pre_user_prompt: ./x"},
+	{".factory/hooks.json", `{"SessionStart": [{"hooks": [{"type": "command", "command": "./x"}]}]}`, "1 SessionStart/hooks: ./x"},
+	{".factory/settings.json", `{"hooks": {"Stop": [{"hooks": [{"command": "./x"}]}]}}`, "1 hooks/Stop/hooks: ./x"},
 	{".vscode/tasks.json", `{"version": "2.0.0", "tasks": [{"label": "b", "command": "make"}, {"label": "o", "type": "shell", "command": "./x", "runOptions": {"runOn": "folderOpen"}}]}`, "1 tasks: ./x"},
 	{"a.code-workspace", `{"tasks": {"tasks": [{"command": "./x", "runOptions": {"runOn": "folderOpen"}}]}}`, "1 tasks/tasks: ./x"},
 	{".devcontainer/devcontainer.json", `{"initializeCommand": ["./x", "y"], "postCreateCommand": "make"}`, "1 initializeCommand: ./x y"},
@@ -105,24 +108,33 @@ func TestPrograms(t *testing.T) {
 
 // A file of servers that a plugin's manifest names is told, and no other.
 func TestNamed(t *testing.T) {
-	for _, c := range []struct{ file, value, want string }{
-		{"p/.codex-plugin/plugin.json", `"./.mcp.json"`, "p/.mcp.json"},
-		{"p/.claude-plugin/plugin.json", `"${CLAUDE_PLUGIN_ROOT}/servers/a.json"`, "p/servers/a.json"},
-		{"p/.cursor-plugin/plugin.json", `["x/../mcp.json"]`, "p/mcp.json"},
-		{"p/.codex-plugin/plugin.json", `"../.mcp.json"`, ""},
-		{"p/.codex-plugin/plugin.json", `"/etc/servers.json"`, ""},
-		{"p/.codex-plugin/plugin.json", `"./a.mcpb"`, ""},
-		{"p/.codex-plugin/plugin.json", `"https://example.com/a.json"`, "p/https:/example.com/a.json"}, // which is not there
-		{"p/.claude-plugin/marketplace.json", `"./a.json"`, ""},
-		{"p/.mcp.json", `"./a.json"`, ""},
+	manifest := func(value string) string {
+		return `{"mcpServers": ` + value + `, "plugins": [{"mcpServers": ` + value + `}]}`
+	}
+	roles := func(value string) string {
+		return "[agents]\nmax_threads = 2\n[agents.a]\nconfig_file = " + value + "\n"
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{"p/.codex-plugin/plugin.json", manifest(`"./.mcp.json"`), "p/.mcp.json"},
+		{"p/.claude-plugin/plugin.json", manifest(`"${CLAUDE_PLUGIN_ROOT}/servers/a.json"`), "p/servers/a.json"},
+		{"p/.cursor-plugin/plugin.json", manifest(`["x/../mcp.json"]`), "p/mcp.json"},
+		{"p/.codex-plugin/plugin.json", manifest(`"../.mcp.json"`), ""},
+		{"p/.codex-plugin/plugin.json", manifest(`"/etc/servers.json"`), ""},
+		{"p/.codex-plugin/plugin.json", manifest(`"./a.mcpb"`), ""},
+		{"p/.claude-plugin/marketplace.json", manifest(`"./a.json"`), ""},
+		{"p/.mcp.json", manifest(`"./a.json"`), ""},
+		{"p/.codex/config.toml", roles(`"roles/a.toml"`), "p/.codex/roles/a.toml"},
+		{"p/.codex/config.toml", roles(`'../a'`), "p/a"},
+		{"p/.codex/config.toml", roles(`"/etc/a.toml"`), ""},
+		{"p/.codex/config.toml", "mcp_servers = \"a.toml\"", ""},
 	} {
-		found, err := Inspect(At(c.file), []byte(`{"mcpServers": `+c.value+`, "plugins": [{"mcpServers": `+c.value+`}]}`))
-		if err != nil || len(found) == 0 {
+		found, err := Inspect(At(c.file), []byte(c.text))
+		if err != nil || len(found) == 0 || found[0].Problem == "" {
 			t.Fatal(found, err)
 		}
 		f, ok := Named(At(c.file), found[0])
-		if filepath.ToSlash(f.Path) != c.want || ok != (c.want != "") {
-			t.Errorf("%s %s: %q, %v", c.file, c.value, f.Path, ok)
+		if ok != (c.want != "") || ok && filepath.ToSlash(f.Path) != c.want {
+			t.Errorf("%s %s: %q, %v", c.file, c.text, f.Path, ok)
 		}
 	}
 	named := File{Path: "a", shapes: []string{usual, itself}}

@@ -22,6 +22,9 @@ var starts = map[string][]location{
 	"qwen":    keyed(".qwen/settings.json", geminiKeys...),
 	"kiro":    join(keyed(".kiro/hooks/*.kiro.hook", "then"), keyed(".kiro/agents/*.json", "hooks")),
 	"devin":   join(keyed(".devin/hooks.v1.json", itself), keyed(".devin/config.json", "hooks"), keyed(".devin/config.local.json", "hooks")),
+	// "Hooks" of both; Droid's settings are the older place.
+	"windsurf": keyed(".windsurf/hooks.json", "hooks"),
+	"droid":    join(keyed(".factory/hooks.json", itself), keyed(".factory/settings.json", "hooks")),
 	// Tasks that run when a folder is opened, and the command of a development container that
 	// runs outside of it.
 	"vscode": join(keyed(".vscode/tasks.json", "tasks"), keyed("*.code-workspace", "tasks/tasks"), keyed(".devcontainer/devcontainer.json", "initializeCommand"),

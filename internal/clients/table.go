@@ -156,6 +156,7 @@ var table = []client{
 		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}}},
 	{"codex", "Codex", []location{
 		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
+		{base: project, path: ".codex/config.toml", shape: "agents/*/" + role},
 		{base: project, path: ".codex/agents/*.toml", shape: "mcp_servers"},
 		{base: project, path: ".codex-plugin/plugin.json", shape: usual},
 		{base: home, path: ".codex/agents/*.toml", shape: "mcp_servers"},
