@@ -3,6 +3,7 @@ package hallmark
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -85,6 +86,9 @@ type ScannedPackage struct {
 	Locked    bool               `json:"locked"` // hallmark.lock of the project holds its digest
 }
 
+// maxScanned bounds the bytes of the clients' files of a checkout.
+const maxScanned = 64 << 20
+
 // Scan reads the configuration files of MCP clients and holds each server against the
 // rules of package launcher. Nothing is started, fetched or written.
 func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
@@ -96,18 +100,28 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 	out := &Scanned{Files: []string{}, Servers: []ScannedServer{}}
 	report := unread
 	settings := policy.Settings{RefuseWaived: o.Strict}
-	for _, f := range files {
+	total, said := 0, map[string]bool{}
+	for i := 0; i < len(files); i++ { // which grow by those that others name
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		f := files[i]
 		shown := relative(o.Dir, f.Path)
 		data, err := clients.Read(f)
+		if total += len(data); o.Project && total > maxScanned {
+			report = append(report, unreadable(shown, fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+			break
+		}
 		var servers []clients.Server
+		var commands []clients.Command
 		if err == nil {
 			servers, err = clients.Inspect(f, data)
 		}
-		again := slices.Contains(out.Files, shown)
-		if !again {
+		if err == nil {
+			commands, err = clients.Commands(f, data)
+		}
+		again := said[shown]
+		if said[shown] = true; !again {
 			out.Files = append(out.Files, shown)
 		}
 		if err != nil {
@@ -116,7 +130,16 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 			}
 			continue
 		}
+		for _, c := range commands {
+			report = append(report, started(c, shown))
+		}
 		for _, s := range servers {
+			if named, ok := sc.named(f, s); ok {
+				if !slices.ContainsFunc(files, named.ReadBy) {
+					files = append(files, named)
+				}
+				continue
+			}
 			scanned, found := sc.server(f, s, shown)
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
@@ -171,13 +194,27 @@ type scan struct {
 	o       ScanOptions
 	program ownProgram
 	locked  map[artifact.Kind]map[string]string
-	views   map[string]*workspace // by directory
+	views   map[string]view // by directory
+	root    string          // of the checkout that is scanned, without links; "" if none is
+}
+
+// view is a project as hallmark run would read it, or why that cannot be.
+type view struct {
+	w   *workspace
+	err error
 }
 
 func newScan(h *Host, o ScanOptions) *scan {
+	root := ""
+	if o.Project {
+		if abs, err := filepath.Abs(o.Dir); err == nil {
+			root, _ = filepath.EvalSymlinks(abs) // without it no file names another
+		}
+	}
 	return &scan{
-		h: h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
-		locked: lockedVersions(o.Dir), views: map[string]*workspace{},
+		root: root,
+		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
+		locked: lockedVersions(o.Dir), views: map[string]view{},
 	}
 }
 

@@ -57,8 +57,11 @@ func (e *scannedEntry) judge() evidence.Report {
 	case how != "" && how != "hashfile-mcp":
 		e.refuse(how)
 	}
-	if e.project != "" {
+	switch {
+	case e.project != "":
 		e.around()
+	case e.file.User:
+		e.beside()
 	}
 	return e.report
 }
@@ -177,11 +180,17 @@ func (e *scannedEntry) dir() string {
 	return e.project
 }
 
-// view reads the project in dir as hallmark run would, and writes nothing.
+// view reads the project in dir as hallmark run would, once, and writes nothing.
 func (sc *scan) view(dir string) (*workspace, error) {
-	if w := sc.views[dir]; w != nil {
-		return w, nil
+	v, known := sc.views[dir]
+	if !known {
+		v.w, v.err = sc.look(dir)
+		sc.views[dir] = v
 	}
+	return v.w, v.err
+}
+
+func (sc *scan) look(dir string) (*workspace, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		real, err = filepath.Abs(real)
@@ -198,7 +207,6 @@ func (sc *scan) view(dir string) (*workspace, error) {
 	if err := w.read(); err != nil {
 		return nil, err
 	}
-	sc.views[dir] = w
 	return w, nil
 }
 

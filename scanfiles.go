@@ -19,7 +19,7 @@ import (
 
 // scanFiles are the files to read, each once, and evidence of what is passed over.
 func scanFiles(ctx context.Context, h *Host, o ScanOptions) ([]clients.File, evidence.Report, error) {
-	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir}
+	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir, Commands: true}
 	switch {
 	case o.Project:
 		return projectFiles(ctx, o)
@@ -81,7 +81,7 @@ func namedFiles(machine clients.Machine, o ScanOptions) ([]clients.File, error) 
 		case err != nil:
 			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
 		case st.IsDir():
-			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name}, o.Clients...)
+			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name, Commands: true}, o.Clients...)
 			if err != nil {
 				return nil, usage(err)
 			}

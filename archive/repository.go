@@ -15,9 +15,7 @@ func (f *folder) repositoryName(segment string) bool {
 	if strings.IndexByte(segment, '~') < 0 && ascii(segment) && !strings.HasPrefix(segment, ".") {
 		return false // nearly always
 	}
-	s, _, _ := strings.Cut(f.skeleton(segment), ":")
-	s, _, _ = strings.Cut(s, `\`)
-	s = strings.TrimRight(s, ". ")
+	s := f.spelling(segment)
 	for _, name := range repositories {
 		if s == name {
 			return true
@@ -28,6 +26,22 @@ func (f *folder) repositoryName(segment string) bool {
 		}
 	}
 	return false
+}
+
+// Spelling is a file's name as some file system takes it: in another case, with characters
+// that are ignored, with dots or spaces at its end, or with a stream of NTFS after a colon. Two
+// names with one spelling may be one file, and a program that asks for one may get the other.
+func Spelling(name string) string {
+	if ascii(name) {
+		return (*folder)(nil).spelling(name) // which folds no more than case
+	}
+	return newFolder().spelling(name)
+}
+
+func (f *folder) spelling(segment string) string {
+	s, _, _ := strings.Cut(f.skeleton(segment), ":")
+	s, _, _ = strings.Cut(s, `\`)
+	return strings.TrimRight(s, ". ")
 }
 
 // Signs of a directory that git takes for a bare repository.

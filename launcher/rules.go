@@ -28,6 +28,7 @@ const (
 	RuleUnguarded    = "not-guarded"            // an entry that names hallmark, and is not what guards
 	RuleAround       = "around-hallmark"        // a server of a project that is started without hallmark
 	RuleRoot         = "wide-root"              // an editing server for more than the project
+	RuleProgram      = "client-program"         // a command line that a client runs itself
 	placeholder      = "<version>"
 	placeholderImage = "sha256:<digest>"
 )
@@ -48,6 +49,7 @@ var Rules = map[string]string{
 	RuleUnguarded:  "The entry names hallmark, but what it starts is not this machine's own program with a locked server of the project.",
 	RuleAround:     "The project locks its servers with Hallmark, and this entry starts one without it.",
 	RuleRoot:       "The editing server may read and write more than the project.",
+	RuleProgram:    "The client runs a program that is no server, and may start one; nothing of it is verified.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",
 }
 

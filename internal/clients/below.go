@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// MaxEntries bounds how many files and directories [Below] looks at.
-const MaxEntries = 1 << 20
+// Bounds of what [Below] looks at.
+const (
+	MaxEntries = 1 << 20 // files and directories
+	MaxFiles   = 10_000  // files of clients
+)
 
 // Unread is something in a project that a client may read, and that [Below] does not.
 type Unread struct {
@@ -22,18 +25,25 @@ type Unread struct {
 }
 
 // Below finds the project's files of the clients called ids, or of all, in dir and in every
-// directory below it: a client may be opened in any of them. Names are compared without
-// case, as some file systems do. Links are followed as far as they stay in dir; what is
-// not looked at is said. Hallmark's own files are none of a client.
+// directory below it: a client may be opened in any of them. Names are compared as some file
+// systems do: without case, what is not seen, and dots at their end. Links are followed as far
+// as they stay in dir; what is not looked at is said. Hallmark's own files are none of a client.
 func Below(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
-	w := below{ids: ids}
-	if w.root, err = filepath.EvalSymlinks(dir); err != nil {
+	w := below{ids: ids, dir: dir, seen: map[string]bool{}}
+	if w.root, err = resolved(dir); err != nil {
 		return nil, nil, err
 	}
 	w.index()
-	err = filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+	// dir may be a link itself, which WalkDir does not follow.
+	err = filepath.WalkDir(w.root, func(real string, d fs.DirEntry, err error) error {
+		name := w.named(real)
 		if w.count++; w.count > MaxEntries {
 			w.miss(dir, fmt.Sprintf("holds more than %d files; not all were looked at", MaxEntries))
+			return fs.SkipAll
+		}
+		if len(w.files) > MaxFiles {
+			w.files = w.files[:MaxFiles]
+			w.miss(dir, fmt.Sprintf("holds more than %d files of clients; not all were looked at", MaxFiles))
 			return fs.SkipAll
 		}
 		switch {
@@ -46,9 +56,10 @@ func Below(ctx context.Context, dir string, ids ...string) (files []File, unread
 			}
 			w.miss(name, "cannot be read: "+err.Error())
 			return nil
-		case d.IsDir() && d.Name() == ".git" && name != dir:
+		case d.IsDir() && d.Name() == ".git" && real != w.root:
 			return fs.SkipDir // nothing in it is part of the checkout
 		case d.IsDir():
+			w.directory(name)
 		case d.Type()&fs.ModeSymlink != 0:
 			w.link(name)
 		default:
@@ -59,16 +70,36 @@ func Below(ctx context.Context, dir string, ids ...string) (files []File, unread
 	return w.files, w.unread, err
 }
 
+// resolved is the absolute path of name without links, those of the working directory included.
+func resolved(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
 // below is a walk through a project.
 type below struct {
 	ids    []string
+	dir    string // as it was named
 	root   string // all links resolved
 	count  int
 	files  []File
 	unread []Unread
+	seen   map[string]bool // the names of files
 
 	names    map[string][]place // by the last element in lower case
 	patterns []place            // those whose last element is a pattern
+}
+
+// named is a file below the root as it is named from the directory that was.
+func (w *below) named(real string) string {
+	rel, err := filepath.Rel(w.root, real)
+	if err != nil {
+		return real
+	}
+	return filepath.Join(w.dir, rel)
 }
 
 // place is a location of a client's file in a project.
@@ -84,7 +115,7 @@ func (w *below) index() {
 		if c.id == "hallmark" || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
 			continue
 		}
-		for _, l := range c.files {
+		for _, l := range c.locations() {
 			if l.base != project {
 				continue
 			}
@@ -99,10 +130,11 @@ func (w *below) index() {
 	}
 }
 
-// places are those that a file called name has.
+// places are those that a file called name has, the most exact first: .warp/.mcp.json before
+// the .mcp.json of any directory.
 func (w *below) places(name string) (out []place) {
-	elements := strings.Split(filepath.ToSlash(name), "/")
-	for _, p := range w.names[strings.ToLower(filepath.Base(name))] {
+	elements := spell(name)
+	for _, p := range w.names[elements[len(elements)-1]] {
 		if matches(p.parts, elements) {
 			out = append(out, p)
 		}
@@ -112,19 +144,50 @@ func (w *below) places(name string) (out []place) {
 			out = append(out, p)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b place) int { return len(b.parts) - len(a.parts) })
 	return out
 }
 
-// script is the name of a shell script that Crush runs when it starts, which adds servers.
-const script = "crushrc"
-
 func (w *below) file(name string) {
-	if base := strings.TrimPrefix(strings.ToLower(filepath.Base(name)), "."); base == script && (len(w.ids) == 0 || slices.Contains(w.ids, "crush")) {
-		w.miss(name, "is a shell script that Crush runs when it starts, which may add servers, and is not read")
+	if w.seen[name] {
+		return // through a link
 	}
-	for _, p := range w.places(name) {
-		root, _ := p.rootOf(name)
-		w.files = merged(w.files, File{Client: p.client, Path: name, Root: root, format: formatOf(name), shapes: []string{p.shape}})
+	elements := spell(name)
+	for _, p := range programs {
+		if (len(w.ids) == 0 || slices.Contains(w.ids, p.client)) && matches(strings.Split(p.path, "/"), elements) {
+			w.unread = append(w.unread, Unread{name, p.why, !p.adds})
+			w.seen[name] = true
+		}
+	}
+	var files []File
+	places := w.places(name)
+	for _, p := range places {
+		if yes, known := p.marked(name); !known {
+			w.unmarked(name)
+			return
+		} else if !yes {
+			continue
+		}
+		root, _ := places[0].rootOf(name) // of .vscode/mcp.json, which is no mcp.json of a plugin in .vscode
+		f := p.location.file(p.client, name)
+		f.Root, f.limit = root, MaxShared
+		files = merged(files, f)
+	}
+	if len(files) > 0 {
+		w.seen[name] = true
+		w.files = append(w.files, files...)
+	}
+}
+
+// unmarked says of a file that may be any program's that it was not looked at.
+func (w *below) unmarked(name string) {
+	w.unread = append(w.unread, Unread{name, fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known", MaxShared), true})
+}
+
+// directory says of one that has the name of a client's file that nothing is read there.
+func (w *below) directory(name string) {
+	if slices.ContainsFunc(w.places(name), func(p place) bool { return !strings.ContainsRune(p.path, '*') }) {
+		w.unread = append(w.unread, Unread{name, "is a directory with the name of a client's file", true})
 	}
 }
 
@@ -138,8 +201,7 @@ func (w *below) away(name, real string) {
 	}
 	held := ""
 	for _, p := range w.all() {
-		found, err := filepath.Glob(escapeGlob(real) + string(filepath.Separator) + filepath.FromSlash(p.path))
-		if err == nil && len(found) > 0 && (held == "" || p.path < held) {
+		if (held == "" || p.path < held) && len(alike(real, p.parts)) > 0 {
 			held = p.path
 		}
 	}
@@ -163,7 +225,7 @@ func (w *below) all() []place {
 // is opened.
 func (w *below) link(name string) {
 	ways := w.through(name)
-	real, err := filepath.EvalSymlinks(name)
+	real, err := resolved(name)
 	if len(w.places(name)) == 0 && len(ways) == 0 {
 		// The directory that it leads to, if that is in the project, has a place of its own.
 		if err == nil && !w.within(real) {
@@ -184,12 +246,8 @@ func (w *below) link(name string) {
 		return
 	}
 	for _, rest := range ways {
-		found, err := filepath.Glob(escapeGlob(name) + string(filepath.Separator) + filepath.FromSlash(rest))
-		if err != nil {
-			continue
-		}
-		for _, f := range found {
-			if real, err := filepath.EvalSymlinks(f); err != nil {
+		for _, f := range alike(name, rest) {
+			if real, err := resolved(f); err != nil {
 				w.miss(f, "is a link that leads nowhere")
 			} else if !w.within(real) {
 				w.miss(f, "is a link out of the project, and is not followed")
@@ -200,23 +258,41 @@ func (w *below) link(name string) {
 	}
 }
 
-// within reports whether a path without links lies in the project.
+// within reports whether an absolute path without links lies in the project.
 func (w *below) within(real string) bool {
 	rel, err := filepath.Rel(w.root, real)
 	return err == nil && filepath.IsLocal(rel)
 }
 
 // through are the rests of clients' paths that begin with a directory called name.
-func (w *below) through(name string) (rests []string) {
-	elements := strings.Split(filepath.ToSlash(name), "/")
+func (w *below) through(name string) (rests [][]string) {
+	elements := spell(name)
 	for _, p := range w.all() {
 		for n := 1; n < len(p.parts); n++ {
-			rest := strings.Join(strings.Split(p.path, "/")[n:], "/")
-			if matches(p.parts[:n], elements) && !slices.Contains(rests, rest) {
-				rests = append(rests, rest)
+			if matches(p.parts[:n], elements) {
+				rests = append(rests, p.parts[n:])
 			}
 		}
 	}
-	slices.Sort(rests)
-	return rests
+	slices.SortFunc(rests, slices.Compare)
+	return slices.CompactFunc(rests, slices.Equal)
+}
+
+// alike are the files below dir whose path from there is spelled as the patterns are.
+func alike(dir string, patterns []string) (found []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case !matches(patterns[:1], spell(e.Name())):
+		case len(patterns) == 1:
+			found = append(found, name)
+		default:
+			found = append(found, alike(name, patterns[1:])...)
+		}
+	}
+	return found
 }

@@ -1,6 +1,8 @@
 package clients
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -19,7 +21,7 @@ func TestBelow(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte("{}"), 0o666); err != nil {
+		if err := os.WriteFile(name, []byte("{} # extensions: [{type: stdio}]"), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +43,7 @@ func TestBelow(t *testing.T) {
 	for _, name := range want {
 		write(name)
 	}
-	for _, name := range []string{".git/.mcp.json", "hallmark.toml", "xmcp.json", "cursor/mcp.json", "docs/mcp.json.md"} {
+	for _, name := range []string{".git/.mcp.json", "hallmark.toml", "xmcp.json", "cursor/xmcp.json", "docs/mcp.json.md", "docs/.yaml.txt"} {
 		write(name)
 	}
 	names := func(files []File) (out []string) {
@@ -116,9 +118,107 @@ func TestBelowLinks(t *testing.T) {
 	slices.Sort(got)
 	want := []string{".cursor/mcp.json", ".gemini: is a link that leads nowhere", ".mcp.json", ".mcp.json", ".vscode: is a link out of the project, and is not followed",
 		"a/.roo/mcp.json", "a/opencode.json: is a link out of the project, and is not followed", "kilo.json: is a link that leads nowhere",
-		"packages (empty): is a link out of the project, and is not followed",
+		"packages (empty): is a link out of the project, and is not followed", "real/mcp.json",
 		"vendored: is a link out of the project, and is not followed, where it leads to a directory with .mcp.json"}
 	if !slices.Equal(slices.Compact(got), slices.Compact(want)) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A checkout is read through the link by which it is named, and files are named as it was.
+func TestBelowLinkedRoot(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right there")
+	}
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "real", ".cursor", "mcp.json"), "{}")
+	put(t, filepath.Join(dir, "real", "held", "servers.json"), "{}")
+	link := filepath.Join(dir, "current")
+	if err := errors.Join(os.Symlink("real", link), os.Symlink(filepath.Join(dir, "real", "held", "servers.json"), filepath.Join(dir, "real", ".mcp.json"))); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(link)
+	for _, root := range []string{link, "."} {
+		found, unread, err := Below(t.Context(), root, "cursor", "copilot")
+		var got []string
+		for _, f := range found {
+			got = append(got, f.Path)
+		}
+		if want := []string{filepath.Join(root, ".cursor/mcp.json"), filepath.Join(root, ".mcp.json")}; err != nil || len(unread) > 0 || !slices.Equal(slices.Compact(got), want) {
+			t.Errorf("%s: %q, %v, %v", root, got, unread, err)
+		}
+	}
+}
+
+// What some file system takes for the name of a client's file is one.
+func TestBelowSpellings(t *testing.T) {
+	for name, want := range map[string]string{
+		".MCP.json": "", ".mcp.json.": "", ".mcp.json ": "", ".m\u200dcp.json": "", ".v\u017fcode/mcp.json": "", ".\u212airo/settings/mcp.json": "", ".cursor./MCP.JSON": "",
+		".mcp.json::$DATA": "", ".Crush.json": "", ".mcp.json.bak": "-", "x.mcp.json": "-", ".mcp_json": "-",
+	} {
+		root := t.TempDir()
+		if runtime.GOOS != "linux" {
+			t.Skip("such names are made on Linux")
+		}
+		put(t, filepath.Join(root, filepath.FromSlash(name)), "{}")
+		found, _, err := Below(t.Context(), root)
+		if (len(found) == 0) != (want == "-") || err != nil {
+			t.Errorf("%q: %+v, %v", name, found, err)
+		}
+	}
+}
+
+// A link in the place of a client's directory leads to files in any case; a directory in the
+// place of a client's file is said; and the most exact place tells the client and the project.
+func TestBelowOddities(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a right there")
+	}
+	root := t.TempDir()
+	put(t, filepath.Join(root, "real", "MCP.json"), "{}")
+	put(t, filepath.Join(root, "crush.json", "x"), "{}")
+	put(t, filepath.Join(root, ".warp", ".mcp.json"), "{}")
+	if err := os.Symlink("real", filepath.Join(root, ".cursor")); err != nil {
+		t.Fatal(err)
+	}
+	found, unread, err := Below(t.Context(), root)
+	if err != nil || len(unread) != 1 || unread[0].Path != filepath.Join(root, "crush.json") || !unread[0].Empty {
+		t.Errorf("%+v, %v", unread, err)
+	}
+	linked, warp := false, false
+	for _, f := range found {
+		linked = linked || f.Path == filepath.Join(root, ".cursor", "MCP.json") && f.Client == "cursor"
+		if strings.Contains(f.Path, ".warp") {
+			warp = warp || f.Client == "warp" && slices.Contains(f.shapes, usual)
+			if f.Root != root {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+	if !linked || !warp {
+		t.Errorf("%+v", found)
+	}
+}
+
+// A checkout with more of clients' files than are looked at says so.
+func TestBelowBounded(t *testing.T) {
+	root := t.TempDir()
+	first := filepath.Join(root, "a.code-workspace")
+	put(t, first, "")
+	for i := range MaxFiles + 2 {
+		if err := os.Link(first, filepath.Join(root, fmt.Sprint(i)+".code-workspace")); err != nil {
+			t.Skip(err)
+		}
+	}
+	found, unread, err := Below(t.Context(), root)
+	if err != nil || len(found) != MaxFiles || len(unread) != 1 || unread[0].Empty || !strings.Contains(unread[0].Why, "not all were looked at") {
+		t.Errorf("%d files, %+v, %v", len(found), unread, err)
+	}
+}
+
+func put(t *testing.T, name, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o777), os.WriteFile(name, []byte(text), 0o666)); err != nil {
+		t.Fatal(err)
 	}
 }

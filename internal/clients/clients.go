@@ -24,6 +24,7 @@
 package clients
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
@@ -40,12 +42,17 @@ import (
 // MaxFile bounds a configuration file, in bytes. Claude Code keeps histories in its own.
 const MaxFile = 64 << 20
 
+// MaxShared bounds a file of a checkout, in bytes: people write those.
+const MaxShared = 4 << 20
+
 // Machine says where files lie.
 type Machine struct {
 	OS      string                   // as runtime.GOOS names it
 	Home    string                   // the user's home directory; "" for no user's files
 	Getenv  func(name string) string // XDG_CONFIG_HOME, APPDATA, PROGRAMDATA, CODEX_HOME, …
 	Project string                   // the project's directory; "" for no project's files
+
+	Commands bool // also the project's files that hold none but a client's own command lines
 }
 
 // File is a configuration file that is there.
@@ -57,6 +64,8 @@ type File struct {
 
 	format format
 	shapes []string
+	runs   []string // shapes of command lines
+	limit  int64    // of its bytes; MaxFile if 0
 }
 
 // Names are the ids of the clients that are known.
@@ -81,14 +90,21 @@ func Find(m Machine, ids ...string) ([]File, error) {
 		if len(ids) > 0 && !slices.Contains(ids, c.id) {
 			continue
 		}
-		for _, l := range c.files {
+		for _, l := range c.locations() {
+			if l.runs && !m.Commands {
+				continue
+			}
 			for _, name := range m.expand(l) {
-				if st, err := os.Stat(name); err != nil || st.IsDir() {
+				st, err := os.Stat(name)
+				if err == nil && st.IsDir() || err != nil && (l.base != project || gone(err)) {
+					continue // what the user cannot read his client cannot; a project has other users
+				}
+				f := l.file(c.id, name)
+				if yes, known := l.marked(name); !yes && known {
 					continue
 				}
-				f := File{Client: c.id, Path: name, User: l.base != project, format: formatOf(name), shapes: []string{l.shape}}
 				if l.base == project {
-					f.Root = m.Project
+					f.Root, f.limit = m.Project, MaxShared
 				}
 				found = merged(found, f)
 			}
@@ -97,18 +113,43 @@ func Find(m Machine, ids ...string) ([]File, error) {
 	return found, nil
 }
 
+// gone reports whether err says that nothing is there.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// file is the file called name as l has a client read it.
+func (l location) file(client, name string) File {
+	f := File{Client: client, Path: name, User: l.base != project, format: formatOf(name)}
+	f.add(l)
+	return f
+}
+
+// add has f read as l says.
+func (f *File) add(l location) {
+	into := &f.shapes
+	if l.runs {
+		into = &f.runs
+	}
+	if !slices.Contains(*into, l.shape) {
+		*into = append(*into, l.shape)
+	}
+}
+
 // merged adds f to files. A file that several clients read is listed once for each that
 // finds servers elsewhere in it than the others.
 func merged(files []File, f File) []File {
-	shape := f.shapes[0]
 	i := slices.IndexFunc(files, func(o File) bool {
-		return o.Path == f.Path && (o.Client == f.Client || slices.Contains(o.shapes, shape))
+		return o.Path == f.Path && (o.Client == f.Client || len(f.shapes) > 0 && slices.Contains(o.shapes, f.shapes[0]))
 	})
 	if i < 0 {
 		return append(files, f)
 	}
-	if !slices.Contains(files[i].shapes, shape) {
-		files[i].shapes = append(files[i].shapes, shape)
+	for _, shape := range f.shapes {
+		files[i].add(location{shape: shape})
+	}
+	for _, shape := range f.runs {
+		files[i].add(location{shape: shape, runs: true})
 	}
 	files[i].User = files[i].User || f.User
 	return files
@@ -118,11 +159,11 @@ func merged(files []File, f File) []File {
 // else any shape that its format is used with.
 func At(name string) File {
 	f := File{Path: name, format: formatOf(name)}
-	parts := strings.Split(filepath.ToSlash(name), "/")
+	parts := spell(name)
 	for _, c := range table {
-		for _, l := range c.files {
-			if f.format != formatOf(l.path) || !l.namedLike(parts) {
-				continue
+		for _, l := range c.locations() {
+			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.namedLike(parts) {
+				continue // a name that any file may have tells nothing
 			}
 			if f.Client == "" {
 				f.Client = c.id
@@ -130,12 +171,10 @@ func At(name string) File {
 			if f.Root == "" && l.base == project {
 				f.Root, _ = l.rootOf(name)
 			}
-			if !slices.Contains(f.shapes, l.shape) {
-				f.shapes = append(f.shapes, l.shape)
-			}
+			f.add(l)
 		}
 	}
-	if f.Client == "" {
+	if len(f.shapes) == 0 {
 		for _, shape := range anyShapes {
 			if !slices.Contains(f.shapes, shape) {
 				f.shapes = append(f.shapes, shape)
@@ -169,13 +208,13 @@ func Load(f File) ([]Server, error) {
 
 // Parse reads the servers of a file's bytes.
 func Parse(f File, data []byte) ([]Server, error) {
-	root, err := f.format.read(data)
+	root, err := f.format.read(data, false)
 	if err != nil {
 		return nil, err
 	}
 	var out []Server
 	for _, shape := range f.shapes {
-		for _, e := range entries(root, shape) {
+		for _, e := range entries(root, shape, false) {
 			if f.refers(e) || !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
 				continue
 			}
@@ -192,22 +231,22 @@ func Parse(f File, data []byte) ([]Server, error) {
 }
 
 // Read gives the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
-func Read(f File) ([]byte, error) { return readFile(f.Path) }
+func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxFile)) }
 
-// readFile reads a regular file of at most MaxFile bytes.
-func readFile(name string) ([]byte, error) {
+// readFile reads a regular file of at most limit bytes.
+func readFile(name string, limit int64) ([]byte, error) {
 	f, err := beneath.Open(name)
 	if err != nil {
 		return nil, errors.Unwrap(err)
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	var pathError *fs.PathError
 	switch {
 	case errors.As(err, &pathError):
 		return nil, pathError.Err
-	case err == nil && len(data) > MaxFile:
-		return nil, fmt.Errorf("larger than %d bytes", MaxFile)
+	case err == nil && int64(len(data)) > limit:
+		return nil, fmt.Errorf("larger than %d bytes", limit)
 	}
 	return data, err
 }

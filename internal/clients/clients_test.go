@@ -177,6 +177,46 @@ variables = ["KAGI_API_KEY"]
 	{"claude-code", ".claude-plugin/marketplace.json", `{"name":"m","plugins":[{"name":"a","source":"./a"},{"name":"b","source":"./b","strict":false,"mcpServers":{"kagi":{"command":"uvx"}}}]}`,
 		Server{Line: 1, Column: 108, Command: "uvx"}},
 	{"claude-code", "list/.claude-plugin/plugin.json", `{"name":"p","mcpServers":[{"kagi":{"command":"uvx"}}]}`, Server{Line: 1, Column: 28, Command: "uvx"}},
+	// Amp, "Lazy-load MCP with Skills" of its news; read in 2026-11.
+	{"amp", ".agents/skills/ui/mcp.json", `{"kagi": {"command": "uvx", "args": ["kagimcp"], "includeTools": [
+		// names or patterns
+		"search"]}}`, Server{Line: 1, Column: 2, Command: "uvx", Args: []string{"kagimcp"}}},
+	{"amp", ".claude/skills/ui/mcp.json", `{"kagi": {"command": "uvx"}}`, Server{Line: 1, Column: 2, Command: "uvx"}},
+	// Codex, "Subagents" and "Build plugins" of its documentation, as of 2026-05.
+	{"codex", ".codex/agents/docs.toml", "name = \"docs\"\ndeveloper_instructions = \"\"\"\nSearch.\n\"\"\"\n[mcp_servers.kagi]\ncommand = \"uvx\"\n",
+		Server{Line: 5, Column: 14, Command: "uvx"}},
+	{"codex", ".codex-plugin/plugin.json", `{"name": "p", "mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 30, Command: "uvx"}},
+	// Cursor, "Plugins reference" (mcp.json beside .cursor-plugin), read in 2026-11; a power of
+	// Kiro's has the same beside its POWER.md ("Power Builder", 2025-12).
+	{"cursor", "plugin/mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	// Goose, "Recipe Reference Guide": in the current directory under any name, and what its
+	// desktop saves in .goose/recipes of a project, there below "recipe". Read in 2026-11.
+	{"goose", "recipe.yaml", "version: 1.0.0\ntitle: Search\nextensions:\n  - type: stdio\n    name: kagi\n    cmd: uvx\n    args: [kagimcp]\n    env_keys: [K]\n",
+		Server{Line: 4, Column: 5, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+	{"goose", ".goose/recipes/search.yaml", "name: Search\nrecipe:\n  title: Search\n  extensions:\n  - {type: stdio, name: kagi, cmd: uvx}\nisGlobal: false\n",
+		Server{Line: 5, Column: 5, Command: "uvx"}},
+	{"goose", "recipe.json", `{"title": "Search", "extensions": [{"type": "stdio", "name": "kagi", "cmd": "uvx"}]}`, Server{Line: 1, Column: 36, Command: "uvx"}},
+	// Continue, "config.yaml Reference" (assistants, which agents are called since) and, of
+	// config.json and .continuerc.json, "Configuration"; read in 2026-11.
+	{"continue", ".continue/assistants/mine.yaml", "name: mine\nmcpServers:\n  - name: kagi\n    command: uvx\n", Server{Line: 3, Column: 5, Command: "uvx"}},
+	{"continue", ".continuerc.json", `{"experimental": {"modelContextProtocolServers": [{"name": "kagi", "transport": {"type": "stdio", "command": "uvx"}}]}}`,
+		Server{Line: 1, Column: 51, Command: "uvx"}},
+	// Qwen Code, "Extensions"; read in 2026-11.
+	{"qwen", ".qwen/extensions/search/qwen-extension.json", `{"name": "search", "version": "1.0.0", "mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 55, Command: "uvx"}},
+	// Kilo, "Using MCP in Kilo Code"; read in 2026-11.
+	{"kilo", ".kilo/kilo.jsonc", `{"mcp":{"kagi":{"type":"local","command":["uvx","kagimcp"]}}}`, Server{Line: 1, Column: 9, Command: "uvx", Args: []string{"kagimcp"}}},
+	// Warp, "Model Context Protocol", as of 2026-05.
+	{"warp", ".warp/.mcp.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	// Devin for Terminal, "Config file", read in 2026-11; JSON with comments.
+	{"devin", ".devin/config.json", `{
+  // of this project
+  "mcpServers": {"kagi": {"command": "uvx", "args": ["kagimcp"], "env": {"K": "v"}}}}`, Server{Line: 3, Column: 18, Command: "uvx", Args: []string{"kagimcp"}, Variables: []string{"K"}}},
+	// Antigravity: the page of chrome-devtools-mcp about it, read in 2026-11.
+	{"antigravity", ".agents/mcp_config.json", `{"mcpServers": {"kagi": {"command": "uvx"}}}`, Server{Line: 1, Column: 17, Command: "uvx"}},
+	// OpenHands, issue 153 of its software-agent-sdk, 2025-09; and the form before that.
+	{"openhands", ".openhands/microagents/repo.md", "---\nname: default-tools\ntype: repo\nmcp_tools: {\n  \"mcpServers\": {\n    \"kagi\": {\n      \"command\": \"uvx\"\n    }\n  }\n}\n---\n",
+		Server{Line: 6, Column: 5, Command: "uvx"}},
+	{"openhands", ".openhands/microagents/old.md", "---\nname: old\nmcp_tools:\n  stdio_servers:\n  - name: kagi\n    command: uvx\n---\n", Server{Line: 5, Column: 5, Command: "uvx"}},
 	{"hallmark", "hallmark.toml", "manifest_version = 1\n[providers.mcp.kagi]\ncommand = \"uvx\"\nvariables = []\nverify = {type = \"command\", value = \"x\"}\n",
 		Server{Line: 2, Column: 16, Command: "uvx", Verify: "command", Algorithm: "sha256"}},
 }

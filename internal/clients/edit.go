@@ -220,7 +220,7 @@ func Replace(name string, edit func(data []byte) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	before, err := readFile(real)
+	before, err := readFile(real, MaxFile)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -232,7 +232,7 @@ func Replace(name string, edit func(data []byte) ([]byte, error)) error {
 	if err != nil {
 		return err
 	}
-	if now, err := readFile(real); err != nil || !bytes.Equal(now, before) {
+	if now, err := readFile(real, MaxFile); err != nil || !bytes.Equal(now, before) {
 		return fmt.Errorf("%s: %w", name, errors.Join(err, errors.New("was changed by another program while it was edited")))
 	}
 	return durable.WriteFile(real, after, st.Mode().Perm())

@@ -8,17 +8,21 @@ import (
 // fence is a line that begins or ends the front matter of Markdown.
 var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
 
-// servers is what front matter holds that may name servers.
-var servers = regexp.MustCompile(`(?i)mcp|\\[xuU]`)
+// servers is what front matter holds that may name servers, or hooks.
+var servers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown, which is YAML between two lines of three
 // dashes at its head. Prose in it that is not YAML is common, and its clients read it leniently:
-// it is an error only if it may name servers.
-func readFront(data []byte) (*node, error) {
+// it is an error only if it may name servers. With one set, so is a head that is a fence to
+// some: of more dashes, or with other space around it.
+func readFront(data []byte, one bool) (*node, error) {
 	const mark = "\ufeff"
 	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
 	lines := fence.FindAllIndex(data[head:], 2)
 	if len(lines) == 0 || lines[0][0] != 0 {
+		if text := bytes.TrimSpace(data[head:]); one && bytes.HasPrefix(text, []byte("---")) && servers.Match(text) {
+			return nil, syntaxError(data, head, "front matter that its readers do not agree on")
+		}
 		return &node{kind: object}, nil
 	}
 	end := len(data) // a client may read on to the end
@@ -26,7 +30,7 @@ func readFront(data []byte) (*node, error) {
 		end = head + lines[1][0]
 	}
 	front := data[:end]
-	root, err := readYAML(front)
+	root, err := readYAML(front, one)
 	switch {
 	case err != nil && !servers.Match(front):
 		return &node{kind: object}, nil

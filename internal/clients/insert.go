@@ -74,7 +74,7 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 		}
 		data, changes = []byte(text), append(changes, change(AddedFile, "", text))
 	}
-	root, err := f.format.read(data)
+	root, err := f.format.read(data, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,7 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 				return nil, nil, errors.New("is no object")
 			}
 			put(root.start+1, AddedHolder, "", member(root, 1, s.key, "{"+end+"  }"))
-			if root, err = f.format.read(data); err != nil {
+			if root, err = f.format.read(data, false); err != nil {
 				return nil, nil, err
 			}
 			holder = root.get(s.key)
@@ -185,7 +185,7 @@ func without(data []byte, c Change, at int) ([]byte, error) {
 	}
 	for _, t := range tries {
 		out := slices.Concat(t[0], t[1])
-		if _, err := format.read(out); err == nil {
+		if _, err := format.read(out, false); err == nil {
 			return out, nil
 		}
 	}

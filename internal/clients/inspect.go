@@ -1,42 +1,57 @@
 package clients
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 )
 
+// maxServers bounds the entries of one file that are judged.
+const maxServers = 10_000
+
 // Inspect reads all entries of a file's bytes, in its order: besides the servers that
 // [Parse] gives those that cannot be read as one server, with what is the matter with
-// them. Whoever judges a file must not pass over an entry that a client may read.
+// them. Whoever judges a file must not pass over an entry that a client may read, and what
+// clients read differently in a file that is not the user's own is an error.
 func Inspect(f File, data []byte) ([]Server, error) {
-	root, err := f.format.read(data)
+	root, err := f.format.read(data, !f.User)
 	if err != nil {
 		return nil, err
 	}
 	var out []Server
+	at := map[*node]int{}
 	for _, shape := range f.shapes {
-		for _, e := range entries(root, shape) {
+		for _, e := range entries(root, shape, true) {
 			if f.refers(e) {
 				continue
 			}
-			i := slices.IndexFunc(out, func(o Server) bool { return o.entry.value == e.value })
-			if i >= 0 && out[i].Problem == "" {
+			i, again := at[e.value]
+			if again && out[i].Problem == "" {
 				continue
 			}
 			s, ok := e.inspect(f)
 			if !ok && !f.holds(shape) {
 				continue // the key means something else as often as it means servers
 			}
-			s.Line, s.Column = position(data, e.at)
-			if i >= 0 {
+			if again {
 				out[i] = s
 				continue
 			}
-			out = append(out, s)
+			at[e.value] = len(out)
+			if out = append(out, s); len(out) > maxServers {
+				return nil, fmt.Errorf("has more than %d servers", maxServers)
+			}
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Server) int { return a.entry.at - b.entry.at })
+	from, line := 0, 1
+	for i := range out { // counted on, and not from the head of the file for each
+		to := min(out[i].entry.at, len(data))
+		line, from = line+bytes.Count(data[from:to], []byte("\n")), to
+		_, column := position(data[bytes.LastIndexByte(data[:to], '\n')+1:to], to)
+		out[i].Line, out[i].Column = line, column
+	}
 	return out, nil
 }
 
@@ -52,13 +67,13 @@ func (f File) holds(shape string) bool {
 // inspect reads an entry with what is the matter with it; ok is false if it is no server.
 func (e entry) inspect(f File) (s Server, ok bool) {
 	if !e.isTable() {
-		what := "is not a table of a server"
+		what, names := "is not a table of a server", ""
 		if e.item && e.value.kind == object {
 			what = "has no name"
 		} else if e.value.kind == text {
-			what = "is a text; if it names another file, that is not followed"
+			what, names = "is a text; if it names another file, that is not followed", e.value.text
 		}
-		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, entry: e}, false
+		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, names: names, entry: e}, false
 	}
 	s, ok = e.server(f)
 	_, url := e.holder().first(urlKeys...)

@@ -105,3 +105,83 @@ func TestUnknownMembers(t *testing.T) {
 		t.Error("cwd is judged by its value")
 	}
 }
+
+// What one reader of a file finds and another does not is found, or the file is refused: no
+// server hides from who looks behind a spelling that its client takes otherwise.
+func TestOneReading(t *testing.T) {
+	const evil = `"evil": {"command": "./evil"}`
+	for name, texts := range map[string][]string{
+		".vscode/mcp.json": {
+			"{\"servers\": { // no server\r" + evil + "\n}}",
+			"{\"servers\": { // no server\u2028" + evil + "\n}}",
+			"{\"servers\": {'x: \"': '\", " + evil + ", \"z\": \"'}}",
+			"{\"x\": {'a': '}, ', \"servers\": {" + evil + "}}}",
+			"{\"x\": \"a\r\", \"servers\": {" + evil + "}, \"z\": \"\"}",
+			"{\"x\": \"a\\\n\", \"servers\": {" + evil + "}, \"z\": \"\"}",
+			"{x: 1, \"servers\": {" + evil + "}}",
+			"{\"x\": .5, \"servers\": {" + evil + "}}",
+			"{\"x\": \"\\v\", \"servers\": {" + evil + "}}",
+			"{\u00a0\"servers\": {" + evil + "}}",
+			"{\"__proto__\": {\"servers\": {" + evil + "}}}",
+			"{\"\\u005f_proto__\": {\"servers\": {" + evil + "}}}",
+			"{\"servers\": {}, \"servers\": {" + evil + "}}",
+			"\xff\xfe{\x00}\x00", "{\x00\"\x00s\x00\"\x00}\x00",
+			"{\"servers\": {" + evil + "}} trailing",
+			"{\"servers\": {" + evil,
+		},
+		"crush.json": {
+			"{\"MCP\": {" + evil + "}}", "{\"mC\\u0050\": {" + evil + "}}",
+		},
+		".continue/config.yaml": {
+			"x: 1 # c\u2028mcpServers: [{name: evil, command: ./evil}]\n",
+			"x: 1 # c\u0085mcpServers: [{name: evil, command: ./evil}]\n",
+			"x: 1 # c\rmcpServers: [{name: evil, command: ./evil}]\n",
+			"!!binary bWNwU2VydmVycw==: [{name: evil, command: ./evil}]\n",
+			"mcpServers: [{name: evil, command: !!binary aGFsbG1hcms=}]\n",
+			"mcpServers: !!js/function 'x'\n",
+			"__proto__: {mcpServers: [{name: evil, command: ./evil}]}\n",
+			"? \"mcp\\\n  Servers\"\n: [{name: evil, command: ./evil}]\n",
+		},
+		".claude/agents/a.md": {
+			"---\f\nmcpServers: {evil: {command: ./evil}}\n---\n",
+			"---\u00a0\nmcpServers: {evil: {command: ./evil}}\n---\n",
+			"-----\nmcpServers: {evil: {command: ./evil}}\n-----\n",
+			"---yaml\nmcpServers: {evil: {command: ./evil}}\n---\n",
+			"\n---\nmcpServers: {evil: {command: ./evil}}\n---\n",
+			"---\rmcpServers: {evil: {command: ./evil}}\r---\r",
+			"---\n!!binary bWNwU2VydmVycw==: {evil: {command: ./evil}}\n---\n",
+			"---\ndescription: use when: asked\n\"mc\\\npServers\": {evil: {command: ./evil}}\n---\n",
+		},
+	} {
+		for _, text := range texts {
+			found, err := Inspect(At(name), []byte(text))
+			if err == nil && !slices.ContainsFunc(found, func(s Server) bool { return s.Name == "evil" }) {
+				t.Errorf("%s %q is read as %+v", name, text, found)
+			}
+		}
+	}
+	// What is honest is read.
+	for name, text := range map[string]string{
+		".vscode/mcp.json":      "\ufeff{\r\n\t// \u00e9, 'x'\r\n\t\"servers\": {/* a */\"evil\": {\"command\": \"./evil\", \"args\": [\"it's \\u00e9\", ], \"timeout\": -1.5e3,},},}",
+		".continue/config.yaml": "# c\r\nmcpServers:\r\n- {name: evil, command: !!str ./evil, args: ['a', \"\\x41\"]}\r\n",
+		".claude/agents/a.md":   "---  \r\nmcpServers: {evil: {command: ./evil}}\r\n---\r\n# mcp\r\n",
+	} {
+		if found, err := Inspect(At(name), []byte(text)); err != nil || len(found) != 1 {
+			t.Errorf("%s: %+v, %v", name, found, err)
+		}
+	}
+	// The user's own files are read as clients that know JSON5 read them.
+	mine := At("settings.json")
+	mine.User = true
+	if found, err := Inspect(mine, []byte("{mcpServers: {'a': {command: 'x'}}}")); err != nil || len(found) != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// A file with more servers than are judged is refused.
+func TestInspectBounded(t *testing.T) {
+	text := `{"mcpServers": {` + strings.Repeat(`"a": {"command": "x"}, `, maxServers+1) + `}}`
+	if _, err := Inspect(At(".mcp.json"), []byte(text)); err == nil || !strings.Contains(err.Error(), "more than 10000 servers") {
+		t.Error(err)
+	}
+}

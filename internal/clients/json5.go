@@ -2,6 +2,7 @@ package clients
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,11 +15,14 @@ import (
 type json5 struct {
 	data []byte
 	at   int
+	one  bool // what readers of the three spellings read differently is refused
 }
 
-// readJSON reads a whole file; an empty one is an empty object.
-func readJSON(data []byte) (*node, error) {
-	p := &json5{data: data}
+// readJSON reads a whole file; an empty one is an empty object. Editors read JSON with
+// comments and go on behind what is none: a text in single quotes, or a line end that only some
+// know, hides from one reader what another finds. With one set, such a file is refused.
+func readJSON(data []byte, one bool) (*node, error) {
+	p := &json5{data: data, one: one}
 	p.at = len(data) - len(bytes.TrimPrefix(data, []byte("\uFEFF")))
 	if err := p.space(); err != nil {
 		return nil, err
@@ -41,6 +45,14 @@ func readJSON(data []byte) (*node, error) {
 
 func (p *json5) fail(what string) error { return syntaxError(p.data, p.at, what) }
 
+// differs refuses what is neither JSON nor JSON with comments and trailing commas.
+func (p *json5) differs(odd bool) error {
+	if odd && p.one {
+		return p.fail("is neither JSON nor JSON with comments: its readers differ")
+	}
+	return nil
+}
+
 // peek is the next byte, or 0 at the end.
 func (p *json5) peek() byte {
 	if p.at < len(p.data) {
@@ -59,6 +71,10 @@ func (p *json5) space() error {
 			if end < 0 {
 				end = len(rest)
 			}
+			line := string(bytes.TrimSuffix(rest[:end], []byte("\r")))
+			if err := p.differs(strings.ContainsAny(line, "\r\u2028\u2029")); err != nil {
+				return err // some end the comment there
+			}
 			p.at += end
 		case bytes.HasPrefix(rest, []byte("/*")):
 			end := bytes.Index(rest[2:], []byte("*/"))
@@ -70,6 +86,9 @@ func (p *json5) space() error {
 			r, n := utf8.DecodeRune(rest)
 			if !unicode.IsSpace(r) && r != '\uFEFF' {
 				return nil
+			}
+			if err := p.differs(!strings.ContainsRune(" \t\r\n", r)); err != nil {
+				return err
 			}
 			p.at += n
 		}
@@ -96,6 +115,9 @@ func (p *json5) value(depth int) (*node, error) {
 		n.text, err = p.quoted()
 	default:
 		n.text, err = p.bare()
+		if err == nil {
+			err = p.differs(!json.Valid([]byte(n.text)))
+		}
 	}
 	n.end = p.at
 	return n, err
@@ -144,6 +166,12 @@ func (p *json5) object(n *node, depth int) error {
 			m.key, err = p.quoted()
 		} else {
 			m.key, err = p.bare()
+			if err == nil {
+				err = p.differs(true)
+			}
+		}
+		if err == nil && m.key == "__proto__" {
+			err = p.differs(true) // some take its members for those of the object
 		}
 		if err == nil {
 			err = p.space()
@@ -202,10 +230,16 @@ var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "
 // quoted reads a string in either kind of quotes. Lone surrogates become U+FFFD.
 func (p *json5) quoted() (string, error) {
 	quote := p.peek()
+	if err := p.differs(quote != '"'); err != nil {
+		return "", err
+	}
 	p.at++
 	var b strings.Builder
 	for p.at < len(p.data) {
 		c := p.data[p.at]
+		if err := p.differs(c < ' '); err != nil {
+			return "", err
+		}
 		switch {
 		case c == quote:
 			p.at++
@@ -227,6 +261,9 @@ func (p *json5) quoted() (string, error) {
 func (p *json5) escape(b *strings.Builder) error {
 	p.at++
 	c := p.peek()
+	if err := p.differs(strings.IndexByte(`"\/bfnrtu`, c) < 0); err != nil {
+		return err
+	}
 	switch {
 	case c == 'u' || c == 'x':
 		r, err := p.hex(map[byte]int{'u': 4, 'x': 2}[c])

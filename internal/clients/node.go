@@ -114,8 +114,9 @@ func (f format) layout() format {
 	return f
 }
 
-// read parses a file.
-func (f format) read(data []byte) (*node, error) {
+// read parses a file. With one set, it is refused if readers of its format read it differently
+// in ways that somebody had to intend.
+func (f format) read(data []byte, one bool) (*node, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8")
 	}
@@ -123,9 +124,9 @@ func (f format) read(data []byte) (*node, error) {
 	case formatTOML:
 		return readTOML(data)
 	case formatYAML:
-		return readYAML(data)
+		return readYAML(data, one)
 	case formatFront:
-		return readFront(data)
+		return readFront(data, one)
 	}
-	return readJSON(data)
+	return readJSON(data, one)
 }

@@ -40,7 +40,7 @@ func LoadOriginals(file string) ([]Original, error) {
 	if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	data, err := readFile(name)
+	data, err := readFile(name, MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -27,6 +27,7 @@ type Server struct {
 	Problem   string
 	Extension bool
 
+	names string // a text in the place of the entry
 	entry entry
 }
 
@@ -38,41 +39,48 @@ type entry struct {
 	item        bool // of a list, where servers name themselves
 }
 
-// entries finds servers by a path of keys, "mcp/servers": "*" is any key, and becomes the
-// scope, or any item of a list. The last key leads to an object of servers by name, or to a
-// list of servers that name themselves, or of such objects. What is no object there is an
-// entry too, and no server.
-func entries(root *node, shape string) []entry {
-	type place struct {
-		scope string
-		n     *node
+// found is a value that a path of keys leads to.
+type found struct {
+	scope string // the last key that the path does not name
+	n     *node
+}
+
+// lookup finds values by a path of keys, "mcp/servers": "*" is any key, and becomes the
+// scope, or any item of a list. With fold set, keys are found in any case: clients that are
+// written in Go read them so.
+func lookup(root *node, shape string, fold bool) []found {
+	places := []found{{"", root}}
+	if shape == itself {
+		return places
 	}
-	places := []place{{"", root}}
-	var keys []string
-	if shape != itself {
-		keys = strings.Split(shape, "/")
-	}
-	for _, key := range keys {
-		var next []place
+	for key := range strings.SplitSeq(shape, "/") {
+		var next []found
 		for _, p := range places {
 			for _, item := range p.n.items {
 				if key == "*" {
-					next = append(next, place{p.scope, item})
+					next = append(next, found{p.scope, item})
 				}
 			}
 			for _, m := range p.n.members {
 				switch {
 				case key == "*":
-					next = append(next, place{m.key, m.value})
-				case m.key == key:
-					next = append(next, place{p.scope, m.value})
+					next = append(next, found{m.key, m.value})
+				case m.key == key, fold && strings.EqualFold(m.key, key):
+					next = append(next, found{p.scope, m.value})
 				}
 			}
 		}
 		places = next
 	}
+	return places
+}
+
+// entries finds servers by a path of keys, as lookup does. The last key leads to an object of
+// servers by name, or to a list of servers that name themselves, or of such objects. What is no
+// object there is an entry too, and no server.
+func entries(root *node, shape string, fold bool) []entry {
 	var out []entry
-	for _, p := range places {
+	for _, p := range lookup(root, shape, fold) {
 		for _, m := range p.n.members {
 			out = append(out, entry{scope: p.scope, name: m.key, at: m.at, value: m.value})
 		}

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
 )
 
 // base is the directory that a location begins with.
@@ -25,6 +28,9 @@ type location struct {
 	path  string // with slashes; the last element may be a pattern
 	shape string // the path of keys to the servers: see entries
 	env   string // a variable that names the file's directory instead
+
+	runs  bool           // the shape leads to command lines that the client runs itself
+	marks *regexp.Regexp // what a file that may be any program's has, if it is the client's
 }
 
 // client is a row of the table.
@@ -63,6 +69,27 @@ func inContainer(shape string) []location {
 	}
 }
 
+// recipes locates the recipes of Goose. They are found in the directory in which it is started
+// and in its own, by any name.
+func recipes() []location {
+	// A name that is no recipe's before it holds extensions, or may hold them in other words.
+	named := regexp.MustCompile(`(?i)extensions|\\[xu]|\{[{%#]`)
+	other := regexp.MustCompile(`(?s)extensions.*\b(stdio|sse|streamable_http|inline_python)\b|\b(stdio|sse|streamable_http|inline_python)\b.*extensions`)
+	var out []location
+	add := func(path string, marks *regexp.Regexp) {
+		for _, shape := range []string{"extensions", "recipe/extensions"} {
+			out = append(out, location{base: project, path: path, shape: shape, marks: marks})
+		}
+	}
+	for _, ext := range []string{"yaml", "yml", "json"} {
+		add(".goose/recipes/*."+ext, named)
+		add("recipe."+ext, named)
+	}
+	add("*.yaml", other)
+	add("*.yml", other)
+	return out
+}
+
 // both locates a file that a client has in a project and in the user's home directory.
 func both(path, shape string) []location {
 	return []location{{base: project, path: path, shape: shape}, {base: home, path: path, shape: shape}}
@@ -95,6 +122,7 @@ var table = []client{
 	{"cursor", "Cursor", []location{
 		{base: project, path: ".cursor/mcp.json", shape: usual},
 		{base: home, path: ".cursor/mcp.json", shape: usual},
+		{base: project, path: "mcp.json", shape: usual}, // in a plugin, and in a power of Kiro's
 		{base: project, path: ".cursor-plugin/plugin.json", shape: usual},
 		{base: project, path: ".cursor-plugin/marketplace.json", shape: inPlugins}}},
 	{"vscode", "Visual Studio Code", join([]location{
@@ -128,9 +156,15 @@ var table = []client{
 		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}}},
 	{"codex", "Codex", []location{
 		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
+		{base: project, path: ".codex/config.toml", shape: "agents/*/" + role},
+		{base: project, path: ".codex/agents/*.toml", shape: "mcp_servers"},
+		{base: project, path: ".codex-plugin/plugin.json", shape: usual},
+		{base: home, path: ".codex/agents/*.toml", shape: "mcp_servers"},
 		{base: home, path: ".codex/config.toml", shape: "mcp_servers", env: "CODEX_HOME"}}},
 	{"gemini", "Gemini CLI", []location{
 		{base: project, path: ".gemini/settings.json", shape: usual},
+		{base: project, path: ".gemini/settings.json", shape: "mcp/serverCommand"},
+		{base: project, path: ".gemini/settings.json", shape: "mcpServerCommand"},
 		{base: project, path: ".gemini/extensions/*/gemini-extension.json", shape: usual},
 		{base: project, path: "gemini-extension.json", shape: usual},
 		{base: project, path: ".gemini/agents/*.md", shape: usual},
@@ -166,12 +200,14 @@ var table = []client{
 		inVSCode("globalStorage/rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", usual))},
 	{"amp", "Amp", join([]location{
 		{base: project, path: ".amp/settings.json", shape: "amp.mcpServers"},
+		{base: project, path: ".agents/skills/*/mcp.json", shape: itself},
+		{base: project, path: ".claude/skills/*/mcp.json", shape: itself},
 		{base: project, path: ".vscode/settings.json", shape: "amp.mcpServers"},
 		{base: xdg, path: "amp/settings.json", shape: "amp.mcpServers"}},
 		inVSCode("settings.json", "amp.mcpServers"))},
-	{"goose", "Goose", []location{
+	{"goose", "Goose", append(recipes(), []location{
 		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
-		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}},
+		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...)},
 	{"continue", "Continue", []location{
 		{base: project, path: ".continue/mcpServers/*.yaml", shape: usual},
 		{base: project, path: ".continue/mcpServers/*.yml", shape: usual},
@@ -179,10 +215,20 @@ var table = []client{
 		{base: project, path: ".continue/config.yaml", shape: usual},
 		{base: project, path: ".continue/config.json", shape: usual},
 		{base: project, path: ".continue/agents/*.yaml", shape: usual},
+		{base: project, path: ".continue/agents/*.yml", shape: usual},
+		{base: project, path: ".continue/assistants/*.yaml", shape: usual},
+		{base: project, path: ".continue/assistants/*.yml", shape: usual},
+		{base: project, path: ".continue/config.json", shape: "experimental/modelContextProtocolServers"},
+		{base: project, path: ".continuerc.json", shape: usual},
+		{base: project, path: ".continuerc.json", shape: "experimental/modelContextProtocolServers"},
 		{base: home, path: ".continue/config.yaml", shape: usual},
 		{base: home, path: ".continue/config.json", shape: usual},
 		{base: home, path: ".continue/mcpServers/*.yaml", shape: usual}}},
-	{"qwen", "Qwen Code", both(".qwen/settings.json", usual)},
+	{"qwen", "Qwen Code", append(both(".qwen/settings.json", usual), []location{
+		{base: project, path: ".qwen/settings.json", shape: "mcp/serverCommand"},
+		{base: project, path: ".qwen/settings.json", shape: "mcpServerCommand"},
+		{base: project, path: ".qwen/extensions/*/qwen-extension.json", shape: usual},
+		{base: project, path: "qwen-extension.json", shape: usual}}...)},
 	{"droid", "Droid", both(".factory/mcp.json", usual)},
 	{"auggie", "Auggie", append(both(".augment/settings.json", usual),
 		location{base: project, path: ".augment/settings.local.json", shape: usual})},
@@ -197,8 +243,14 @@ var table = []client{
 		{base: home, path: ".pi/agent/mcp.json", shape: usual}}},
 	{"kilo", "Kilo", []location{
 		{base: project, path: "kilo.json", shape: "mcp"},
+		{base: project, path: "kilo.jsonc", shape: "mcp"},
+		{base: project, path: ".kilo/kilo.json", shape: "mcp"},
+		{base: project, path: ".kilo/kilo.jsonc", shape: "mcp"},
+		{base: project, path: ".kilo/opencode.json", shape: "mcp"},
+		{base: project, path: ".kilo/opencode.jsonc", shape: "mcp"},
 		{base: project, path: ".kilocode/mcp.json", shape: usual},
-		{base: xdg, path: "kilo/kilo.json", shape: "mcp"}}},
+		{base: xdg, path: "kilo/kilo.json", shape: "mcp"},
+		{base: xdg, path: "kilo/kilo.jsonc", shape: "mcp"}}},
 	{"grok", "Grok", both(".grok/config.toml", "mcp_servers")},
 	{"crush", "Crush", []location{
 		{base: project, path: ".crush.json", shape: "mcp"},
@@ -209,6 +261,24 @@ var table = []client{
 	{"firebase-studio", "Firebase Studio", []location{
 		{base: project, path: ".idx/mcp.json", shape: usual}}},
 	{"junie", "Junie", both(".junie/mcp/mcp.json", usual)},
+	{"warp", "Warp", both(".warp/.mcp.json", usual)},
+	{"devin", "Devin", []location{
+		{base: project, path: ".devin/config.json", shape: usual},
+		{base: project, path: ".devin/config.local.json", shape: usual},
+		{base: project, path: ".cognition/config.json", shape: usual}, // before it was called Devin
+		{base: project, path: ".cognition/config.local.json", shape: usual},
+		{os: "linux", base: xdg, path: "devin/config.json", shape: usual},
+		{os: "darwin", base: xdg, path: "devin/config.json", shape: usual},
+		{os: "windows", base: config, path: "devin/config.json", shape: usual}}},
+	{"antigravity", "Antigravity", []location{
+		{base: project, path: ".agents/mcp_config.json", shape: usual},
+		{base: home, path: ".gemini/config/mcp_config.json", shape: usual}}},
+	{"openhands", "OpenHands", []location{
+		{base: project, path: ".openhands/microagents/*.md", shape: "mcp_tools/mcpServers"},
+		{base: project, path: ".openhands/microagents/*.md", shape: "mcp_tools/stdio_servers"},
+		{base: project, path: ".openhands/microagents/*/*.md", shape: "mcp_tools/mcpServers"},
+		{base: project, path: ".openhands/microagents/*/*.md", shape: "mcp_tools/stdio_servers"},
+		{base: home, path: ".openhands/mcp.json", shape: usual}}},
 	{"jp", "JP", []location{
 		{base: project, path: ".jp/config.toml", shape: "providers/mcp"},
 		{base: project, path: ".jp.toml", shape: "providers/mcp"},
@@ -219,14 +289,14 @@ var table = []client{
 
 // anyShapes are tried on a file whose name says nothing.
 var anyShapes = []string{usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
-	"extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers"}
+	"extensions", "recipe/extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers", "mcp_tools/mcpServers"}
 
 // parts are the elements of a location's path, each a name or a pattern.
 func (l location) parts() []string { return strings.Split(strings.ToLower(l.path), "/") }
 
 // namedLike reports whether the last elements of a file's path are those of l: two of them
-// tell .vscode/mcp.json from .cursor/mcp.json, and one of them is no pattern. Case is that of
-// a file system without it.
+// tell .vscode/mcp.json from .cursor/mcp.json, and one of them is no pattern. file has them
+// as spell gives them.
 func (l location) namedLike(file []string) bool {
 	want := l.parts()
 	from := max(0, len(want)-2)
@@ -236,13 +306,34 @@ func (l location) namedLike(file []string) bool {
 	return matches(want[from:], file)
 }
 
-// matches reports whether the last elements of a path fit patterns in lower case.
+// marked reports whether the file called name has what tells a file of l from others of its
+// name. Of a large one, and of one that cannot be read, that is not known.
+func (l location) marked(name string) (yes, known bool) {
+	if l.marks == nil {
+		return true, true
+	}
+	data, err := readFile(name, MaxShared)
+	return err == nil && l.marks.Match(data), err == nil
+}
+
+// spell gives the elements of a path as a file system may take them: names are compared by
+// their spelling, so that none is passed over that a client is given for its own.
+func spell(name string) []string {
+	elements := strings.Split(filepath.ToSlash(name), "/")
+	for i, e := range elements {
+		elements[i] = archive.Spelling(e)
+	}
+	return elements
+}
+
+// matches reports whether the last elements of a path, spelled, fit patterns in lower case.
 func matches(patterns, elements []string) bool {
 	if len(elements) < len(patterns) {
 		return false
 	}
-	for i, element := range elements[len(elements)-len(patterns):] {
-		if ok, err := path.Match(patterns[i], strings.ToLower(element)); err != nil || !ok {
+	elements = elements[len(elements)-len(patterns):]
+	for i := len(patterns) - 1; i >= 0; i-- { // the last differs most often
+		if ok, err := path.Match(patterns[i], elements[i]); err != nil || !ok {
 			return false
 		}
 	}
@@ -251,7 +342,7 @@ func matches(patterns, elements []string) bool {
 
 // rootOf is the directory of the project whose file called name has the place of l.
 func (l location) rootOf(name string) (dir string, ok bool) {
-	if !matches(l.parts(), strings.Split(filepath.ToSlash(name), "/")) {
+	if !matches(l.parts(), spell(name)) {
 		return "", false
 	}
 	for range l.parts() {

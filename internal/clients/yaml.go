@@ -11,8 +11,12 @@ import (
 
 // readYAML reads a file of one document. Aliases are followed once and tags are not
 // obeyed. What readers of YAML read differently is refused: a second document, a merge
-// key, a key that is no plain text.
-func readYAML(data []byte) (*node, error) {
+// key, a key that is no plain text; and with one set tags, and line ends of one version of
+// YAML that are none in the other.
+func readYAML(data []byte, one bool) (*node, error) {
+	if at := bytes.IndexAny(data, "\u0085\u2028\u2029"); one && at >= 0 {
+		return nil, syntaxError(data, at, "a line end that readers of YAML read differently")
+	}
 	var doc, more yaml.Node
 	documents := yaml.NewDecoder(bytes.NewReader(data))
 	if err := documents.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
@@ -24,7 +28,7 @@ func readYAML(data []byte) (*node, error) {
 	if len(doc.Content) == 0 {
 		return &node{kind: object}, nil
 	}
-	t := yamlTree{data: data, lines: []int{0}}
+	t := yamlTree{data: data, one: one, lines: []int{0}}
 	for i, c := range data {
 		if c == '\n' {
 			t.lines = append(t.lines, i+1)
@@ -35,6 +39,7 @@ func readYAML(data []byte) (*node, error) {
 
 type yamlTree struct {
 	data  []byte
+	one   bool
 	lines []int // offsets of their first bytes
 	count int
 }
@@ -72,6 +77,9 @@ func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
 		}
 		return n, err
 	}
+	if t.one && y.Style&yaml.TaggedStyle != 0 && y.ShortTag() != "!!str" {
+		return nil, syntaxError(t.data, t.offset(y.Line, y.Column), "a tag, which some readers of YAML obey")
+	}
 	n := &node{start: t.offset(y.Line, y.Column), flow: y.Style&yaml.FlowStyle != 0}
 	inside = inside || n.flow
 	switch y.Kind {
@@ -79,7 +87,7 @@ func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
 		n.kind = object
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			k := y.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Value == "<<" {
+			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.one && (k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
 				return nil, syntaxError(t.data, t.offset(k.Line, k.Column), "a key that readers of YAML read differently")
 			}
 			v, err := t.value(y.Content[i+1], depth+1, inside)

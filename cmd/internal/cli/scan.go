@@ -111,9 +111,10 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 	refused, files := 0, 0
 	for _, f := range found.Rules {
 		switch {
+		case f.Class == evidence.OK:
 		case f.Evidence.Rule == launcher.RuleUnreadable:
 			files++
-		case f.Class != evidence.OK:
+		default:
 			refused++
 		}
 	}
@@ -129,12 +130,26 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 // showScan prints each file, its servers and what is wrong with them.
 func showScan(w io.Writer, found *hallmark.Scanned) error {
 	var b strings.Builder
-	for _, f := range found.Rules {
-		if f.Evidence.Rule == launcher.RuleUnreadable {
-			fmt.Fprintf(&b, "%s\n  refused  %s: %s\n", surface.Escape(f.Evidence.Place.File), f.Evidence.Rule, surface.Escape(f.Evidence.Reason))
-		}
-	}
 	file := ""
+	for _, f := range found.Rules {
+		e := f.Evidence
+		what, line := "refused", ""
+		switch {
+		case e.Rule == launcher.RuleProgram:
+			line = fmt.Sprintf("line %d  ", e.Place.Line)
+		case e.Rule != launcher.RuleUnreadable:
+			continue
+		}
+		if f.Warning {
+			what = "warning"
+		}
+		if e.Place.File != file {
+			file = e.Place.File
+			fmt.Fprintf(&b, "%s\n", surface.Escape(file))
+		}
+		fmt.Fprintf(&b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
+	}
+	file = ""
 	for _, s := range found.Servers {
 		if s.File != file {
 			file = s.File
