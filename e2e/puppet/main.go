@@ -23,6 +23,8 @@
 //	announce   its name, after notifications that every list has changed
 //	any other  the tool's name and the arguments of the call
 //
+// Called node it answers -p, whatever is asked, as Hallmark asks node: its path and a version.
+//
 // It is static and small, and speaks the protocol by hand, as a server in any language
 // would, hostile or not.
 package main
@@ -36,6 +38,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -69,6 +72,15 @@ func main() {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: puppet FILE [ARGUMENT...]")
 		os.Exit(2)
+	}
+	if os.Args[1] == "-p" && filepath.Base(os.Args[0]) == "node" {
+		self, err := os.Executable()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "puppet:", err)
+			os.Exit(1)
+		}
+		fmt.Printf("%s\n22.0.0\n", self)
+		return
 	}
 	deaf := begin()
 	lines := bufio.NewReader(os.Stdin)
