@@ -60,7 +60,7 @@ func (w *workspace) serversRemembered(books owed.Books) error {
 			}
 			found = stored.report
 		}
-		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document), func(x owed.Expectation) bool {
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
 			if x.Scheme == evidence.Launch {
 				return x.By != evidence.Machine || w.lockedOrOfFacet(name)
 			}
