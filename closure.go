@@ -106,14 +106,14 @@ func patience(setting func(key string) string) []string {
 func npm(ctx context.Context, h *Host, tool foreign.Tool, set []string, dir, subject string, args ...string) error {
 	bin, err := h.findTool(ctx, "npm", dir)
 	if err != nil {
-		return evidence.Errorf(evidence.Operation, subject, "install Node.js, which brings npm", err)
+		return unfound(err, subject, "install Node.js, which brings npm")
 	}
 	return h.resolver(ctx, "npm", subject, foreign.Call{Tool: tool, Path: bin, Args: args, Dir: dir, Set: set})
 }
 
 // resolver runs a program that messages call name. What it says becomes the error.
 func (h *Host) resolver(ctx context.Context, name, subject string, c foreign.Call) error {
-	c.Environ, c.Merged = h.Environ, true
+	c.Checkout, c.Environ, c.Merged = h.checkout(), h.Environ, true
 	said, err := foreign.Run(ctx, c)
 	if err == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -30,14 +31,39 @@ func (h *Host) kept(tool, dir string) string {
 	return filepath.Join(h.Places.Cache, tool)
 }
 
+// checkout is that of the project which a flow is for.
+func (h *Host) checkout() foreign.Checkout {
+	return foreign.Around(h.Dir, h.home())
+}
+
+func (h *Host) home() string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
+
 // findTool finds a program of the user's in PATH, and behind a version manager's shim: a
 // shim needs the user's home, where the program itself must find none of its settings.
 func (h *Host) findTool(ctx context.Context, name, dir string) (string, error) {
-	found, err := foreign.Find(h.Getenv("PATH"), name)
+	found, err := h.checkout().Find(h.Getenv("PATH"), name)
 	if err != nil {
 		return "", err
 	}
-	return foreign.Behind(ctx, found, dir, h.Environ)
+	return foreign.Behind(ctx, found, dir, h.Environ, h.checkout())
+}
+
+// unfound is the error of a program that was not found, with how to get it; that there is
+// one which may not be started says more.
+func unfound(err error, subject, hint string) error {
+	if evidence.ClassOf(err) == evidence.Refused {
+		return err
+	}
+	return evidence.Errorf(evidence.Operation, subject, hint, err)
+}
+
+// findUV is the user's uv; "" if there is none, and pip does what it would.
+func (h *Host) findUV(ctx context.Context, dir string) string {
+	uv, err := h.findTool(ctx, "uv", dir)
+	if evidence.ClassOf(err) == evidence.Refused {
+		h.Logger.Warn("pip is asked in place of uv: " + err.Error())
+	}
+	return uv
 }
 
 // own are the variables that make dir a program's home and its place for temporary files.
@@ -48,7 +74,7 @@ func own(dir string) []string {
 // netrc is the file of the user's logins, for tools whose home is another: "NETRC=..." or
 // nothing.
 func (h *Host) netrc() []string {
-	home := cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE"))
+	home := h.home()
 	for _, path := range []string{h.Getenv("NETRC"), filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {
 			path = filepath.Join(home, rest)
@@ -70,7 +96,7 @@ func (h *Host) ask(ctx context.Context, path string, set []string, stdin string,
 		return foreign.Result{}, err
 	}
 	defer remove()
-	call := foreign.Call{Tool: foreign.Question, Path: path, Args: args, Dir: dir, Environ: h.Environ, Set: set, Time: foreign.QuestionTime, Output: 16 << 20}
+	call := foreign.Call{Tool: foreign.Question, Path: path, Args: args, Dir: dir, Checkout: h.checkout(), Environ: h.Environ, Set: set, Time: foreign.QuestionTime, Output: 16 << 20}
 	if stdin != "" {
 		call.Stdin = strings.NewReader(stdin)
 	}
@@ -90,7 +116,7 @@ func (w *workspace) shimHint(path string) string {
 	}
 	defer remove()
 	// The question has a limit of its own.
-	behind, err := foreign.Behind(context.Background(), path, dir, w.host.Environ)
+	behind, err := foreign.Behind(context.Background(), path, dir, w.host.Environ, w.host.checkout())
 	if err != nil {
 		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) + "' says into 'command'"
 	}

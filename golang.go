@@ -42,7 +42,7 @@ func runsModule(t launcher.Target, arguments []string) bool {
 // after what tool lets through.
 func goCommand(ctx context.Context, h *Host, tool foreign.Tool, bin, dir, subject string, settings []string, args ...string) ([]byte, error) {
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: tool, Path: bin, Args: args, Dir: dir, Environ: h.Environ,
+		Tool: tool, Path: bin, Args: args, Dir: dir, Checkout: h.checkout(), Environ: h.Environ,
 		Set: append([]string{"GO111MODULE=on", "GOWORK=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "GOFLAGS=", "GIT_TERMINAL_PROMPT=0"}, settings...),
 	})
 	if err == nil || ctx.Err() != nil {
@@ -62,9 +62,9 @@ func (w *workspace) findGo(ctx context.Context, path string) (*project.Runtime, 
 		return nil, err
 	}
 	defer remove()
-	found, err := findIn(path, "go")
+	found, err := w.host.checkout().Find(path, "go")
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "go", "install Go", err)
+		return nil, unfound(err, "go", "install Go")
 	}
 	out, err := goCommand(ctx, w.host, foreign.Question, found, dir, found, []string{"PATH=" + path, "GOENV=off"}, "env", "-json", "GOROOT", "GOVERSION")
 	if err != nil {

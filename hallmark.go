@@ -62,6 +62,7 @@ import (
 // environment of their own.
 type Host struct {
 	Places  Places
+	Dir     string // of the project that the flow is for; "" is the working directory
 	Fetch   *fetch.Client
 	Environ []string // "NAME=value", as os.Environ gives it
 	Getenv  func(name string) string

@@ -208,7 +208,8 @@ func (m *manifests) repository(ctx context.Context, environ []string, dir string
 
 // git returns what a git command prints, or "" where there is no git or no repository.
 func git(ctx context.Context, environ []string, dir string, args ...string) string {
-	bin, err := foreign.Find(foreign.Value(environ, "PATH"), "git")
+	checkout := foreign.Around(dir, cmp.Or(foreign.Value(environ, "HOME"), foreign.Value(environ, "USERPROFILE")))
+	bin, err := checkout.Find(foreign.Value(environ, "PATH"), "git")
 	if err != nil {
 		return ""
 	}
@@ -219,7 +220,7 @@ func git(ctx context.Context, environ []string, dir string, args ...string) stri
 	// its configuration names is run.
 	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Environ: environ, Time: gitTime, Output: 1 << 20,
+		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ, Time: gitTime, Output: 1 << 20,
 		Set: []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"},
 	})
 	if err != nil {

@@ -80,7 +80,7 @@ func (w *workspace) repository(f project.Facet) fetch.Repository {
 	if w.host.Places.Cache != "" {
 		work = filepath.Join(w.host.Places.Cache, "work")
 	}
-	return fetch.Repository{URL: f.Git, Environ: w.host.Environ, Work: work,
+	return fetch.Repository{URL: f.Git, Checkout: w.host.checkout(), Environ: w.host.Environ, Work: work,
 		May: func(u fetch.HostUse) error { return w.mayAsk(u) }}
 }
 

@@ -22,11 +22,8 @@ import (
 // findNode asks the node in path for its own executable and major version: what stands
 // in PATH may be a shim.
 func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime, error) {
-	found, err := findIn(path, "node")
+	found, err := w.askable(path, "install Node.js", "node")
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "node", "install Node.js", err)
-	}
-	if found, err = w.askable(found); err != nil {
 		return nil, err
 	}
 	said, err := w.host.ask(ctx, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)

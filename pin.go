@@ -194,7 +194,9 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 	if before, ok := p.w.lock.Server(name); ok {
 		p.out.Before = &before
 	}
-	p.out.Weaker = p.w.weaker(name, p.declared.Launch())
+	if p.out.Weaker, err = p.w.weaker(name, p.declared.Launch()); err != nil {
+		return nil, err
+	}
 	entry := &p.out.Entry
 	entry.Launch = p.declared.Launch()
 	prog, err := p.prepare(ctx)

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -58,8 +59,8 @@ func (p *pinning) weakened() (report evidence.Report) {
 }
 
 // weaker is what the lock's entry of a server demands, or this machine approved, and a launch
-// line does not.
-func (w *workspace) weaker(name string, now project.LaunchLock) (all []project.Weakening) {
+// line does not; and what was demanded of the log of its registry, and hallmark.toml does not.
+func (w *workspace) weaker(name string, now project.LaunchLock) (all []project.Weakening, _ error) {
 	if entry, ok := w.lock.Server(name); ok {
 		all = entry.Launch.Weaker(now)
 	}
@@ -70,5 +71,19 @@ func (w *workspace) weaker(name string, now project.LaunchLock) (all []project.W
 			}
 		}
 	}
-	return all
+	if now.Server == "" && now.Source == "" {
+		return all, nil // that no registry vouches for it is among these
+	}
+	rules := w.config.Registry
+	log := project.AcceptedLog{LogKey: cmp.Or(w.logOptions.Key, rules.LogKey), Quorum: rules.Quorum, MaxAge: rules.MaxAge}
+	if log.LogKey == "" {
+		logs, err := w.knownLogs()
+		if err != nil {
+			return nil, err
+		}
+		if logs != nil {
+			log.LogKey = logs.Registries[rules.Name()].Key
+		}
+	}
+	return append(all, w.approvals.Servers[name].AcceptedLog.Weaker(log)...), nil
 }

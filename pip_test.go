@@ -32,7 +32,7 @@ func TestPipURL(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	if python, err = foreign.Behind(t.Context(), python, t.TempDir(), os.Environ()); err != nil {
+	if python, err = foreign.Behind(t.Context(), python, t.TempDir(), os.Environ(), foreign.Around(".", "")); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex

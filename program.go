@@ -246,7 +246,8 @@ func (w *workspace) find(command, path string) (string, error) {
 	return found, nil
 }
 
-// findIn looks for a command in the directories of path.
+// findIn looks for the command of a server in the directories of path, those of a checkout too:
+// see [foreign.Find].
 func findIn(path, command string) (string, error) { return foreign.Find(path, command) }
 
 // verifyBlock is the evidence of a verify block. exe is the executable that was opened to

@@ -94,17 +94,8 @@ func (h *Host) askPython(ctx context.Context, python, path string, packages []py
 // findPython asks the python in path for its own executable and for the tag of the wheels
 // that fit it best: what stands in PATH may be a shim.
 func (w *workspace) findPython(ctx context.Context, path string) (*project.Runtime, error) {
-	var found string
-	var err error
-	for _, name := range []string{"python3", "python"} {
-		if found, err = findIn(path, name); err == nil {
-			break
-		}
-	}
+	found, err := w.askable(path, "install Python", "python3", "python")
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, "python3", "install Python", err)
-	}
-	if found, err = w.askable(found); err != nil {
 		return nil, err
 	}
 	a, err := w.host.askPython(ctx, found, path, nil)
@@ -143,7 +134,7 @@ func resolvePython(ctx context.Context, h *Host, name string, requirements []str
 		h.Logger.Warn(line)
 	}
 	set := append(own(work), h.netrc()...)
-	if uv, err := h.findTool(ctx, "uv", work); err == nil {
+	if uv := h.findUV(ctx, work); uv != "" {
 		config, err := h.Fetch.UVFile()
 		if err != nil {
 			return nil, err
@@ -293,7 +284,7 @@ func installWheels(ctx context.Context, h *Host, c *project.Closure, t *packages
 		"-r", filepath.Join(t.dir, "requirements.txt")}
 	var err error
 	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
-	if uv, lookup := h.findTool(ctx, "uv", t.dir); lookup == nil {
+	if uv := h.findUV(ctx, t.dir); uv != "" {
 		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
 			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
 		err = h.resolver(ctx, "uv", c.Root.String(), call)

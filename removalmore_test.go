@@ -26,6 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
@@ -296,4 +297,42 @@ func newRemovedImages(t *testing.T) *removalWorld {
 
 func base64URL(d digest.Digest) string {
 	return base64.RawURLEncoding.EncodeToString(d.Bytes())
+}
+
+// Who says yes beforehand did not agree that fewer witnesses, or older cosignatures, are
+// demanded of the log than when the server was accepted; who is shown it may.
+func TestWitnessesWeakened(t *testing.T) {
+	w := newRemovedWitnessed(t)
+	text := w.read(project.ConfigFile)
+	standing, given := func(*Pinned) (Consent, error) { return Standing, nil }, func(p *Pinned) (Consent, error) {
+		if len(p.Weaker) == 0 {
+			t.Error("the person is not shown what gets weaker")
+		}
+		return Given, nil
+	}
+	yes := PinOptions{Confirm: standing}
+	for name, weaker := range map[string]string{
+		"witness_quorum": strings.Replace(text, "witness_quorum = 1\n", "witness_quorum = 0\n", 1), "no max_age": strings.Replace(text, "max_age = \"24h\"\n", "", 1), "max_age": strings.Replace(text, "\"24h\"", "\"25h\"", 1),
+	} {
+		if weaker == text {
+			t.Fatal(text)
+		}
+		w.write(project.ConfigFile, weaker)
+		_, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes)
+		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
+			t.Errorf("%s: pin --yes: %v", name, err)
+		}
+		if _, err := Upgrade(t.Context(), w.host, w.dir, nil, UpgradeOptions{Pin: yes, Facets: FacetOptions{Servers: FacetServers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
+			t.Errorf("%s: upgrade --yes: %v", name, err)
+		}
+		if _, err := Install(t.Context(), w.host, w.dir, FacetOptions{Servers: FacetServers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
+			t.Errorf("%s: install --yes: %v", name, err)
+		}
+	}
+	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, PinOptions{Confirm: given}); err != nil {
+		t.Errorf("consent to what is shown: %v", err)
+	}
+	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes); err != nil {
+		t.Errorf("what was agreed to is what is demanded now: %v", err)
+	}
 }

@@ -83,7 +83,10 @@ func Review(ctx context.Context, h *Host, dir, name string, o ReviewOptions) (*R
 	if !ok {
 		return w.reviewUnlocked(ctx, declared, expected, o)
 	}
-	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments, Weaker: w.weaker(name, entry.Launch)}
+	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
+	if out.Weaker, err = w.weaker(name, entry.Launch); err != nil {
+		return nil, err
+	}
 	stored, err := w.readStored(name, entry)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-
-	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // ownProgram is this machine's hallmark, and where clients look for it.
@@ -62,7 +60,7 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 		if !filepath.IsAbs(place) {
 			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used", quote(place))
 		}
-		if found, err := foreign.Find(place, command); err == nil {
+		if found, err := findIn(place, command); err == nil {
 			return found, nil
 		}
 	}

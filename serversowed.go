@@ -58,7 +58,7 @@ func (w *workspace) serversRemembered(books owed.Books) error {
 			}
 			found = stored.report
 		}
-		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof), func(x owed.Expectation) bool {
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof, evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
 			switch x.Scheme {
 			case evidence.Launch:
 				return x.By != evidence.Machine || w.lockedOrOfFacet(name)

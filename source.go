@@ -276,17 +276,8 @@ var runtimes = map[string]sourceRuntime{
 // askRuntime asks the interpreter in path for its own executable and version: what stands
 // in PATH may be a shim.
 func (w *workspace) askRuntime(ctx context.Context, path string, r sourceRuntime) (*project.Runtime, error) {
-	var found string
-	var err error
-	for _, command := range r.commands {
-		if found, err = findIn(path, command); err == nil {
-			break
-		}
-	}
+	found, err := w.askable(path, "install it: the server is started by it", r.commands...)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Operation, r.commands[0], "install it: the server is started by it", err)
-	}
-	if found, err = w.askable(found); err != nil {
 		return nil, err
 	}
 	said, err := w.host.ask(ctx, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)

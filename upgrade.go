@@ -346,6 +346,7 @@ func (u *upgrade) alone(ctx context.Context, h *Host, dir string) (written bool,
 		return false, err
 	}
 	defer done()
+	w.logOptions = u.o.Pin.Log
 	books, err := w.books()
 	if err != nil {
 		return false, err

@@ -125,19 +125,30 @@ func (w *workspace) interpreterFor(server, found, exe string) (string, error) {
 	return start, nil
 }
 
-// askable is the path under which an interpreter may be asked what it is, before anybody
-// agreed to anything: that of the machine's own, without what a checkout put around it.
-func (w *workspace) askable(found string) (string, error) {
+// askable finds the interpreter in path that goes by one of names, the first that is there, and
+// gives the path under which it may be asked what it is, before anybody agreed to anything: that
+// of the machine's own, without what a checkout put around it.
+func (w *workspace) askable(path, hint string, names ...string) (string, error) {
+	var found string
+	var missing error
+	for _, name := range names {
+		var err error
+		if found, err = w.host.checkout().Find(path, name); err == nil {
+			break
+		}
+		if missing == nil || evidence.Worse(evidence.ClassOf(missing), evidence.ClassOf(err)) != evidence.ClassOf(missing) {
+			missing = err // that there is one which may not be asked says more
+		}
+	}
+	if found == "" {
+		return "", unfound(missing, names[0], hint)
+	}
 	exe, err := filepath.EvalSymlinks(found)
 	if err != nil {
 		return "", evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	if name, _ := foreign.Manager(found); name != "" && !w.holds(exe) {
+	if name, _ := foreign.Manager(found); name != "" {
 		return found, nil
-	}
-	if w.holds(exe) {
-		return "", evidence.Errorf(evidence.Refused, found, "leave the project's environment, or put an interpreter of the machine first in PATH",
-			errors.New("it is a program of the project, which is not started before somebody agreed"))
 	}
 	if isPython(found) || isPython(exe) {
 		if _, err := w.pythonFor(exe, exe); err != nil {

@@ -81,6 +81,11 @@ func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w
 	} else if err != nil {
 		return nil, nil, err
 	}
+	if h.Dir != dir { // its files are no programs of ours, wherever this is called
+		mine := *h
+		mine.Dir = w.dir
+		w.host = &mine
+	}
 	w.state = h.projectState(w.dir)
 	if _, err := os.Lstat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
 		return nil, nil, &evidence.Error{

@@ -40,7 +40,8 @@ type canary struct {
 	seen  []string // requests, with headers and body
 	asked []string // what was sent to the server itself, which only the checkout names; not through it as the user's proxy
 
-	agreed bool // the user agreed that the server is asked
+	agreed bool   // the user agreed that the server is asked
+	first  string // what stands before all others in PATH
 }
 
 // documented are the keys of a tool, of the version that the first line names.
@@ -216,6 +217,28 @@ func (c *canary) fill(dir, value string, deep bool) {
 	}
 }
 
+// programs puts programs of the checkout before all others, by every name that ours go by.
+func (c *canary) programs() {
+	text, err := os.ReadFile(c.script)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, dir := range []string{"node_modules/.bin", ".venv/bin", "bin", ""} {
+		for _, name := range []string{
+			"npm", "npx", "node", "bun", "deno", "uv", "uvx", "pip", "pip3", "python", "python3", "go", "git", "ssh", "hg", "sh", "bash", "env", "docker", "podman", "nerdctl",
+			"docker-credential-canary", "pyenv", "mise", "asdf", "git-remote-https", "git-credential-store",
+		} {
+			c.write(filepath.Join(dir, name), string(text))
+		}
+		c.first += filepath.Join(c.dir, dir) + ":"
+	}
+	link := filepath.Join(c.home, "link")
+	if err := os.Symlink(filepath.Join(c.dir, "bin"), link); err != nil {
+		c.t.Fatal(err)
+	}
+	c.first = ":.:node_modules/.bin:" + link + ":" + c.first
+}
+
 // clients writes the project's file of every client, with a server that shows itself.
 func (c *canary) clients() {
 	stdio := fmt.Sprintf(`{"command": %q, "args": ["${CANARY_SECRET}"], "env": {"X": "${CANARY_SECRET}"}}`, c.script)
@@ -268,7 +291,7 @@ func (c *canary) run(args ...string) {
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Dir = c.dir
 	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.tmp, "HALLMARK_HOME=" + filepath.Join(c.home, "hallmark"), "CANARY_SECRET=" + canarySecret,
+		"PATH=" + c.first + os.Getenv("PATH"), "HOME=" + c.home, "TMPDIR=" + c.tmp, "HALLMARK_HOME=" + filepath.Join(c.home, "hallmark"), "CANARY_SECRET=" + canarySecret,
 		"AWS_SECRET_ACCESS_KEY=" + canarySecret, "UV_INDEX_INTERNAL_USERNAME=x", "UV_INDEX_INTERNAL_PASSWORD=" + canarySecret,
 		// Whatever goes elsewhere goes by the server that notes it.
 		"HTTP_PROXY=" + c.server.URL, "HTTPS_PROXY=" + c.server.URL, "http_proxy=" + c.server.URL, "https_proxy=" + c.server.URL, "npm_config_fetch_retries=0", "UV_HTTP_RETRIES=0",
@@ -330,12 +353,16 @@ func TestCanary(t *testing.T) {
 		"variable": func(*canary) string { return "${CANARY_SECRET}" },
 		"host":     func(*canary) string { return "https://${CANARY_SECRET}.example.com/" },
 		"address":  func(c *canary) string { return c.server.URL + "/${CANARY_SECRET}" },
+		"path":     func(c *canary) string { return c.script },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCanary(t, hallmark)
-			c.agreed = name == "deep" // there npm is to get as far as it can
+			c.agreed = name == "deep" || name == "path" // there npm is to get as far as it can
 			for _, dir := range []string{c.dir, c.tmp} {
-				c.fill(dir, value(c), name == "deep")
+				c.fill(dir, value(c), c.agreed)
+			}
+			if name == "path" {
+				c.programs()
 			}
 			c.clients()
 			if out, err := exec.Command("git", "-C", c.dir, "init", "-q").CombinedOutput(); err != nil {

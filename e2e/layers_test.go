@@ -369,3 +369,52 @@ func TestStarters(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// finds are the ways to look for a program, and the one file that may use each. One of ours,
+// which acts before anybody agreed, is found by [foreign.Checkout] alone: no file of a checkout
+// is one. The command of a server is found wherever PATH leads, then hashed and approved.
+var finds = map[string]string{
+	`\b(exec\.)?LookPath\b|\bexec\.(Command|CommandContext)\(`: "internal/foreign/",
+	`\bforeign\.Find\b`: "program.go",
+}
+
+// TestFinders looks for another way to find a program.
+func TestFinders(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel := filepath.ToSlash(strings.TrimPrefix(filepath.ToSlash(path), "../"))
+		if e.IsDir() {
+			if rel == "e2e" || rel == "bench" || rel == "tools" || strings.HasPrefix(e.Name(), ".") && path != ".." {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(rel, ".go") || strings.HasSuffix(rel, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for pattern, where := range finds {
+			look := regexp.MustCompile(pattern)
+			for line := range strings.Lines(string(text)) {
+				code, _, _ := strings.Cut(line, "//")
+				if found := look.FindString(code); found != "" && !strings.HasPrefix(rel, where) {
+					t.Errorf("%s: %s: that is for %s alone; what is started before anybody agreed is found by foreign.Checkout", rel, found, where)
+				} else if found != "" {
+					seen[pattern] = true
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern := range finds {
+		if !seen[pattern] {
+			t.Errorf("%s is nowhere: the test looks for what is not there", pattern)
+		}
+	}
+}

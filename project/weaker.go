@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,29 @@ var strength = map[string][]string{
 	"on_drift":        {"warn", "withhold", "block"},
 	"server_requests": {"allow", "log", "deny"},
 	"extra_arguments": {"any", "approved"},
+}
+
+// Weaker is what was demanded of the log when something was accepted, and now is not: its key,
+// as many witnesses, and how lately they saw it. Under another key nothing is the log that was
+// accepted, whatever vouches for it.
+func (a AcceptedLog) Weaker(now AcceptedLog) (all []Weakening) {
+	if a.LogKey == "" {
+		return nil
+	}
+	if now.LogKey != a.LogKey {
+		all = append(all, Weakening{"log_key", a.LogKey, cmp.Or(now.LogKey, "none")})
+	}
+	if now.Quorum < a.Quorum {
+		all = append(all, Weakening{"witness_quorum", strconv.Itoa(a.Quorum), strconv.Itoa(now.Quorum)})
+	}
+	if a.MaxAge > 0 && (now.MaxAge == 0 || now.MaxAge > a.MaxAge) {
+		is := "none"
+		if now.MaxAge > 0 {
+			is = now.MaxAge.String()
+		}
+		all = append(all, Weakening{"max_age", a.MaxAge.String(), is})
+	}
+	return all
 }
 
 // Weaker is what l demanded and now does not: a digest of the verify block, a stricter rule, a

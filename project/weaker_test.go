@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 )
@@ -57,5 +58,25 @@ func TestWeaker(t *testing.T) {
 	strict.Kinds = nil
 	if got := (LaunchLock{OnDrift: "warn", Kinds: []string{"tools"}}).Weaker(strict); got != nil {
 		t.Errorf("what is stricter: %q", got)
+	}
+}
+
+// What was demanded of a log is told too.
+func TestWeakerLog(t *testing.T) {
+	strict := AcceptedLog{LogKey: "a", LogSize: 7, Quorum: 2, MaxAge: 24 * time.Hour}
+	for name, c := range map[string]struct {
+		was, now AcceptedLog
+		want     string
+	}{
+		"the same":      {strict, strict, "[]"},
+		"stricter":      {strict, AcceptedLog{LogKey: "a", Quorum: 3, MaxAge: time.Hour}, "[]"},
+		"another log":   {strict, AcceptedLog{LogKey: "b", Quorum: 2, MaxAge: time.Hour}, "[log_key was a, and is b]"},
+		"less of all":   {strict, AcceptedLog{Quorum: 1}, "[log_key was a, and is none witness_quorum was 2, and is 1 max_age was 24h0m0s, and is none]"},
+		"older":         {strict, AcceptedLog{LogKey: "a", Quorum: 2, MaxAge: 25 * time.Hour}, "[max_age was 24h0m0s, and is 25h0m0s]"},
+		"no log before": {AcceptedLog{}, AcceptedLog{}, "[]"},
+	} {
+		if got := fmt.Sprint(c.was.Weaker(c.now)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }

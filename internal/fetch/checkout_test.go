@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // checkout is the configuration in a checkout with these files, of a user with that .npmrc.
@@ -149,7 +150,7 @@ func TestSilentGit(t *testing.T) {
 			defer c.Close()
 		}
 	}()
-	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
+	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.Around(".", ""), Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
 		May: func(HostUse) error { return nil }}
 	began := time.Now()
 	_, err = r.Resolve(t.Context(), GitRef{})
@@ -166,7 +167,7 @@ func TestSilentGit(t *testing.T) {
 }
 
 func TestGitWithoutPassword(t *testing.T) {
-	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Environ: os.Environ(), May: func(HostUse) error { return nil }}
+	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.Around(".", ""), Environ: os.Environ(), May: func(HostUse) error { return nil }}
 	if _, err := r.Resolve(t.Context(), GitRef{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}

@@ -24,8 +24,9 @@ import (
 // none: what `docker login` keeps, itself or through a helper program. The files are
 // read at each use.
 type dockerKeychain struct {
-	env  func(string) string
-	home string
+	env      func(string) string
+	home     string
+	checkout foreign.Checkout // in which no helper is started
 }
 
 // files are the places to look in; the first that exists counts.
@@ -97,7 +98,7 @@ func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resourc
 			return nil, errors.New(path + " cannot be parsed") // the parser's message may hold a password
 		}
 		for _, key := range []string{target.String(), target.RegistryStr()} {
-			found, err := credentialsOf(ctx, file, key)
+			found, err := credentialsOf(ctx, file, key, k.checkout)
 			if err != nil {
 				return nil, fmt.Errorf("credential helper of %s: %w", path, err)
 			}
@@ -115,7 +116,7 @@ func (k dockerKeychain) ResolveContext(ctx context.Context, target authn.Resourc
 
 // credentialsOf are those for a host, or a repository, that file holds itself or has a helper
 // for; none are zero. What DOCKER_AUTH_CONFIG holds comes first, as docker has it.
-func credentialsOf(ctx context.Context, file *configfile.ConfigFile, key string) (types.AuthConfig, error) {
+func credentialsOf(ctx context.Context, file *configfile.ConfigFile, key string, checkout foreign.Checkout) (types.AuthConfig, error) {
 	if key == ociname.DefaultRegistry {
 		key = authn.DefaultAuthKey
 	}
@@ -130,7 +131,7 @@ func credentialsOf(ctx context.Context, file *configfile.ConfigFile, key string)
 	if found.ServerAddress = ""; err == nil && found != (types.AuthConfig{}) {
 		return found, nil
 	}
-	return askHelper(ctx, helper, key)
+	return askHelper(ctx, helper, key, checkout)
 }
 
 // Limits of a credential helper.
@@ -144,13 +145,13 @@ const noCredentials = "credentials not found in native keychain"
 
 // askHelper asks the program docker-credential-NAME, which is the user's own, as any program
 // that is not ours: see package foreign.
-func askHelper(ctx context.Context, helper, key string) (none types.AuthConfig, _ error) {
+func askHelper(ctx context.Context, helper, key string, checkout foreign.Checkout) (none types.AuthConfig, _ error) {
 	program := "docker-credential-" + helper
 	if strings.ContainsAny(helper, `/\`) || helper == "" || len(helper) > 128 {
 		return none, fmt.Errorf("%+q is not the name of a helper", helper)
 	}
 	environ := os.Environ()
-	bin, err := foreign.Find(foreign.Value(environ, "PATH"), program)
+	bin, err := checkout.Find(foreign.Value(environ, "PATH"), program)
 	if err != nil {
 		return none, fmt.Errorf("%+q: %w", program, err)
 	}
@@ -160,7 +161,7 @@ func askHelper(ctx context.Context, helper, key string) (none types.AuthConfig, 
 	}
 	defer remove()
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Credential, Path: bin, Args: []string{"get"}, Dir: dir, Environ: environ,
+		Tool: foreign.Credential, Path: bin, Args: []string{"get"}, Dir: dir, Checkout: checkout, Environ: environ,
 		Stdin: strings.NewReader(key), Time: helperTime, Output: helperOutput,
 	})
 	switch said := strings.TrimSpace(string(out.Stdout)); {

@@ -34,9 +34,10 @@ import (
 //   - Time and disk are bounded by [Limits]: FileTime and FileSize. A server that is silent
 //     for as long as Stall is given up, and so is a list of references after resolveTime.
 type Repository struct {
-	URL     string
-	Environ []string
-	Limits  Limits
+	URL      string
+	Checkout foreign.Checkout // in which no git is started
+	Environ  []string
+	Limits   Limits
 	// May is asked about the repository's host before it is; nil lets only those that
 	// Hallmark itself names be asked.
 	May  func(HostUse) error
@@ -263,13 +264,16 @@ func (r Repository) git(ctx context.Context, dir string, args ...string) ([]byte
 	for _, s := range append(gitSettings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
 		all = append(all, "-c", s)
 	}
-	bin, err := foreign.Find(foreign.Value(r.Environ, "PATH"), "git")
+	bin, err := r.Checkout.Find(foreign.Value(r.Environ, "PATH"), "git")
+	if evidence.ClassOf(err) == evidence.Refused {
+		return nil, err
+	}
 	if err != nil {
 		return nil, &Error{Ref: r.ref(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
 	ssh := cmp.Or(foreign.Value(r.Environ, "GIT_SSH_COMMAND"), "ssh")
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir, Environ: r.Environ, Time: limits.FileTime, Output: maxGitOutput,
+		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir, Checkout: r.Checkout, Environ: r.Environ, Time: limits.FileTime, Output: maxGitOutput,
 		Set: []string{
 			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
 			"GIT_SSH_COMMAND=" + ssh + " -oBatchMode=yes -oConnectTimeout=" + strconv.Itoa(stall) + " -oServerAliveInterval=15 -oServerAliveCountMax=4",

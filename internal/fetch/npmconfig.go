@@ -86,7 +86,7 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 		own = parseNPMRC(text, env)
 	}
 	// Where the global file lies no checkout says.
-	if global := globalNPMRC(ofUser, env); global != "" {
+	if global := globalNPMRC(ofUser, env, foreign.Around(projectDir, home)); global != "" {
 		text, err := read(resolve(global, projectDir, home))
 		if err != nil {
 			return err
@@ -177,8 +177,9 @@ func npmEnv(env func(string) string, key string) string {
 }
 
 // globalNPMRC is the place of the global file: as configured, else below the
-// prefix, which by default is where node is installed.
-func globalNPMRC(setting, env func(string) string) string {
+// prefix, which by default is where node is installed: one of the checkout would make a file
+// of the checkout the user's.
+func globalNPMRC(setting, env func(string) string, checkout foreign.Checkout) string {
 	if path := setting("globalconfig"); path != "" {
 		return path
 	}
@@ -187,11 +188,9 @@ func globalNPMRC(setting, env func(string) string) string {
 		prefix = filepath.Join(env("APPDATA"), "npm")
 	}
 	if prefix == "" {
-		for _, dir := range filepath.SplitList(env("PATH")) {
-			if !filepath.IsAbs(dir) {
-				continue // never what lies in the working directory
-			}
-			if node, err := filepath.EvalSymlinks(filepath.Join(dir, "node")); err == nil {
+		for _, dir := range filepath.SplitList(checkout.Path(env("PATH"))) {
+			found := filepath.Join(dir, "node")
+			if node, err := filepath.EvalSymlinks(found); err == nil && !checkout.Holds(found) {
 				prefix = filepath.Dir(filepath.Dir(node))
 				break
 			}

@@ -104,6 +104,16 @@ func TestGlobalPrefixOfNode(t *testing.T) {
 	if err != nil || config.NPM.Setting("a") != "global" {
 		t.Errorf("%q, %v", config.NPM.Setting("a"), err)
 	}
+
+	// A node of the checkout does not make the checkout's file the user's.
+	project := filepath.Join(dir, "project")
+	write(t, filepath.Join(project, "tools", "bin", "node"), "")
+	write(t, filepath.Join(project, "tools", "etc", "npmrc"), "a=${SECRET}")
+	path = filepath.Join(project, "tools", "bin") + string(filepath.ListSeparator) + path
+	config, err = UserConfig(environment(map[string]string{"PATH": path, "SECRET": "theirs"}), project, "")
+	if err != nil || config.NPM.Setting("a") != "global" {
+		t.Errorf("%q, %v", config.NPM.Setting("a"), err)
+	}
 }
 
 func TestAuthorities(t *testing.T) {

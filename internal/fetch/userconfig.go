@@ -15,6 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
 // UserConfig is the configuration that a user already has.
@@ -59,7 +60,7 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	if err := cargoUser(&config, env, projectDir, home); err != nil {
 		return config, err
 	}
-	keychain := dockerKeychain{env, home}
+	keychain := dockerKeychain{env, home, foreign.Around(projectDir, home)}
 	config.OCI.Keychain = keychain
 	for _, host := range keychain.hosts() {
 		config.addHost("https://"+host, artifact.OCI, "")

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -83,22 +84,29 @@ var allowed = map[Tool][]string{
 	Credential: slices.Concat(always, network, managers, home, keepers),
 }
 
+// programs are variables that say where a tool finds programs to start, beside PATH.
+var programs = slices.Concat(managers, []string{"GIT_EXEC_PATH", "GIT_SSH"})
+
 // Environment is what a tool gets: of the user's variables those that it may have, then
-// set. In PATH only absolute directories are left.
-func Environment(tool Tool, environ, set []string) []string {
+// set. In neither does anything lead to a program of the checkout.
+func Environment(tool Tool, environ, set []string, checkout Checkout) []string {
 	var env []string
 	for _, kv := range environ {
 		name, value, ok := strings.Cut(kv, "=")
 		switch {
 		case !ok || !may(tool, name):
 		case equal(name, "PATH"):
-			env = append(env, name+"="+absolute(value))
+			env = append(env, name+"="+checkout.Path(value))
+		case filepath.IsAbs(value) && slices.ContainsFunc(programs, func(n string) bool { return equal(n, name) }) && checkout.Holds(value):
 		default:
 			env = append(env, kv)
 		}
 	}
 	for _, kv := range set {
-		name, _, _ := strings.Cut(kv, "=")
+		name, value, _ := strings.Cut(kv, "=")
+		if equal(name, "PATH") {
+			kv = name + "=" + checkout.Path(value)
+		}
 		env = slices.DeleteFunc(env, func(old string) bool {
 			was, _, _ := strings.Cut(old, "=")
 			return equal(was, name)

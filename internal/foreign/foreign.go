@@ -3,8 +3,9 @@
 // that does. Servers are started by the guard, from verified bytes; these programs are the
 // user's own, and what has to be kept from them is the checkout that somebody stands in.
 //
-// A program gets
+// No file of that checkout is such a program: see [Checkout]. A program gets
 //
+//   - a PATH without directories of the checkout, in which it would find others;
 //   - of the environment the names in the table of its [Tool], and no other;
 //   - a home, caches and configuration that its caller made, where the tool does not keep
 //     the user's credentials in the real home (git, go);
@@ -25,7 +26,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/internal/descend"
@@ -50,16 +50,17 @@ var (
 
 // Call is one program to start.
 type Call struct {
-	Tool    Tool
-	Path    string   // absolute
-	Args    []string // without argv[0]
-	Dir     string   // working directory, of ours
-	Environ []string // of the user: what Tool's table does not name is left out
-	Set     []string // "NAME=VALUE", from us: they come last and count
-	Stdin   io.Reader
-	Time    time.Duration // 0: ResolveTime
-	Output  int           // most bytes on standard output; 0: MaxOutput
-	Merged  bool          // standard output goes among the messages
+	Tool     Tool
+	Path     string   // absolute
+	Args     []string // without argv[0]
+	Dir      string   // working directory, of ours
+	Checkout Checkout // that Path must not lie in; the zero one holds everything
+	Environ  []string // of the user: what Tool's table does not name is left out
+	Set      []string // "NAME=VALUE", from us: they come last and count
+	Stdin    io.Reader
+	Time     time.Duration // 0: ResolveTime
+	Output   int           // most bytes on standard output; 0: MaxOutput
+	Merged   bool          // standard output goes among the messages
 }
 
 // Result is what a program printed.
@@ -74,6 +75,9 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	if !filepath.IsAbs(c.Path) || !filepath.IsAbs(c.Dir) {
 		return Result{}, fmt.Errorf("start %s: its path and its directory must be absolute", filepath.Base(c.Path))
 	}
+	if c.Checkout.Holds(c.Path) { // whoever found it, and wherever
+		return Result{}, theirs(c.Path, filepath.Base(c.Path))
+	}
 	if c.Time == 0 {
 		c.Time = ResolveTime
 	}
@@ -86,7 +90,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	defer stop(nil)
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, linger
-	cmd.Env = Environment(c.Tool, c.Environ, c.Set)
+	cmd.Env = Environment(c.Tool, c.Environ, c.Set, c.Checkout)
 	out := &bounder{limit: c.Output, full: func() { stop(ErrOutput) }}
 	var messages Tail
 	cmd.Stdout, cmd.Stderr = out, &messages
@@ -132,7 +136,9 @@ func Dir(parent, pattern string) (dir string, remove func(), err error) {
 // ErrNotFound says that no directory of PATH has a program.
 var ErrNotFound = errors.New("not found in PATH")
 
-// Find looks for a program in the directories of path.
+// Find looks for the command of a server in the directories of path, those of a checkout
+// too: it is started after it was hashed and approved. A program of ours is found with
+// [Checkout.Find].
 func Find(path, name string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -144,17 +150,6 @@ func Find(path, name string) (string, error) {
 		}
 	}
 	return "", ErrNotFound
-}
-
-// absolute are the directories of path that do not depend on the working directory.
-func absolute(path string) string {
-	var kept []string
-	for _, dir := range filepath.SplitList(path) {
-		if filepath.IsAbs(dir) {
-			kept = append(kept, dir)
-		}
-	}
-	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
 // bounder keeps what is written to it, and calls full where that is too much. The buffer is

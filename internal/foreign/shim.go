@@ -60,19 +60,20 @@ func Manager(path string) (name, program string) {
 }
 
 // Behind is the program that the shim at path would start from dir, a directory of ours: its
-// version manager is asked. A path that is no shim is returned as it is.
-func Behind(ctx context.Context, path, dir string, environ []string) (string, error) {
+// version manager is asked, which is no program of the checkout either. A path that is no shim
+// is returned as it is.
+func Behind(ctx context.Context, path, dir string, environ []string, checkout Checkout) (string, error) {
 	name, program := Manager(path)
 	if name == "" {
 		return path, nil
 	}
 	if program == "" {
 		var err error
-		if program, err = Find(Value(environ, "PATH"), name); err != nil {
+		if program, err = checkout.Find(Value(environ, "PATH"), name); err != nil {
 			return "", fmt.Errorf("%s is a shim of %s, which is not there: %w", path, name, err)
 		}
 	}
-	out, err := Run(ctx, Call{Tool: Question, Path: program, Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Environ: environ, Time: shimTime, Output: 64 << 10})
+	out, err := Run(ctx, Call{Tool: Question, Path: program, Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout, Environ: environ, Time: shimTime, Output: 64 << 10})
 	if err != nil {
 		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts: %w", path, name, err)
 	}

@@ -109,7 +109,7 @@ func (a *app) hostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 		return nil, err
 	}
 	h := &hallmark.Host{
-		Places: where, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
+		Places: where, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
 		Logger: logger, Doing: a.bars.doing, Stderr: aside{a}, Now: time.Now,
 	}
 	config.Agreement.Ask = h.Agree
