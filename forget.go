@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Forget drops what this machine remembers of servers and facets of the project in dir: that
@@ -21,13 +23,14 @@ func Forget(ctx context.Context, h *Host, dir string, names []string) error {
 		return err
 	}
 	defer done()
-	names = slices.Clone(names)
+	names, remembered := slices.Clone(names), w.approvals.Names()
 	slices.Sort(names)
 	var files []durable.File
 	for _, name := range slices.Compact(names) {
 		_, server := w.approvals.Servers[name]
 		if !w.approvals.Forget(name) {
-			return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("this machine remembers nothing of it in this project"))
+			return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), rememberedHint("hallmark forget ", remembered),
+				errors.New("this machine remembers nothing of it in this project"))
 		}
 		if server {
 			files = append(files, durable.File{Path: w.driftPath(name), Remove: true})
@@ -49,8 +52,23 @@ func ForgetHost(h *Host, text string) error {
 	}
 	return h.changeVariables(func(known *project.Variables) error {
 		if !known.RemoveHost(host) {
-			return evidence.Errorf(evidence.Validation, host, "", errors.New("nobody agreed on this machine that it is asked"))
+			return evidence.Errorf(evidence.Validation, host, rememberedHint("hallmark forget --host ", known.AllHosts()), errors.New("nobody agreed on this machine that it is asked"))
 		}
 		return nil
 	})
+}
+
+// maxHinted is how many names a hint lists.
+const maxHinted = 20
+
+// rememberedHint says what could be forgotten, with the command that does so.
+func rememberedHint(command string, names []string) string {
+	if len(names) == 0 {
+		return "nothing is remembered, and nothing needs to be forgotten"
+	}
+	first, more := names[0], ""
+	if len(names) > maxHinted {
+		names, more = names[:maxHinted], ", ..."
+	}
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command + first + "'")
 }
