@@ -3,12 +3,13 @@ package hallmark
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // Forget drops what this machine remembers of servers and facets of the project in dir: that
@@ -21,11 +22,9 @@ func Forget(ctx context.Context, h *Host, dir string, names []string) error {
 		return err
 	}
 	defer done()
-	names = slices.Clone(names)
+	names, remembered := slices.Clone(names), w.approvals.Names()
 	slices.Sort(names)
 	var files []durable.File
-	remembered := slices.Collect(maps.Keys(w.approvals.Servers))
-	remembered = slices.AppendSeq(slices.AppendSeq(remembered, maps.Keys(w.approvals.Unlocked)), maps.Keys(w.approvals.Facets))
 	for _, name := range slices.Compact(names) {
 		_, server := w.approvals.Servers[name]
 		if !w.approvals.Forget(name) {
@@ -51,8 +50,23 @@ func ForgetHost(h *Host, text string) error {
 	}
 	return h.changeVariables(func(known *project.Variables) error {
 		if !known.RemoveHost(host) {
-			return evidence.Errorf(evidence.Validation, host, "", errors.New("nobody agreed on this machine that it is asked"))
+			return evidence.Errorf(evidence.Validation, host, rememberedHint("hallmark forget --host ", known.AllHosts()), errors.New("nobody agreed on this machine that it is asked"))
 		}
 		return nil
 	})
+}
+
+// maxHinted is how many names a hint lists.
+const maxHinted = 20
+
+// rememberedHint says what could be forgotten, with the command that does so.
+func rememberedHint(command string, names []string) string {
+	if len(names) == 0 {
+		return "nothing is remembered, and nothing needs to be forgotten"
+	}
+	first, more := names[0], ""
+	if len(names) > maxHinted {
+		names, more = names[:maxHinted], ", ..."
+	}
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command + first + "'")
 }

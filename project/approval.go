@@ -3,6 +3,7 @@ package project
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -186,6 +187,15 @@ func (a *Approvals) Forget(name string) bool {
 	delete(a.Unlocked, name)
 	delete(a.Facets, name)
 	return server || unlocked || facet
+}
+
+// Names are those of all servers and facets of which something is remembered, sorted.
+func (a *Approvals) Names() []string {
+	all := slices.Collect(maps.Keys(a.Servers))
+	all = slices.AppendSeq(all, maps.Keys(a.Unlocked))
+	all = slices.AppendSeq(all, maps.Keys(a.Facets))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // ExtraDigest is the digest under which arguments for 'run' are judged and approved.

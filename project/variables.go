@@ -146,6 +146,17 @@ func (v *Variables) HasHost(host string) bool {
 	return ok || slices.ContainsFunc(v.Agreed, func(a Variable) bool { return a.Host == host })
 }
 
+// AllHosts are the hosts that somebody agreed to have asked, or that variables are sent to,
+// sorted.
+func (v *Variables) AllHosts() []string {
+	all := slices.Clone(v.Hosts)
+	for _, a := range v.Agreed {
+		all = append(all, a.Host)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // AddHost adds a host that somebody agreed to have asked.
 func (v *Variables) AddHost(host string) error {
 	if err := checkHost(host); err != nil {
