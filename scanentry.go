@@ -119,6 +119,27 @@ func (e *scannedEntry) fix() string {
 	return `"command": "hallmark", "args": ["run", ` + quoteJSON(e.server.Name) + `], after 'hallmark pin'`
 }
 
+// adopted is how an entry that starts a server without Hallmark is written, and the command that
+// writes it, in the directory of the project.
+func (e *scannedEntry) adopted() string {
+	const after = "after 'hallmark pin'"
+	s := e.server
+	as, cut := strings.CutSuffix(e.fix(), after)
+	in, errs := filepath.Abs(e.project)
+	file, err := filepath.Abs(e.file.Path)
+	from, errd := filepath.Abs(e.dir())
+	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // elsewhere its command is another one
+		return e.fix()
+	}
+	if file, err = filepath.Rel(in, file); err != nil {
+		return e.fix()
+	}
+	if s.URL != "" {
+		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " + quoteArguments([]string{s.Name}) + "'"
+	}
+	return as + "as 'hallmark pin " + quoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
+}
+
 // around refuses an entry of a project's file that starts a server without Hallmark, save
 // one that hallmark.toml declares as it is, for all reviewers to see, as unlocked.
 func (e *scannedEntry) around() {
@@ -135,7 +156,7 @@ func (e *scannedEntry) around() {
 		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
 	default:
 		found.Reason = "is started around Hallmark, which locks the servers of this project"
-		found.Fix = e.fix()
+		found.Fix = e.adopted()
 	}
 	if s.Disabled {
 		found.Reason += "; it is disabled, which one word of the file changes"
