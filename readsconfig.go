@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,6 +130,9 @@ func (m *modules) mapping(file string) error {
 			bases = append(bases, m.w.absolute(dir, l.text))
 			m.widen(m.w.absolute(dir, l.text))
 		}
+	}
+	if len(texts)*len(bases) > maxNamed {
+		return fmt.Errorf("%s names too many files to be covered", file)
 	}
 	for _, l := range texts {
 		text := strings.TrimPrefix(l.text, "file://")

@@ -1,6 +1,7 @@
 package hallmark
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -23,11 +24,11 @@ func literals(data []byte, comment byte) (out []literal) {
 				i++
 			}
 		case c == '/' && comment == '/' && i+1 < len(data) && data[i+1] == '*':
-			end := strings.Index(string(data[i:]), "*/")
+			end := bytes.Index(data[i+2:], []byte("*/"))
 			if end < 0 {
 				return out
 			}
-			i += end + 1
+			i += 2 + end + 1
 		case c == '=' && comment == '#':
 			key = lastWord(data[:i])
 		case c == '"', c == '\'' && comment == '#':
