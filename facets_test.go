@@ -28,14 +28,7 @@ type facetProject struct {
 func newFacetProject(t *testing.T, config string) *facetProject {
 	t.Helper()
 	base := t.TempDir()
-	t.Cleanup(func() {
-		filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() {
-				os.Chmod(path, 0o700)
-			}
-			return nil
-		})
-	})
+	t.Cleanup(func() { removeTree(base) })
 	p := &facetProject{t: t, dir: filepath.Join(base, "project"), host: &Host{
 		Sending: &Sending{AnyHost: true}, // hosts_test.go has hosts that nobody agreed to
 		Places:  Places{Cache: filepath.Join(base, "cache"), State: filepath.Join(base, "state")},

@@ -72,7 +72,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	w.put("suite", map[string]string{"facet.json": `{"name":"suite","version":"1.0.0","commands":{"go":{"description":"d"}},"facets":["tools@1.0.0"]}`, "commands/go.md": "3"})
 	w.want("suite = \"1.*\"\n")
 	r := &removalWorld{facetProject: w.facetProject}
-	r.kept = r.files() // nothing is installed yet
+	r.remember() // nothing is installed yet
 
 	install := func() (outcome, string) {
 		out, err := w.install(FacetOptions{})
@@ -123,7 +123,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 			t.Fatalf("%s: %s, %d answers", c.name, good.class, len(answers))
 		}
 		if c.name != "install" {
-			r.kept = r.files()
+			r.remember()
 		}
 		var all []removal
 		for _, path := range slices.Sorted(maps.Keys(answers)) {

@@ -33,7 +33,7 @@ type keeper struct {
 	kept   map[string][]byte // the registry's files
 	asks   []string          // what people ask it
 	state  []byte            // of a monitor that has read all
-	places map[string]keptFile
+	places *removalWorld
 }
 
 // keeperVersions are those of a server that people rely on: the rows at both ends.
@@ -92,7 +92,8 @@ func newKeeper(t *testing.T) *keeper {
 	}
 	k.registry.close()
 	k.kept = k.files()
-	k.places = (&removalWorld{facetProject: k.facetProject}).files()
+	k.places = &removalWorld{facetProject: k.facetProject}
+	k.places.remember()
 	return k
 }
 
@@ -383,7 +384,6 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	answers := k.answers()
 	whole, refused, same, excused := len(all), 0, 0, 0
 	all = sampledOf(t, all, func(r rowRemoval) bool { return false }, 20)
-	machine := &removalWorld{facetProject: k.facetProject, kept: k.places}
 	k.registry.close()
 	for _, r := range all {
 		k.bring()
@@ -402,7 +402,7 @@ func leadDatabase(t *testing.T, table *harmlessTable, seen *seenMembers) {
 			case text != good[name]:
 				t.Errorf("%s\t%s\tis told\n%s\nand was\n%s", r, name, text, good[name])
 			}
-			machine.restore()
+			k.places.restore()
 		}
 		switch now := k.answers(); {
 		case missed:

@@ -35,7 +35,20 @@ import (
 
 func init() {
 	removalWorlds["witnessed"] = newRemovedWitnessed
-	removalWorlds["python"] = newRemovedPython
+	removalWorlds["pip"] = func(t *testing.T) *removalWorld {
+		return newRemovedPython(t, func(w *removalWorld) string {
+			bin := filepath.Join(w.base(), "bin")
+			if err := errors.Join(os.Mkdir(bin, 0o700), os.Symlink(programBehind(t, "python3"), filepath.Join(bin, "python3"))); err != nil {
+				t.Fatal(err)
+			}
+			return bin // where there is no uv
+		})
+	}
+	removalWorlds["uv"] = func(t *testing.T) *removalWorld {
+		return newRemovedPython(t, func(w *removalWorld) string {
+			return filepath.Dir(programBehind(t, "python3")) + string(filepath.ListSeparator) + w.recalling("uv")
+		})
+	}
 	removalWorlds["golang"] = newRemovedModules
 	removalWorlds["images"] = newRemovedImages
 }
@@ -43,10 +56,6 @@ func init() {
 // newRemovedWitnessed has a facet and a server that is packed from source, of a registry whose
 // log is cosigned by a witness, lately, as the project demands.
 func newRemovedWitnessed(t *testing.T) *removalWorld {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal("node is needed: ", err)
-	}
 	f := newFacetWorld(t)
 	source := packed(t, map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`, "main.js": removedServer})
 	if _, err := (&registry.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
@@ -76,14 +85,15 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 	})
 	text := strings.Replace(f.read(project.ConfigFile), "[facets]", fmt.Sprintf("witnesses = [%q]\nwitness_quorum = 1\nmax_age = \"24h\"\n[facets]", key.VerifierKey), 1)
 	f.write(project.ConfigFile, text+"[providers.mcp.tasks]\nsource = \"tasks@1.0.0\"\n")
-	f.host.Environ = []string{"PATH=" + filepath.Dir(node) + ":" + os.Getenv("PATH")}
-	f.host.Getenv = func(name string) string {
+	w := &removalWorld{facetProject: f.facetProject}
+	path := w.ownNode()
+	w.host.Environ = []string{"PATH=" + path}
+	w.host.Getenv = func(name string) string {
 		if name == "PATH" {
-			return strings.TrimPrefix(f.host.Environ[0], "PATH=")
+			return path
 		}
 		return ""
 	}
-	w := &removalWorld{facetProject: f.facetProject}
 	yes := func(*Pinned) (Consent, error) { return Given, nil }
 	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: yes}); err != nil {
 		t.Fatal(err)
@@ -100,8 +110,8 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 }
 
 // newRemovedPython has a server of a package of an index of Python packages, with what it
-// depends on.
-func newRemovedPython(t *testing.T) *removalWorld {
+// depends on, as uv or pip resolves it: whichever is in the PATH that path gives.
+func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWorld {
 	for _, program := range []string{"python3", "uv"} {
 		if _, err := exec.LookPath(program); err != nil {
 			t.Skipf("%v (e2e/prerequisites.sh installs it)", err)
@@ -119,7 +129,7 @@ func newRemovedPython(t *testing.T) *removalWorld {
 	if err := errors.Join(os.WriteFile(authority, index.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	w.environment(append(index.Environ(authority), "PATH="+os.Getenv("PATH"), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
+	w.environment(append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
 	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +210,7 @@ func (w *removalWorld) environment(environ []string, roots *x509.CertPool) {
 		w.t.Fatal(err)
 	}
 	config.Dir = w.t.TempDir()
-	config.Limits.Retries, config.RootCAs = -1, roots
+	config.Limits.Retries, config.RootCAs, config.AnyHost = -1, roots, true
 	w.host.Fetch = fetch.New(config)
 	w.t.Cleanup(w.host.Fetch.CloseIdleConnections)
 }
@@ -231,6 +241,8 @@ func newRemovedModules(t *testing.T) *removalWorld {
 	w.skip = func(file string) bool {
 		return file == "shown.json" || file == "server" || strings.HasPrefix(file, "cache/")
 	}
+	const noGo = "there is no go, and nothing to build"
+	w.without = map[string]string{"run hello": noGo, "pin --yes hello": noGo, "upgrade --yes": noGo, "review hello": noGo, "outdated": noGo}
 	return w
 }
 
@@ -278,6 +290,7 @@ func newRemovedImages(t *testing.T) *removalWorld {
 		Source: "image", Ref: ref, Image: name + ":v2", Artifacts: map[string]digest.Digest{ref: sum}, Digest: sum, Platforms: platforms, Arguments: []string{"serve"},
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
 	w.skip = func(file string) bool { return file == "shown.json" || file == "server" }
+	w.without = map[string]string{"pin --yes notes": "there is no engine that starts it"}
 	return w
 }
 

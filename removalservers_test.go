@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -31,19 +31,18 @@ func init() {
 	removalWorlds["packages"] = newRemovedPackages
 }
 
-// puppets builds the server of tests, once.
+// puppets is the server of tests.
 var puppets = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "puppet")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir, "github.com/hallmark-mcp/hallmark/e2e/puppet")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	file := filepath.Join(dir, "puppet")
+	if err := built.Write(file, "e2e/puppet"); err != nil {
+		return nil, err
 	}
-	return os.ReadFile(filepath.Join(dir, "puppet"))
+	return os.ReadFile(file)
 })
 
 // newServerWorld is a project whose machine has a puppet, a hallmark and an engine in PATH.
@@ -140,6 +139,9 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 	}, &project.Runtime{Path: filepath.Join(w.base(), "bin", "docker"), Digest: digest.FromBytes(puppet)})
 	w.owners = map[string]string{"server": "claimed", "script": "script", ".mcp.json.hallmark": "client"}
 	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks
+	w.without = map[string]string{
+		"pin --yes image": "there is no engine that starts it", "pin --yes remote": "nobody answers at its URL", "unpin loose": "an unlocked server is not pinned",
+	}
 	return w
 }
 
@@ -205,31 +207,31 @@ func newRemovedDrift(t *testing.T) *removalWorld {
 	}
 	l.note(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
 	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }
+	w.without = map[string]string{"review tool": "it asks about the drift, and nobody says yes"}
 	return w
 }
 
-const removedServer = `const tools = [{ name: 'greet', description: 'Greets.', inputSchema: { type: 'object' } }];
-module.exports = {};
-require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
-  const m = JSON.parse(line);
-  if (m.id === undefined) return;
-  const results = {
-    initialize: () => ({ protocolVersion: m.params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'notes', version: '1.0.0' } }),
-    'tools/list': () => ({ tools }),
-  };
-  const r = { jsonrpc: '2.0', id: m.id };
-  if (results[m.method]) r.result = results[m.method](); else r.error = { code: -32601, message: 'no such method' };
-  console.log(JSON.stringify(r));
-});
+// removedServer is the text of an MCP server, for the puppet that stands for node.
+const removedServer = `#!/usr/bin/env node
+{
+  "version": "1.4.0",
+  "tools/list": {
+    "tools": [
+      {
+        "name": "greet",
+        "description": "Greets.",
+        "inputSchema": {
+          "type": "object"
+        }
+      }
+    ]
+  }
+}
 `
 
 // newRemovedPackages has a server of a package with its closure, named by its record, and one
 // that is packed from source, both proven to be in the log of their registry.
 func newRemovedPackages(t *testing.T) *removalWorld {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Fatal("node is needed: ", err)
-	}
 	npm, err := npmtest.New()
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +239,7 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 	t.Cleanup(npm.Close)
 	for _, p := range []npmtest.Package{
 		{Name: "@acme/notes", Version: "1.4.0", Manifest: map[string]any{"mcpName": "io.github.acme/notes", "bin": map[string]any{"notes": "bin/notes.js"}, "dependencies": map[string]any{"greet": "^1.0.0"}},
-			Files: map[string]string{"bin/notes.js": "#!/usr/bin/env node\nrequire('greet');\n" + removedServer}},
+			Files: map[string]string{"bin/notes.js": removedServer}},
 		{Name: "greet", Version: "1.0.0", Manifest: map[string]any{"main": "greet.js"}, Files: map[string]string{"greet.js": "module.exports = 1;\n"}},
 	} {
 		if err := npm.Publish(p); err != nil {
@@ -268,22 +270,7 @@ source = "tasks@1.0.0"
 	if err := errors.Join(os.WriteFile(authority, npm.Authority(), 0o600), os.Mkdir(home, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	w.host.Environ = append(npm.Environ(authority), "PATH="+filepath.Dir(node)+":"+os.Getenv("PATH"), "HOME="+home)
-	w.host.Getenv = func(name string) string {
-		for _, kv := range w.host.Environ {
-			if value, ok := strings.CutPrefix(kv, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-	config, err := fetch.UserConfig(w.host.Getenv, w.dir, home)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Dir = t.TempDir()
-	w.host.Fetch = fetch.New(config)
-	t.Cleanup(w.host.Fetch.CloseIdleConnections)
+	w.environment(append(npm.Environ(authority), "PATH="+w.ownNode("npm"), "HOME="+home), nil)
 	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
