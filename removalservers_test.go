@@ -140,7 +140,7 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 	w.owners = map[string]string{"server": "claimed", "script": "script", ".mcp.json.hallmark": "client"}
 	w.skip = func(file string) bool { return file == "shown.json" } // which the server reads, and nobody locks
 	w.without = map[string]string{
-		"pin --yes image": "there is no engine that starts it", "pin --yes remote": "nobody answers at its URL", "unpin loose": "an unlocked server is not pinned",
+		"pin --yes image": "nobody answers at its registry", "pin --yes remote": "nobody answers at its URL", "unpin loose": "an unlocked server is not pinned",
 	}
 	return w
 }
