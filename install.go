@@ -30,6 +30,7 @@ type Installation struct {
 	Files   []string // that were written, relative to the project
 	Deleted []string
 	Kept    []string  // that a user edited, and that stay as they are
+	Extra   []string  // that lie in the directory of a skill and are of no facet, and stay
 	Servers []string  // that facets declare and that were not pinned, as "FACET: SERVER"
 	Pinned  []*Pinned // servers that facets declare and that were looked at
 	Clients []string  // files of clients that changed, relative to the project
@@ -162,7 +163,7 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
 		return out, err
 	}
-	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
+	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
 	out.changes(w, a)
 	p.files = slices.Concat(p.files, pinned, seats)
 	files, err := a.commit(adm, text, p)
