@@ -425,7 +425,7 @@ func (out *Installation) changes(w *workspace, a *assembly) {
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"
-			case c.Before.Version != after.Version || !evidence.Same(c.Before.Integrity, after.Integrity):
+			case c.Before.Version != after.Version || c.Before.Source != after.Source || !evidence.Same(c.Before.Integrity, after.Integrity):
 				c.Outcome = "updated"
 			case x.repaired:
 				c.Outcome = "repaired"
