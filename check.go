@@ -32,7 +32,7 @@ type CheckOptions struct {
 type CheckResult struct {
 	policy.Verdict
 	Entries int      // servers and facets that are declared or locked
-	Sound   int      // those of which nothing is refused, and that are not left unlocked
+	Sound   int      // those of which nothing is refused, and that are neither left unlocked nor facets whose contents are not here
 	Waived  []string // opt-outs of hallmark.toml, each with what it is about
 	Unseen  []string // what was not looked at, and why
 }
@@ -132,8 +132,10 @@ func (out *CheckResult) count(settings policy.Settings, entries ...[]evidence.Re
 	for _, each := range entries {
 		for _, report := range each {
 			out.Entries++
-			waived := slices.ContainsFunc(report, func(e evidence.Evidence) bool { return e.Scheme == evidence.Launch && policy.IsWaiver(e) })
-			if !waived && policy.Judge(policy.Check, settings, report).Allowed() {
+			open := slices.ContainsFunc(report, func(e evidence.Evidence) bool {
+				return e.Scheme == evidence.Launch && policy.IsWaiver(e) || e.Scheme == evidence.FacetTar && e.Outcome == evidence.Unverifiable
+			})
+			if !open && policy.Judge(policy.Check, settings, report).Allowed() {
 				out.Sound++
 			}
 		}
@@ -144,7 +146,11 @@ func (out *CheckResult) count(settings policy.Settings, entries ...[]evidence.Re
 		case policy.IsWaiver(e):
 			out.Waived = append(out.Waived, strings.TrimSuffix(e.Subject+": "+string(e.Scheme)+" ("+e.Reason, " (")+")")
 		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
-			out.Unseen = append(out.Unseen, e.Subject+" (not on this machine)")
+			what := e.Subject
+			if e.Scheme == evidence.FacetTar {
+				what += ", and what it brings along"
+			}
+			out.Unseen = append(out.Unseen, what+" (not on this machine)")
 		}
 	}
 }

@@ -176,6 +176,11 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 		problems []error
 	)
 	for _, x := range round {
+		if a.o.Frozen { // the lock says what else is installed, or nobody does
+			x.report = append(x.report, composedEvidence(x.manifest, x.subject(), x.entry))
+			_, err := a.judge(x, nil)
+			problems = append(problems, err)
+		}
 		x.entry.Composes = nil
 		for _, c := range x.manifest.Facets {
 			if x.entry.Composes == nil {

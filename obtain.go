@@ -38,6 +38,13 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 	if err != nil {
 		return err
 	}
+	if a.o.Frozen && locked == nil && x.kind != ledger.Artifact { // whoever brings it along: nothing is resolved
+		entry, ok := a.w.lock.Facet(f.Name)
+		x.report = append(x.report, expected.Of(evidence.Source).Settle(evidence.Report{sourceEvidence(a.w.config.Registry, f, entry, ok)})...)
+		if _, err := a.judge(x, nil); err != nil {
+			return err
+		}
+	}
 	if x.before == nil { // nothing is asked for what must not be resolved anew
 		x.report = append(x.report, expected.Of(evidence.Source).Settle(nil)...)
 		if _, err := a.judge(x, nil); err != nil {
