@@ -51,6 +51,9 @@ func unlike(s project.Server, locked *project.ServerLock) string {
 	if err != nil || of.Normal().Name() != packageName(t.Packages[0]) {
 		return fmt.Sprintf("it starts the package %s, and the entry is of %s", t.Packages[0].Name, locked.Ref)
 	}
+	if exact := t.Packages[0].Ref.Version(); kind == "npm" && t.Packages[0].Pin == launcher.Version && exact != "" && exact != of.Version() {
+		return fmt.Sprintf("it starts the package %s, and the entry is of %s", t.Packages[0].Text, locked.Ref)
+	}
 	return ""
 }
 

@@ -22,6 +22,8 @@ func TestUnlike(t *testing.T) {
 	}{
 		{"npm", npx, project.ServerLock{Source: "npm", Ref: "npm:@acme/notes@1.4.0"}, true},
 		{"another package of npm", npx, project.ServerLock{Source: "npm", Ref: "npm:evil@1.4.0"}, false},
+		{"an exact version", project.Server{Command: "npx", Arguments: []string{"notes@1.4.0"}}, project.ServerLock{Source: "npm", Ref: "npm:notes@1.4.0"}, true},
+		{"another version than the exact one", project.Server{Command: "npx", Arguments: []string{"notes@1.4.0"}}, project.ServerLock{Source: "npm", Ref: "npm:notes@1.3.0"}, false},
 		{"npm as a command", npx, project.ServerLock{Source: "command", Ref: "command:npx"}, false},
 		{"PyPI", uvx, project.ServerLock{Source: "pypi", Ref: "pypi:acme-notes==1.0/acme_notes-1.0-py3-none-any.whl"}, true},
 		{"another package of PyPI", uvx, project.ServerLock{Source: "pypi", Ref: "pypi:acme-note==1.0/acme_note-1.0-py3-none-any.whl"}, false},
