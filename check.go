@@ -32,7 +32,7 @@ type CheckOptions struct {
 type CheckResult struct {
 	policy.Verdict
 	Entries int      // servers and facets that are declared or locked
-	Sound   int      // those of which nothing is refused, and that are not left unlocked
+	Sound   int      // those of which nothing is refused, and that are neither left unlocked nor facets whose contents are not here
 	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
 	Unseen  []string // what was not looked at, and why
 }
@@ -136,17 +136,18 @@ func (out *CheckResult) count(settings policy.Settings, names []string, servers,
 	of := map[string][]string{} // by subject of a waiver, the servers that it is about
 	for i, report := range slices.Concat(servers, facets) {
 		out.Entries++
-		unlocked := false
+		open := false // it needs no entry, or its contents are not here
 		for _, e := range report {
+			open = open || e.Scheme == evidence.FacetTar && e.Outcome == evidence.Unverifiable
 			if !policy.IsWaiver(e) {
 				continue
 			}
-			unlocked = unlocked || e.Scheme == evidence.Launch && e.Authority == evidence.Lock
+			open = open || e.Scheme == evidence.Launch && e.Authority == evidence.Lock
 			if i < len(names) && e.Authority == evidence.Verify { // its subject is a file
 				of[e.Subject] = append(of[e.Subject], names[i])
 			}
 		}
-		if !unlocked && policy.Judge(policy.Check, settings, report).Allowed() {
+		if !open && policy.Judge(policy.Check, settings, report).Allowed() {
 			out.Sound++
 		}
 	}
@@ -160,7 +161,11 @@ func (out *CheckResult) count(settings policy.Settings, names []string, servers,
 			}
 			out.Waived = append(out.Waived, text)
 		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
-			out.Unseen = append(out.Unseen, e.Subject+" (not on this machine)")
+			what := e.Subject
+			if e.Scheme == evidence.FacetTar {
+				what += ", and what it brings along"
+			}
+			out.Unseen = append(out.Unseen, what+" (not on this machine)")
 		}
 	}
 }

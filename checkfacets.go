@@ -41,8 +41,9 @@ func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []e
 		entry, locked := w.lock.Facet(name)
 		if ok {
 			report = append(report, sourceEvidence(w.config.Registry, declared, entry, locked))
-		} else if locked {
-			report = append(report, broughtEvidence(w.lock, books.Bringing(name), name, entry)...)
+		}
+		if locked {
+			report = append(report, w.broughtEvidence(books.Bringing(name), name, entry, locked)...)
 		}
 		if locked {
 			more, slot, err := w.checkFacet(ctx, st.As(evidence.FacetTar), name, entry, servers[name])
@@ -61,20 +62,6 @@ func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []e
 	}
 	witnessed, err := w.checkInstalled(installed)
 	return each, slices.Concat(all, installed, witnessed), placed.absent, err
-}
-
-// broughtEvidence compares the entry of a facet with what the locked facets that bring it
-// along say of it.
-func broughtEvidence(lock *project.Lock, others []string, name string, entry project.FacetLock) (report evidence.Report) {
-	for _, other := range others {
-		by, _ := lock.Facet(other)
-		c := sourceClaim(name)
-		c.Text, c.Where = "version "+by.Composes[name], "the entry of "+other
-		e := evidence.Fact(c, "version "+entry.Version)
-		e.Observed.From = project.LockFile
-		report = append(report, e)
-	}
-	return report
 }
 
 // composedEvidence compares what an entry says that its facet brings along with its manifest.

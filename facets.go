@@ -176,6 +176,11 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 		problems []error
 	)
 	for _, x := range round {
+		if a.o.Frozen { // the lock says what else is installed, or nobody does
+			x.report = append(x.report, composedEvidence(x.manifest, x.subject(), x.entry))
+			_, err := a.judge(x, nil)
+			problems = append(problems, err)
+		}
 		x.entry.Composes = nil
 		for _, c := range x.manifest.Facets {
 			if x.entry.Composes == nil {
@@ -237,46 +242,50 @@ func (a *assembly) covered(ctx context.Context) error {
 		return err
 	}
 	var report evidence.Report
-	wanted := map[string]bool{}
-	var follow func(name, version string)
-	follow = func(name, version string) {
-		entry, ok := a.w.lock.Facet(name)
-		if _, declared := a.w.config.Facets[name]; !declared {
-			r, _ := facet.ParseRequirement(version)
-			report = append(report, sourceEvidence(a.w.config.Registry, project.Facet{Name: name, Requirement: r}, entry, ok))
-		} else if ok && version != "" && entry.Version != version {
-			e := sourceEvidence(a.w.config.Registry, a.w.config.Facets[name], entry, ok)
-			e = evidence.Fact(e.Claim, "brought along at "+version)
-			report = append(report, e)
-		}
-		if wanted[name] || !ok {
-			return
-		}
-		wanted[name] = true
-		for _, other := range slices.Sorted(maps.Keys(entry.Composes)) {
-			follow(other, entry.Composes[other])
-		}
-	}
 	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
 		entry, ok := a.w.lock.Facet(name)
 		report = append(report, sourceEvidence(a.w.config.Registry, a.w.config.Facets[name], entry, ok))
-		follow(name, "")
 	}
-	for _, name := range a.w.lock.Facets() {
-		if !wanted[name] {
-			entry, _ := a.w.lock.Facet(name)
+	for _, name := range books.Facets() {
+		entry, locked := a.w.lock.Facet(name)
+		brought := a.w.broughtEvidence(books.Bringing(name), name, entry, locked)
+		if _, declared := a.w.config.Facets[name]; !declared && locked && len(brought) == 0 {
 			c := sourceClaim(name)
 			c.Text = entry.Source.String() + " " + entry.Version
 			e := evidence.Fact(c, "no longer declared")
 			e.Observed.From = project.ConfigFile
-			report = append(report, e)
+			brought = append(brought, e)
 		}
+		report = append(report, brought...)
 	}
 	var expected owed.List
 	for _, name := range books.Facets() {
 		expected = append(expected, books.Facet(name).Of(evidence.Source)...)
 	}
 	return policy.Judge(policy.Install, a.settings(), expected.Settle(report)).Err()
+}
+
+// broughtEvidence compares the entry of a facet with what the locked facets that bring it along
+// say of it: a facet names another as NAME@VERSION of the registry, and nothing but a line of
+// hallmark.toml makes a directory or a repository of it.
+func (w *workspace) broughtEvidence(others []string, name string, entry project.FacetLock, locked bool) (report evidence.Report) {
+	_, declared := w.config.Facets[name]
+	for _, other := range others {
+		by, _ := w.lock.Facet(other)
+		version := by.Composes[name]
+		var e evidence.Evidence
+		if declared && locked { // which says where it is from
+			c := sourceClaim(name)
+			c.Text = "version " + entry.Version
+			e = evidence.Fact(c, "version "+version)
+		} else {
+			r, _ := facet.ParseRequirement(version)
+			e = sourceEvidence(w.config.Registry, project.Facet{Name: name, Requirement: r}, entry, locked)
+		}
+		e.Observed.From = "the entry of " + other
+		report = append(report, e)
+	}
+	return report
 }
 
 func sourceClaim(name string) evidence.Claim {

@@ -244,6 +244,9 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 		return refuse(err)
 	}
 	if len(kept) == 0 && len(wanted) == 0 {
+		if data, err := clients.Read(f); err == nil {
+			w.warnOfStarts(f, data)
+		}
 		return nil, nil
 	}
 	data, perm := []byte(nil), os.FileMode(0o644)
@@ -320,6 +323,7 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 			kept = append(kept, clients.Original{Change: c})
 		}
 	}
+	w.warnOfStarts(f, data)
 	if (data != nil) == was && string(data) == before && len(kept) == ours {
 		return nil, nil
 	}
@@ -336,6 +340,24 @@ func (w *workspace) seat(f clients.File, wanted []string, owners map[string]stri
 		file = durable.File{Path: f.Path, Remove: true}
 	}
 	return []durable.File{file, beside}, nil
+}
+
+// warnOfStarts names the entries of a client's file that go on starting a server of this project
+// which nothing declares or locks any more: what was noted beside the file of who wrote them is
+// gone or was edited, so that they stay.
+func (w *workspace) warnOfStarts(f clients.File, data []byte) {
+	servers, _ := clients.Parse(f, data) // a file that cannot be read starts nothing
+	for _, s := range servers {
+		if programName(s.Command) != "hallmark" || len(s.Args) == 0 || s.Args[0] != "run" {
+			continue
+		}
+		line, _ := readRun(s.Args[1:], false)
+		_, declared := w.config.Servers[line.name]
+		_, locked := w.lock.Server(line.name)
+		if ours := line.project == "" || line.project == w.dir; ours && !declared && !locked {
+			w.host.Logger.Warn(fmt.Sprintf("the entry %+q stays, and starts %+q, which nothing declares or locks any more; take it out by hand", s.Name, line.name), "file", f.Path)
+		}
+	}
 }
 
 // lockedServer is a server that a facet declares, as it was locked; what hallmark.toml says

@@ -29,6 +29,7 @@ type Installation struct {
 	Files   []string // that were written, relative to the project
 	Deleted []string
 	Kept    []string  // that a user edited, and that stay as they are
+	Extra   []string  // that lie in the directory of a skill and are of no facet, and stay
 	Servers []string  // that facets declare and that were not pinned, as "FACET: SERVER"
 	Pinned  []*Pinned // servers that facets declare and that were looked at
 	Clients []string  // files of clients that changed, relative to the project
@@ -161,7 +162,7 @@ func installFacets(ctx context.Context, h *Host, dir string, o FacetOptions, req
 	if err := out.Verdict.Err(); err != nil { // of a frozen installation; others keep what a user edited
 		return out, err
 	}
-	out.Files, out.Deleted, out.Kept = p.written, p.deleted, p.kept
+	out.Files, out.Deleted, out.Kept, out.Extra = p.written, p.deleted, p.kept, p.extra
 	out.changes(w, a)
 	p.files = slices.Concat(p.files, pinned, seats)
 	files, err := a.commit(adm, text, p)
@@ -423,7 +424,7 @@ func (out *Installation) changes(w *workspace, a *assembly) {
 			switch {
 			case c.Before == nil:
 				c.Outcome = "installed"
-			case c.Before.Version != after.Version || !evidence.Same(c.Before.Integrity, after.Integrity):
+			case c.Before.Version != after.Version || c.Before.Source != after.Source || !evidence.Same(c.Before.Integrity, after.Integrity):
 				c.Outcome = "updated"
 			case x.repaired:
 				c.Outcome = "repaired"

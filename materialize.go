@@ -32,7 +32,7 @@ type placement struct {
 	sums    *project.Materialized
 	report  evidence.Report // of files that a user edited
 
-	written, deleted, kept []string // relative to the project
+	written, deleted, kept, extra []string // relative to the project
 }
 
 // output is one file of a facet on its way into the project.
@@ -125,10 +125,7 @@ func (a *assembly) place(adm policy.Admitted, parts []chosen) (*placement, error
 		p.files = append(p.files, durable.File{Path: a.w.path(filepath.FromSlash(path)), Remove: true})
 	}
 	a.record(p, parts)
-	if a.o.Frozen {
-		return p, a.exactly(p, outputs)
-	}
-	return p, nil
+	return p, a.beside(p, outputs)
 }
 
 // editedEvidence is evidence of a file that is not as it was written.

@@ -38,8 +38,23 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 	if err != nil {
 		return err
 	}
+	if a.o.Frozen && locked == nil && x.kind != ledger.Artifact { // whoever brings it along: nothing is resolved
+		entry, ok := a.w.lock.Facet(f.Name)
+		x.report = append(x.report, expected.Of(evidence.Source).Settle(evidence.Report{sourceEvidence(a.w.config.Registry, f, entry, ok)})...)
+		if _, err := a.judge(x, nil); err != nil {
+			return err
+		}
+	}
 	if x.before == nil { // nothing is asked for what must not be resolved anew
 		x.report = append(x.report, expected.Of(evidence.Source).Settle(nil)...)
+		if _, err := a.judge(x, nil); err != nil {
+			return err
+		}
+	}
+	if f.Kind() != project.FromRegistry {
+		if err := a.proofOwed(x, project.FacetLock{Source: f.Source(a.w.config.Registry)}); err != nil {
+			return err
+		}
 		if _, err := a.judge(x, nil); err != nil {
 			return err
 		}
@@ -81,6 +96,18 @@ func (a *assembly) expected(x *heldFacet) (owed.List, error) {
 	return slices.DeleteFunc(books.Facet(x.want.Name), func(e owed.Expectation) bool {
 		return e.Scheme == evidence.Source && (e.Authority != evidence.Lock || e.By == evidence.Project)
 	}), nil
+}
+
+// proofOwed adds what is owed about the proof of the entry that x is to get, and not there.
+func (a *assembly) proofOwed(x *heldFacet, entry project.FacetLock) error {
+	if x.kind == ledger.Artifact {
+		return nil
+	}
+	books, err := a.books()
+	if err == nil {
+		x.report = books.FacetProof(x.want.Name, entry).Settle(x.report)
+	}
+	return err
 }
 
 // lockedProof verifies the proof that the lock has of a facet, as installedProof does.
@@ -281,6 +308,11 @@ func (a *assembly) vouched(ctx context.Context, x *heldFacet, rec registry.Archi
 		if x.report = append(x.report, more...); err != nil {
 			return "", err
 		}
+	}
+	entry := x.entry
+	entry.Proof = logged.Proof
+	if err := a.proofOwed(x, entry); err != nil {
+		return "", err
 	}
 	_, err = a.judge(x, nil) // nothing is fetched that is not accepted
 	return logged.Proof, err

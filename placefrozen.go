@@ -17,9 +17,10 @@ func (o output) locked(now digest.Digest) evidence.Report {
 	return f.evidence(o.path)
 }
 
-// exactly adds evidence of what would be left in the project and is of no locked facet: what
-// lies in the directory of a skill, and what was installed once and edited since.
-func (a *assembly) exactly(p *placement, outputs map[string]output) error {
+// beside adds evidence of what would be left in the project and is of no locked facet: what
+// lies in the directory of a skill, and what was installed once and edited since. A frozen
+// installation refuses it; another keeps it, and names it.
+func (a *assembly) beside(p *placement, outputs map[string]output) error {
 	files := map[string]*placedFile{}
 	for at, o := range outputs {
 		f := &placedFile{of: o.of.of.subject(), picked: true}
@@ -31,9 +32,21 @@ func (a *assembly) exactly(p *placement, outputs map[string]output) error {
 	for _, at := range p.deleted { // which this installation takes away
 		files[at] = &placedFile{}
 	}
+	for _, at := range p.kept { // of which the report says so already
+		if files[at] == nil && !a.o.Frozen {
+			files[at] = &placedFile{}
+		}
+	}
 	extra, err := (&placedFacets{w: a.w}).extra(files)
 	if err != nil {
 		return err
+	}
+	if !a.o.Frozen {
+		for _, e := range extra {
+			p.report = append(p.report, besideEvidence(e))
+			p.extra = append(p.extra, e.Subject)
+		}
+		return nil
 	}
 	strays, err := a.w.strays(nil)
 	if err != nil {
@@ -46,4 +59,13 @@ func (a *assembly) exactly(p *placement, outputs map[string]output) error {
 		}
 	}
 	return nil
+}
+
+// besideEvidence is what an installation that may keep a file says of an extra one, as it does
+// of an edited one.
+func besideEvidence(e evidence.Evidence) evidence.Evidence {
+	c := evidence.Claim{Subject: e.Subject, Scheme: evidence.Installed, Authority: evidence.Machine, Text: e.Claim.Text, Where: e.Where}
+	out := evidence.Fact(c, e.Observed.Text)
+	out.Observed.From, out.Reason = e.Observed.From, e.Reason
+	return out
 }

@@ -30,14 +30,7 @@ type Books struct {
 // Open reads the books. Memory is not nil; logs may be.
 func Open(config *project.Config, lock *project.Lock, memory *project.Approvals, logs *project.Logs) Books {
 	b := Books{Config: config, Lock: lock, Memory: memory, Logs: logs, brought: map[string][]string{}}
-	for _, name := range lock.Facets() {
-		entry, _ := lock.Facet(name)
-		for other := range entry.Composes {
-			if other != name {
-				b.brought[other] = append(b.brought[other], name)
-			}
-		}
-	}
+	b.follow()
 	if logs != nil {
 		b.sizes = map[string]int64{}
 		for key := range logs.Checkpoints {
@@ -47,6 +40,33 @@ func Open(config *project.Config, lock *project.Lock, memory *project.Approvals,
 		}
 	}
 	return b
+}
+
+// follow finds what the declared facets bring along, and those in turn: locked facets that only
+// bring along each other are nobody's.
+func (b Books) follow() {
+	seen := map[string]bool{}
+	round := slices.Sorted(maps.Keys(b.Config.Facets))
+	for len(round) > 0 {
+		var next []string
+		for _, name := range round {
+			entry, ok := b.Lock.Facet(name)
+			if seen[name] || !ok {
+				continue
+			}
+			seen[name] = true
+			for other := range entry.Composes {
+				if other != name {
+					b.brought[other] = append(b.brought[other], name)
+					next = append(next, other)
+				}
+			}
+		}
+		round = next
+	}
+	for _, by := range b.brought {
+		slices.Sort(by)
+	}
 }
 
 // Names of the files that a person restores.
@@ -170,14 +190,28 @@ func (b Books) Facet(name string) List {
 			Why: "is locked, but no longer declared",
 			Fix: fmt.Sprintf("restore it in %s; or run 'hallmark install', if it was taken out on purpose", configFile)})
 	}
-	if entry.Source.Kind == project.FromRegistry {
-		if entry.Proof == "" {
-			l = append(l, b.proof(name, entry.Source.Registry, project.FacetProofSubject(entry.Subject(name)), "hallmark upgrade "+name, b.Memory.Facets[name].LogKey)...)
-		} else {
-			l = append(l, b.log(name, entry.Source.Registry, b.Memory.Facets[name].AcceptedLog)...)
-		}
+	return append(l, b.FacetProof(name, entry)...)
+}
+
+// FacetProof is what is owed about the proof of an entry, locked or about to be, and about the
+// log that it is of. A facet that this machine accepted with a proof needs one wherever it is
+// from now: of a directory or a repository no log says anything.
+func (b Books) FacetProof(name string, entry project.FacetLock) List {
+	subject, accepted := project.FacetProofSubject(entry.Subject(name)), b.Memory.Facets[name]
+	switch {
+	case entry.Source.Kind == project.FromRegistry && entry.Proof == "":
+		return b.proof(name, entry.Source.Registry, subject, "hallmark upgrade "+name, accepted.LogKey)
+	case entry.Source.Kind == project.FromRegistry:
+		return b.log(name, entry.Source.Registry, accepted.AcceptedLog)
+	case accepted.LogKey == "":
+		return nil
 	}
-	return l
+	subject = project.FacetProofSubject(project.FacetSubject(name, accepted.Version))
+	return List{{
+		Claim: evidence.Claim{Subject: subject, Scheme: evidence.Proof, Authority: evidence.Log, Where: lockFile + ", proof"}, By: evidence.Machine,
+		Why: fmt.Sprintf("it was accepted here with a proof of the log with the key %s, and is now of the %s, of which no log says anything", accepted.LogKey, surface.Escape(entry.Source.String())),
+		Fix: fmt.Sprintf("restore %s and %s from version control; or give up the proof with 'hallmark forget %s'", configFile, lockFile, name),
+	}}
 }
 
 // Bringing are the locked facets that bring a facet along, sorted.

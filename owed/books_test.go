@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -198,5 +199,37 @@ func TestLogOwed(t *testing.T) {
 		if got := owing(b.log("a", registry, project.AcceptedLog{LogKey: "key", Quorum: 2, MaxAge: time.Hour})); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+}
+
+// A facet that this machine accepted with a proof owes one, wherever its entry says that it is
+// from; and facets that only bring along each other are nobody's.
+func TestFacetOwesItsProof(t *testing.T) {
+	const proof = "log proof of kit@1.0.0 proof log by machine"
+	facet := strings.Replace(kit, "COMPOSES", "", 1)
+	local := strings.Replace(facet, `{"kind": "registry", "registry": "registry.example.com"}`, `{"kind": "local", "path": "ev"}`, 1)
+	all := strings.Replace(kit, "COMPOSES", `, "composes": {"kit": "1.0.0"}`, 1)
+	for name, c := range map[string]struct {
+		toml, members string
+		accepted      bool
+		want          []string
+	}{
+		"a directory":                     {"[facets]\nkit = { path = \"ev\" }\n", `"servers": {}, "facets": {"kit": ` + local + `}`, false, nil},
+		"a directory that was a registry": {"[facets]\nkit = { path = \"ev\" }\n", `"servers": {}, "facets": {"kit": ` + local + `}`, true, []string{proof}},
+		"the same, brought along":         {"[facets]\nall = \"1.*\"\n", `"servers": {}, "facets": {"kit": ` + local + `, "all": ` + all + `}`, true, []string{proof}},
+		"a registry":                      {"[facets]\nkit = \"1.*\"\n", `"servers": {}, "facets": {"kit": ` + facet + `}`, true, []string{proof}},
+	} {
+		b := locked(t, c.toml, c.members)
+		if c.accepted {
+			b.Memory.Facets["kit"] = project.AcceptedFacet{Version: "1.0.0", AcceptedLog: project.AcceptedLog{LogKey: "key"}, At: time.Now()}
+		}
+		if got := owing(b.Facet("kit").Of(evidence.Proof)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	one, two := strings.Replace(kit, "COMPOSES", `, "composes": {"two": "1.0.0"}`, 1), strings.Replace(kit, "COMPOSES", `, "composes": {"one": "1.0.0"}`, 1)
+	b := locked(t, "", `"servers": {}, "facets": {"one": `+one+`, "two": `+two+`}`)
+	if got := owing(b.Facet("one")); !slices.Equal(got, []string{"one source project by lock"}) {
+		t.Errorf("%q", got)
 	}
 }

@@ -18,6 +18,8 @@ func hint(flow Flow, f Finding) string {
 	switch {
 	case flow == Scan:
 		return "" // its evidence says what to write
+	case e.Scheme == evidence.Source && e.Outcome == evidence.Mismatch && e.Observed.From != "hallmark.toml":
+		return "hallmark.lock says otherwise than the facet that brings it along; restore it from version control, or run 'hallmark install' without --frozen, and review it"
 	case e.Scheme == evidence.Source && e.Outcome == evidence.Mismatch:
 		return "hallmark.toml was changed after the facet was locked; run 'hallmark install' without --frozen, and review the lock"
 	case e.Scheme == evidence.Source:

@@ -124,6 +124,7 @@
 //	session   surface      lock       -       drift      drift      policy  drift         policy
 //	install   source       lock       -       policy     -          policy  operation     policy
 //	install   source       project    -       policy     policy     policy  policy        policy
+//	install   source       manifest   -       policy     policy     policy  policy        policy
 //	install   tag          lock       -       drift      -          policy  operation     policy
 //	install   oci          lock       -       drift      -          policy  operation     policy
 //	install   facet-tar    lock       -       integrity  -          policy  operation     policy

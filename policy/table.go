@@ -165,6 +165,7 @@ var table = map[Flow][]rule{
 	Install: {
 		{evidence.Source, evidence.Lock, allow, refused, allow, refused, operation, refused},
 		{evidence.Source, evidence.Project, allow, refused, refused, refused, refused, refused},
+		{evidence.Source, evidence.Manifest, allow, refused, refused, refused, refused, refused},
 		{evidence.Tag, evidence.Lock, allow, drift, allow, refused, operation, refused},
 		{evidence.OCI, evidence.Lock, allow, drift, allow, refused, operation, refused},
 		{evidence.FacetTar, evidence.Lock, allow, integrity, allow, refused, operation, refused},

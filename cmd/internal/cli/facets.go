@@ -208,6 +208,9 @@ func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) 
 	for _, path := range out.Kept {
 		fmt.Fprintf(notes, "kept: %s was edited; --force replaces it\n", surface.Escape(path))
 	}
+	for _, path := range out.Extra {
+		fmt.Fprintf(notes, "kept: %s lies in the directory of a locked skill, and is of no facet; 'hallmark check' refuses it; move it away\n", surface.Escape(path))
+	}
 	for _, server := range out.Servers {
 		fmt.Fprintf(notes, "note: %s is an MCP server that was not pinned; to use it declare it under [providers.mcp] and run 'hallmark pin'\n", surface.Escape(server))
 	}
@@ -295,6 +298,7 @@ type installJSON struct {
 	Files   []string    `json:"files"`
 	Deleted []string    `json:"deleted"`
 	Kept    []string    `json:"kept"`
+	Extra   []string    `json:"extra"`
 	Servers []string    `json:"servers"`
 	Pinned  []string    `json:"pinned"`
 	Clients []string    `json:"clients"`
@@ -319,7 +323,7 @@ func installResult(out *hallmark.Installation, err error) installJSON {
 		result.Pinned = append(result.Pinned, p.Name)
 	}
 	list := func(s []string) []string { return append([]string{}, s...) }
-	result.Targets, result.Files, result.Deleted, result.Kept, result.Servers = list(out.Targets), list(out.Files), list(out.Deleted), list(out.Kept), list(out.Servers)
+	result.Targets, result.Files, result.Deleted, result.Kept, result.Extra, result.Servers = list(out.Targets), list(out.Files), list(out.Deleted), list(out.Kept), list(out.Extra), list(out.Servers)
 	return result
 }
 
