@@ -1,12 +1,9 @@
 package hashfile
 
-import (
-	"path"
-	"strings"
-)
+import "strings"
 
-// glob is a pattern for slash-separated paths, as .gitignore files have it: "*" and "?"
-// stay in one element, "**" is any number of elements, a "/" at the beginning or in the
+// glob is a pattern for slash-separated paths, as .gitignore files have it: what wildmatch
+// knows stays in one element, "**" is any number of elements, a "/" at the beginning or in the
 // middle ties it to the directory of its file, one at the end demands a directory.
 type glob struct {
 	elements []string
@@ -17,9 +14,6 @@ type glob struct {
 
 func newGlob(pattern string, fold bool) (g glob, ok bool) {
 	g.fold = fold
-	if fold {
-		pattern = strings.ToLower(pattern)
-	}
 	pattern, g.dirOnly = strings.CutSuffix(pattern, "/")
 	tied := strings.Contains(pattern, "/")
 	g.elements = elements(pattern)
@@ -29,9 +23,12 @@ func newGlob(pattern string, fold bool) (g glob, ok bool) {
 	if !tied {
 		g.elements = append([]string{"**"}, g.elements...)
 	}
-	for _, e := range g.elements {
-		if _, err := path.Match(e, ""); err != nil || e == ".." {
+	for i, e := range g.elements {
+		if !isElement(e) || e == ".." {
 			return g, false
+		}
+		if len(e) > 2 && strings.Trim(e, "*") == "" {
+			g.elements[i] = "**"
 		}
 	}
 	return g, true
@@ -45,7 +42,7 @@ func (g glob) matches(rel string, dir bool) bool {
 	if g.fold {
 		rel = strings.ToLower(rel)
 	}
-	return match(g.elements, strings.Split(rel, "/"))
+	return match(g.elements, strings.Split(rel, "/"), g.fold)
 }
 
 // covers reports whether rel or a directory above it is matched. "x/**" covers x, too: who
@@ -60,7 +57,7 @@ func (g glob) covers(rel string) bool {
 		pattern = pattern[:n-1]
 	}
 	for n := 1; n <= len(names); n++ {
-		if match(pattern, names[:n]) {
+		if match(pattern, names[:n], g.fold) {
 			return true
 		}
 	}
@@ -69,7 +66,7 @@ func (g glob) covers(rel string) bool {
 
 // match keeps, element by element of the pattern, the set of prefixes of names that it
 // has matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
-func match(pattern, names []string) bool {
+func match(pattern, names []string, fold bool) bool {
 	reached := make([]bool, len(names)+1)
 	reached[0] = true
 	for i, e := range pattern {
@@ -83,7 +80,7 @@ func match(pattern, names []string) bool {
 		} else {
 			for n, name := range names {
 				if reached[n] {
-					if ok, _ := path.Match(e, name); ok {
+					if wildmatch(e, name, fold) {
 						next[n+1] = true
 					}
 				}

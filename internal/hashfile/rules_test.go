@@ -1,12 +1,14 @@
 package hashfile
 
 import (
+	"encoding/binary"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 const rulesText = "---\nname: agents\nforbidden:\n  - secrets/**\n  - \"*.pem\"\nread_only: [go.sum, 'vendor/']\nignore: dist # built\n---\n# Rules\n"
@@ -125,6 +127,99 @@ func TestRulesBypasses(t *testing.T) {
 	}
 }
 
+// TestRulesFailClosed: rules that are not understood as they were meant forbid, whatever hides
+// them, and front matter of somebody else, or none, does nothing.
+func TestRulesFailClosed(t *testing.T) {
+	utf16 := func(order binary.AppendByteOrder, text string) (s string) {
+		for _, c := range utf16.Encode([]rune(text)) {
+			s = string(order.AppendUint16([]byte(s), c))
+		}
+		return s
+	}
+	const rules = "---\nforbidden: [a/secrets/**]\n---\n"
+	for _, x := range []struct{ name, text, says string }{
+		// They are read.
+		{"plain", rules, "AGENTS.md"},
+		{"mark", "\ufeff" + rules, ""},
+		{"mark and blank line", "\ufeff \n\ufeff" + rules, ""},
+		{"line ends of CR", strings.ReplaceAll(rules, "\n", "\r"), ""},
+		{"blank lines before", "\n \r\n\t\n" + rules, ""},
+		{"blank before", " " + rules, ""},
+		{"comment of HTML before", "<!-- (c)\n -->\n" + rules, ""},
+		{"comment after the fences", "--- # rules\nforbidden: [a/secrets/**]\n--- # end\n", ""},
+		{"dots at the end", "---\nforbidden: [a/secrets/**]\n...\n", ""},
+		{"letter case", "---\nForbidden: [A/Secrets/**]\n---\n", ""},
+		{"quoted key", "---\n'forbidden' : [a/secrets/**]\n---\n", ""},
+		{"empty front matter before", "---\n" + rules, ""},
+		{"class of POSIX", "---\nforbidden: ['a/[[:alpha:]]*/k']\n---\n", ""},
+		{"class in the other letter case", "---\nforbidden: ['a/[[:upper:]]*/k']\n---\n", ""},
+		{"negated set", "---\nforbidden: ['a/[!b]*/k']\n---\n", ""},
+		{"negated set of the other letter case", "---\nforbidden: ['a/[!A-Z]*/k']\n---\n", ""},
+		{"range over letter cases", "---\nforbidden: ['a/[Z-z]ecrets/k']\n---\n", ""},
+		{"three stars", "---\nforbidden: ['a/***/k']\n---\n", ""},
+		{"apostrophes", "---\nforbidden: [it's, a/secrets, b's]\n---\n", ""},
+		// They cannot be.
+		{"UTF-16, little end", utf16(binary.LittleEndian, "\ufeff"+rules), "line 1: it is not text in UTF-8"},
+		{"UTF-16, big end", utf16(binary.BigEndian, "\ufeff"+rules), "line 1: it is not text in UTF-8"},
+		{"UTF-16 without a mark", utf16(binary.LittleEndian, rules), "line 1: it is not text in UTF-8"},
+		{"Latin-1", "---\nforbidden: [a/secrets/**]\nname: \xe9\n---\n", "line 3: it is not text in UTF-8"},
+		{"no value", "---\nname: x\nforbidden:\n---\n", "line 3: forbidden has no value"},
+		{"no value, and a key", "---\nforbidden: # a/secrets\nname: x\n---\n", "line 2: forbidden has no value"},
+		{"null", "---\nforbidden: ~\n---\n", "line 2: forbidden holds"},
+		{"more than a value", "---\nforbidden: x\n  a/secrets\n---\n", "line 3: forbidden is no list"},
+		{"items after a value", "---\nforbidden: [x]\n- a/secrets\n---\n", "line 3: forbidden is no list"},
+		{"list in a list", "---\nforbidden:\n  - - a/secrets\n---\n", "line 3: forbidden holds"},
+		{"mapping in a list", "---\nforbidden:\n  - a/secrets: x\n---\n", "line 3: forbidden holds"},
+		{"blank at the end of a glob", "---\nforbidden: ['a/secrets/ ']\n---\n", "line 2: forbidden holds"},
+		{"what is not seen in a glob", "---\nforbidden: ['a/sec\u200brets']\n---\n", "line 2: forbidden holds"},
+		{"no class", "---\nforbidden: ['a/[[:letter:]]*']\n---\n", "line 2: forbidden holds"},
+		{"no end of a set", "---\nforbidden: ['a/[s']\n---\n", "line 2: forbidden holds"},
+		{"misspelled", "---\nname: x\nforbiden: [a/secrets/**]\n---\n", "line 3: forbiden is not understood"},
+		{"shorter", "---\nforbid: [a/secrets/**]\n---\n", "line 2: "},
+		{"longer", "---\nforbidden_paths: [a/secrets/**]\n---\n", "line 2: "},
+		{"two words", "---\nread only: [a/secrets/**]\n---\n", "line 2: "},
+		{"hidden character", "---\nforb\u200bidden: [a/secrets/**]\n---\n", "line 2: "},
+		{"below another key", "---\nrules:\n  forbidden: [a/secrets/**]\n---\n", "line 3: forbidden stands below another key"},
+		{"below another key by a tab", "---\nrules:\n\tforbidden: [a/secrets/**]\n---\n", "line 3: "},
+		{"in a list", "---\nrules:\n- forbidden: [a/secrets/**]\n---\n", "line 3: "},
+		{"in braces", "---\nrules: {x: y, \"forbidden\": [a/secrets/**]}\n---\n", "line 2: "},
+		{"in braces in braces", "---\nx: {rules: {forbidden: [a/secrets/**]}}\n---\n", "line 2: "},
+		{"tagged", "---\n!!str forbidden: [a/secrets/**]\n---\n", "line 2: "},
+		{"explicit key", "---\n? forbidden\n: [a/secrets/**]\n---\n", "line 2: "},
+		{"escaped key", "---\n\"forb\\x69dden\": [a/secrets/**]\n---\n", "line 2: "},
+		{"alias for a key", "---\nx: &k forbidden\n*k : [a/secrets/**]\n---\n", "line 3: "},
+		{"anchor", "---\nx: &x {forbidden: [a/secrets/**]}\n<<: *x\n---\n", "line 2: "},
+		{"TOML", "+++\nforbidden = [\"a/secrets/**\"]\n+++\n", "line 2: "},
+		{"TOML in fences", "---\nforbidden = [\"a/secrets/**\"]\n---\n", "line 2: "},
+		{"more dashes", "\n----\nforbidden: [a/secrets/**]\n----\n", "line 3: "},
+		{"in the line of the fence", "--- {forbidden: [a/secrets/**]}\n---\n", "line 1: "},
+		{"line end that is none", "---\u2028forbidden: [a/secrets/**]\u2028---\n", "line 1: "},
+		{"no end", "---\nforbidden: [a/secrets/**]\n", "its front matter has no end"},
+	} {
+		d := dir(t)
+		write(t, d, "AGENTS.md", x.text)
+		write(t, d, "a/secrets/k", "SECRET\n")
+		r := serve(t, d).call("read_text_file", arguments{"path": "a/secrets/k"})
+		if r.Error != "forbidden" || !strings.Contains(r.Text, "AGENTS.md") || !strings.Contains(r.Text, x.says) {
+			t.Errorf("%s: %q %s, want %s", x.name, r.Error, r.Text, x.says)
+		}
+	}
+	for _, text := range []string{
+		"", "# Rules\n\nforbidden: tabs\n", "Text\n\n---\n\nforbidden: x\n---\n", "# T\r\rText\r\r---\rforbidden: x\r",
+		"# How to\n\n```yaml\n---\nforbidden: [a]\n---\n```\n", "Title\n---\nignore: x\n",
+		"<!-- (c) -->\n# Title\n", "<!-- forbidden: x -->\n# Title\n", "<!-- no end",
+		"---\nname: x\ndescription: What is forbidden, and what to ignore.\nglobs: [\"*.go\", forbidden]\nalwaysApply: true\n---\nforbidden: x\n",
+		"---\nname: x\ntools:\n  - read_only\n  - edit: yes\n# forbidden: x\n---\n",
+		"---\ndescription: >\n  Ignore what the\n  others say.\n---\n", "---\n\n*Text*: [a](b), ![c](d)\n\n---\n\nMore.\n", "---\n",
+		"-----\n\nText.\n", "+++\ntitle = 'x'\n+++\nforbidden: x\n", "- forbidden: x\n", "---\nname: café\n---\n",
+	} {
+		r := &ruleSet{dir: "."}
+		if err := r.parse(text); err != nil || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0 {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
 // TestRuleForms reads the front matter, or forbids everything.
 func TestRuleForms(t *testing.T) {
 	for _, x := range []struct{ text, forbidden, broken string }{
@@ -135,10 +230,11 @@ func TestRuleForms(t *testing.T) {
 		{"---\nforbidden: [x, \"y,z\"]\n---\n", "x,y,z", ""},
 		{"---\nForbidden: [*.pem, \"b\"] # c\n---\n", "*.pem,b", ""},
 		{"--- \t\nforbidden: x\n---\n", "x", ""},
-		{"----\nforbidden: x\n---\n", "", ""},
+		{"----\nforbidden: x\n---\n", "", "line 2: "},
+		{"----\n\nText: x\n\n---\nforbidden: x\n", "", ""},
 		{"---", "", ""},
 		{"---\nforbidden: \"!a\"\n---\n", "", "no glob"},
-		{"---\ntools:\n  forbidden: x\n---\n", "", ""},
+		{"---\ntools:\n  forbidden: x\n---\n", "", "line 3: "},
 		{"---\ntools:\n- forbidden\nforbidden: []\n---\n", "", ""},
 		{"---\nprose without an end\n", "", ""},
 		{"---\nforbidden: x\n", "", "no end"},

@@ -1,0 +1,296 @@
+package hashfile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+var (
+	// fence is a line that begins or ends front matter.
+	fence = regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
+	// comments may stand before it, as a notice of copyright does.
+	comments = regexp.MustCompile(`^(?s:<!--.*?-->)`)
+	// member is a key in a line: at its beginning or in brackets, with what YAML
+	// has before keys, or as TOML has it. Its group 1 is the key.
+	member = regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*["']?([\pL\pM\pN\p{Cf}_ -]{1,64}?)["']?\s*[:=]`)
+	// explicit is a key in a line of its own, or one that only a program of YAML can read.
+	explicit = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
+)
+
+// errSpelled ends all errors about a member that is not one of ours, and resembles one.
+const errSpelled = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
+
+// parse reads the front matter: of YAML the forms
+//
+//	forbidden: [a, "b/**"]
+//	read_only:
+//	  - c
+//	ignore: d
+//
+// Letter case and "-" for "_" do not count in these names. Of these three any other form is
+// an error, as is a key like one of them, at whatever depth. Front matter without any is
+// somebody else's, and is passed over, as is text that does not begin with front matter.
+func (r *ruleSet) parse(text string) error {
+	if at := strings.IndexFunc(strings.ToValidUTF8(text, "\x00"), func(c rune) bool { return c == 0 }); at >= 0 {
+		return fmt.Errorf("line %d: it is not text in UTF-8", 1+strings.Count(text[:at], "\n"))
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	rest := text
+	for {
+		rest = strings.TrimLeftFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
+		comment := comments.FindString(rest)
+		if comment == "" {
+			break
+		}
+		rest = rest[len(comment):]
+	}
+	if !strings.HasPrefix(rest, "---") && !strings.HasPrefix(rest, "+++") {
+		return nil
+	}
+	lines := strings.Split(rest, "\n")
+	number := strings.Count(text[:len(text)-len(rest)], "\n") + 1 // of lines[0]
+	read := r.readMembers
+	if !fence.MatchString(lines[0]) {
+		lines[0] = strings.TrimLeft(lines[0], "-+")
+		read, number = passOver, number-1
+	} else {
+		lines = lines[1:]
+	}
+	if n, err := read(lines); err != nil {
+		return fmt.Errorf("line %d: %w", number+n, err)
+	}
+	return nil
+}
+
+// passOver looks at what begins like front matter and is none. The number of an error's line
+// counts from 1, here and below.
+func passOver(lines []string) (number int, err error) {
+	for i, line := range lines {
+		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
+			return 0, nil
+		}
+		if key := resembling(line); key != "" {
+			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key), errSpelled)
+		}
+	}
+	return 0, nil
+}
+
+// readMembers reads the lines after the first fence.
+func (r *ruleSet) readMembers(lines []string) (number int, err error) {
+	var ours, line string // the member of ours that the line may belong to
+	var current *[]glob   // its list, if its items have lines of their own
+	empty := 0            // the line of such a list that has no item yet
+	seen, any := map[string]bool{}, false
+	for number, line = range lines {
+		number++
+		line = strings.TrimRight(line, " \t")
+		bare := strings.TrimLeft(line, " \t")
+		if bare == "" || bare[0] == '#' {
+			continue
+		}
+		if fence.MatchString(line) || line == "..." {
+			if !any {
+				continue // nothing stood before it
+			}
+			if empty > 0 {
+				return empty, noGlobs(ours)
+			}
+			return 0, nil
+		}
+		any = true
+		item, isItem := strings.CutPrefix(bare, "-")
+		isItem = isItem && (item == "" || item[0] == ' ' || item[0] == '\t')
+		if isItem && current != nil {
+			if err := add(current, ours, item); err != nil {
+				return number, err
+			}
+			empty = 0
+			continue
+		}
+		if line != bare || isItem { // it belongs to the member above
+			if ours != "" {
+				return number, fmt.Errorf("%s is no list of globs", ours)
+			}
+			if key := resembling(line); key != "" {
+				return number, fmt.Errorf("%s stands below another key; %s", show(key), errSpelled)
+			}
+			continue
+		}
+		if empty > 0 {
+			return empty, noGlobs(ours)
+		}
+		current, ours = nil, ""
+		key, value, found := strings.Cut(line, ":")
+		key = strings.Trim(strings.TrimSpace(key), `"'`)
+		into := r.list(key)
+		switch {
+		case into != nil:
+		case key == "<<":
+			return number, errors.New("its front matter merges YAML, which is not supported")
+		case line[0] == '{':
+			return number, errors.New("its front matter is not written line by line")
+		default:
+			if key := resembling(line); key != "" {
+				return number, fmt.Errorf("%s is not understood; %s", show(key), errSpelled)
+			}
+			continue
+		}
+		if !found || seen[plainKey(key)] {
+			return number, fmt.Errorf("%s stands twice, or without a value", key)
+		}
+		seen[plainKey(key)] = true
+		ours = key
+		if value = strings.TrimSpace(value); value == "" || value[0] == '#' {
+			current, empty = into, number
+			continue
+		}
+		if err := addAll(into, key, value); err != nil {
+			return number, err
+		}
+	}
+	if len(seen) > 0 {
+		return number, errors.New("its front matter has no end")
+	}
+	return 0, nil // a line of dashes
+}
+
+func noGlobs(key string) error {
+	return fmt.Errorf("%s has no value; write [] for none", key)
+}
+
+// list is the list that a key of ours is of, or nil.
+func (r *ruleSet) list(key string) *[]glob {
+	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
+	case "forbidden":
+		return &r.forbidden
+	case "read_only", "readonly":
+		return &r.readOnly
+	case "ignore":
+		return &r.ignore
+	}
+	return nil
+}
+
+// plainKey is a key without what sets words apart.
+func plainKey(key string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
+}
+
+// resembling is the first key in a line that is like one of ours: but for two letters, or
+// because it goes on after it, as forbidden_paths does. A key that cannot be read without
+// YAML might be any. It is "" if there is none.
+func resembling(line string) string {
+	if found := explicit.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
+		return found[1] + found[2]
+	}
+	for _, found := range member.FindAllStringSubmatch(line, -1) {
+		if resembles(found[1]) {
+			return found[1]
+		}
+	}
+	return ""
+}
+
+func resembles(key string) bool {
+	plain := plainKey(key)
+	for _, name := range []string{"forbidden", "readonly", "ignore"} {
+		if near([]rune(plain), []rune(name), 2) {
+			return true
+		}
+	}
+	return !strings.Contains(key, " ") && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
+}
+
+// near reports whether a becomes b by putting in, taking out or changing n letters at most.
+func near(a, b []rune, n int) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case len(a) == 0 || len(b) == 0:
+		return len(a)+len(b) <= n
+	case n == 0:
+		return false
+	}
+	return near(a[1:], b[1:], n-1) || near(a[1:], b, n-1) || near(a, b[1:], n-1)
+}
+
+// addAll parses a value that stands in the line of its key: a list, or one item.
+func addAll(into *[]glob, key, value string) error {
+	list, ok := strings.CutPrefix(value, "[")
+	if !ok {
+		return add(into, key, value)
+	}
+	items, ok := splitList(list)
+	if !ok {
+		return fmt.Errorf("%s is a list over several lines; give an item a line", key)
+	}
+	for _, item := range items {
+		if err := add(into, key, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// splitList splits at commas outside quotes, up to the bracket that ends the list, which
+// only a comment may follow.
+func splitList(list string) (items []string, ok bool) {
+	var quoted byte
+	start := 0
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted != 0:
+			if c == quoted {
+				quoted = 0
+			}
+		case (c == '"' || c == '\'') && strings.TrimSpace(list[start:i]) == "": // elsewhere it is a letter
+			quoted = c
+		case c == ',':
+			items = append(items, list[start:i])
+			start = i + 1
+		case c == ']':
+			if strings.TrimSpace(list[start:i]) != "" {
+				items = append(items, list[start:i])
+			}
+			rest := strings.TrimSpace(list[i+1:])
+			return items, rest == "" || rest[0] == '#'
+		}
+	}
+	return nil, false
+}
+
+// add parses an item of a list.
+func add(into *[]glob, name, item string) error {
+	item = strings.TrimSpace(item)
+	switch {
+	case len(item) >= 2 && (item[0] == '"' || item[0] == '\''):
+		end := strings.IndexByte(item[1:], item[0])
+		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' || strings.Contains(item[:end+1], `\`) {
+			return fmt.Errorf("%s holds %s, which is not understood", name, show(item))
+		}
+		item = item[1 : end+1]
+	default:
+		if i := strings.IndexByte(item, '#'); i > 0 && (item[i-1] == ' ' || item[i-1] == '\t') {
+			item = strings.TrimSpace(item[:i])
+		}
+		null := item == "~" || strings.EqualFold(item, "null")
+		mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
+		if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") || strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
+			return fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
+		}
+	}
+	g, ok := newGlob(item, true)
+	// Git drops blanks at the end of a glob; what is not seen was hardly meant.
+	unseen := strings.TrimSpace(item) != item || strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
+	if !ok || unseen || strings.ContainsAny(item, "{}") || item[0] == '!' {
+		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
+	}
+	*into = append(*into, g)
+	return nil
+}
