@@ -58,11 +58,13 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
-	owed, err := h.strictOwed(o.Dir, m.Name)
+	known, err := h.before(o.Dir, m.Name)
 	if err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || owed
+	host.Strict = host.Strict || known.strict()
+	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
+	o.Flags.RequireSignatures = o.Flags.RequireSignatures || known.signed()
 	r, err := s.check(ctx, from, host)
 	if err != nil {
 		return nil, err
@@ -112,6 +114,12 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 		}
 		return in, nil
 	}
+	if known, err = h.before(o.Dir, m.Name); err == nil {
+		err = known.version(r)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if len(r.Manifest.Externals) > 0 {
 		if err := externals(ctx, h, r.Manifest); err != nil {
 			return nil, err
@@ -120,7 +128,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err := s.place(r, path, map[string][]byte{plugin.LockFile: lock}); err != nil {
 		return nil, err
 	}
-	if err := h.rememberPlugin(ctx, path, in.Lock); err != nil {
+	if err := h.rememberPlugin(ctx, path, in.Lock, r); err != nil {
 		return nil, err
 	}
 	in.Path = path
@@ -152,18 +160,18 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		if err != nil {
 			return err
 		}
-		demanded := in.Lock.Strict && !there.Strict
-		if in.Path, in.Lock, in.Already = path, there, true; !demanded {
+		strict, signed := in.Lock.Strict && !there.Strict, in.Lock.Policy.RequireSignatures && !there.Policy.RequireSignatures
+		if in.Path, in.Lock, in.Already = path, there, true; !strict && !signed {
 			return nil
 		}
-		there.Strict = true
+		there.Strict, there.Policy.RequireSignatures = there.Strict || strict, there.Policy.RequireSignatures || signed
 		if lock, err = there.Encode(); err != nil {
 			return err
 		}
 		if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
 			return evidence.Errorf(evidence.Operation, path, "", err)
 		}
-		return h.rememberPlugin(ctx, path, there)
+		return h.rememberPlugin(ctx, path, there, now)
 	}
 	p, err := readInstalled(ctx, path)
 	if err != nil {
@@ -179,7 +187,7 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	in.Path, in.Already = path, true
-	return h.rememberPlugin(ctx, path, in.Lock)
+	return h.rememberPlugin(ctx, path, in.Lock, in.Result)
 }
 
 func sumSizes(files []tree.File) (n int64) {

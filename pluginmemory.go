@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -121,8 +122,9 @@ func (h *Host) changeInstalls(ctx context.Context, dir string, change func(map[s
 	return nil
 }
 
-// rememberPlugin records that the plugin in the directory path was accepted with a lock.
-func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.InstallLock) error {
+// rememberPlugin records that the plugin in the directory path, of which r was found, was
+// accepted with a lock.
+func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.InstallLock, r *plugin.Result) error {
 	lock, err := l.Digest()
 	if err != nil {
 		return err
@@ -136,7 +138,8 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return err
 	}
 	err = h.changeInstalls(ctx, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC(), Strict: l.Strict}
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, Manifest: r.ManifestHash(),
+			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
 		return nil
 	})
 	if unwritable(err) {
@@ -144,18 +147,6 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return nil
 	}
 	return err
-}
-
-// strictOwed reports whether somebody at this machine demanded with --strict that a plugin in
-// dir, of any version, is checked so.
-func (h *Host) strictOwed(dir, name string) (bool, error) {
-	installed, err := h.installs(dir)
-	for _, p := range installed {
-		if p.Name == name && p.Strict {
-			return true, err
-		}
-	}
-	return false, err
 }
 
 // ForgetPlugin forgets a plugin that this machine installed in dir, by the name of its
@@ -188,7 +179,7 @@ func gone(dir string, installed map[string]project.Install, there map[string]boo
 		}
 		path := filepath.Join(dir, name)
 		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
-			"install it again; or, if you removed it, run 'hallmark plugin forget "+name+"'")
+			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
 		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
 	}
 	return out

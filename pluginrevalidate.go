@@ -153,11 +153,13 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err != nil {
 		return nil, err
 	}
-	owed, err := h.strictOwed(filepath.Dir(filepath.Clean(dir)), m.Name)
+	known, err := h.before(filepath.Dir(filepath.Clean(dir)), m.Name)
 	if err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || owed || old != nil && old.Strict
+	host.Strict = host.Strict || known.strict() || old != nil && old.Strict
+	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
+	o.Flags.RequireSignatures = o.Flags.RequireSignatures || known.signed()
 	r, err := p.check(ctx, dir, host)
 	if err != nil {
 		return nil, err
@@ -186,7 +188,7 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
 	}
-	if err := h.rememberPlugin(ctx, dir, in.Lock); err != nil {
+	if err := h.rememberPlugin(ctx, dir, in.Lock, r); err != nil {
 		return nil, err
 	}
 	in.Path = dir
