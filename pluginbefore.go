@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -58,6 +59,13 @@ func forgetCommand(dir, name string) string {
 
 // pluginsDir is where plugins are installed if nobody says where.
 const pluginsDir = "plugins"
+
+// pluginsLock is the lock in a directory of plugins, which may be a checkout's. A plugin is
+// placed in well under pluginsWait, after what may have to be downloaded of its packages.
+const (
+	pluginsLock = ".hallmark.lock"
+	pluginsWait = 5 * time.Minute
+)
 
 // signatures is evidence that the plugin is signed as it was. A key whose signature was
 // required is owed, by each version. One that was merely seen is warned of, and demanded by

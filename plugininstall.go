@@ -102,7 +102,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, o.Dir, "", err)
 	}
-	unlock, err := durable.Lock(ctx, filepath.Join(o.Dir, ".hallmark.lock"), "the plugins")
+	unlock, err := h.lock(ctx, filepath.Join(o.Dir, pluginsLock), "a change of the plugins in "+o.Dir, pluginsWait)
 	if err != nil {
 		return nil, err
 	}

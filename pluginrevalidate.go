@@ -94,7 +94,7 @@ func besidePlugins(e fs.DirEntry) bool {
 	if e.IsDir() {
 		return stagingName().MatchString(name)
 	}
-	return e.Type().IsRegular() && slices.Contains([]string{".hallmark.lock", ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
+	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
 }
 
 // noPlugin refuses something that lies among plugins.
