@@ -79,7 +79,7 @@ func (b before) signatures(r *plugin.Result, strict bool) (report evidence.Repor
 			continue
 		}
 		last, seen = name, append(seen, p.SignedBy...)
-		if p.Signed && !signedBy(r, p.SignedBy) {
+		if (p.Signed || p.Strict) && !signedBy(r, p.SignedBy) {
 			report = append(report, b.lost(name, r, evidence.Machine, "was required"))
 		}
 	}
