@@ -58,13 +58,17 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err != nil {
 		return nil, err
 	}
-	if err := h.demandOwed(o.Dir, m.Name, &host); err != nil {
+	known, err := h.before(o.Dir, m.Name)
+	if err != nil {
 		return nil, err
 	}
+	host.Strict = host.Strict || known.strict()
+	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
 	r, err := s.check(ctx, from, host)
 	if err != nil {
 		return nil, err
 	}
+	host.Flags.RequireSignatures = host.Flags.RequireSignatures || known.signed() // which Locked judged, and the lock keeps
 	in := &Installed{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
@@ -101,7 +105,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, o.Dir, "", err)
 	}
-	unlock, err := durable.Lock(ctx, filepath.Join(o.Dir, ".hallmark.lock"), "the plugins")
+	unlock, err := h.lock(ctx, filepath.Join(o.Dir, pluginsLock), "a change of the plugins in "+o.Dir, pluginsWait)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +117,12 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 		}
 		return in, nil
 	}
+	if known, err = h.before(o.Dir, m.Name); err == nil {
+		err = known.version(r)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if len(r.Manifest.Externals) > 0 {
 		if err := externals(ctx, h, r.Manifest); err != nil {
 			return nil, err
@@ -121,7 +131,7 @@ func InstallPlugin(ctx context.Context, h *Host, from string, o InstallOptions) 
 	if err := s.place(r, path, map[string][]byte{plugin.LockFile: lock}); err != nil {
 		return nil, err
 	}
-	if err := h.rememberPlugin(ctx, path, in.Lock); err != nil {
+	if err := h.rememberPlugin(ctx, path, in.Lock, r); err != nil {
 		return nil, err
 	}
 	in.Path = path
@@ -169,7 +179,7 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
 			return evidence.Errorf(evidence.Operation, path, "", err)
 		}
-		return h.rememberPlugin(ctx, path, there)
+		return h.rememberPlugin(ctx, path, there, now)
 	}
 	p, err := readInstalled(ctx, path)
 	if err != nil {
@@ -185,7 +195,7 @@ func (in *Installed) again(ctx context.Context, h *Host, path string, lock []byt
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	in.Path, in.Already = path, true
-	return h.rememberPlugin(ctx, path, in.Lock)
+	return h.rememberPlugin(ctx, path, in.Lock, in.Result)
 }
 
 func sumSizes(files []tree.File) (n int64) {

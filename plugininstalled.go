@@ -43,6 +43,13 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
+	self, err := root.Stat(".") // which is no entry of itself
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	if odd, ok := tree.Special(".", self.Mode()); ok {
+		lists.Odd = append(lists.Odd, odd)
+	}
 	open, done := beneath.Opener(root)
 	defer done()
 	b, err := plugin.ReadBundle(ctx, lists.Files, lists.Refused, open)

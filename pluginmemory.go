@@ -122,8 +122,9 @@ func (h *Host) changeInstalls(ctx context.Context, dir string, change func(map[s
 	return nil
 }
 
-// rememberPlugin records that the plugin in the directory path was accepted with a lock.
-func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.InstallLock) error {
+// rememberPlugin records that the plugin in the directory path, of which r was found, was
+// accepted with a lock.
+func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.InstallLock, r *plugin.Result) error {
 	lock, err := l.Digest()
 	if err != nil {
 		return err
@@ -137,7 +138,8 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return err
 	}
 	err = h.changeInstalls(ctx, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, At: h.Now().UTC(), Strict: l.Strict, Signed: l.Policy.RequireSignatures}
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, Manifest: r.ManifestHash(),
+			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
 		return nil
 	})
 	if unwritable(err) {
@@ -145,24 +147,6 @@ func (h *Host) rememberPlugin(ctx context.Context, path string, l *project.Insta
 		return nil
 	}
 	return err
-}
-
-// demandOwed adds to host what somebody at this machine demanded of a plugin in dir, of any
-// version: that it is checked with --strict, and that it is signed.
-func (h *Host) demandOwed(dir, name string, host *plugin.Host) error {
-	installed, err := h.installs(dir)
-	for _, p := range installed {
-		if p.Name == name {
-			demand(host, p)
-		}
-	}
-	return err
-}
-
-// demand adds to host what was demanded when p was installed.
-func demand(host *plugin.Host, p project.Install) {
-	host.Strict = host.Strict || p.Strict
-	host.Flags.RequireSignatures = host.Flags.RequireSignatures || p.Signed
 }
 
 // ForgetPlugin forgets a plugin that this machine installed in dir, by the name of its
@@ -195,7 +179,7 @@ func gone(dir string, installed map[string]project.Install, there map[string]boo
 		}
 		path := filepath.Join(dir, name)
 		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
-			"install it again; or, if you removed it, run 'hallmark plugin forget "+name+"'")
+			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
 		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
 	}
 	return out

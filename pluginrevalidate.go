@@ -113,7 +113,7 @@ func besidePlugins(e fs.DirEntry) bool {
 	if e.IsDir() {
 		return stagingName().MatchString(name)
 	}
-	return e.Type().IsRegular() && slices.Contains([]string{".hallmark.lock", ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
+	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
 }
 
 // noPlugin refuses something that lies among plugins.
@@ -142,7 +142,8 @@ func revalidate(ctx context.Context, path string, l *project.InstallLock, instal
 	host.Flags = host.Flags.Within(l.Limits())
 	host.Strict = host.Strict || l.Strict
 	if mem != nil {
-		demand(&host, *mem)
+		host.Strict = host.Strict || mem.Strict
+		host.Flags.RequireSignatures = host.Flags.RequireSignatures || mem.Signed
 	}
 	host.Locked = func(r *plugin.Result) (report evidence.Report) {
 		report, failed = p.lockEvidence(path, l, r, mem, len(installed) > 0)
@@ -175,16 +176,18 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err != nil {
 		return nil, err
 	}
-	if err := h.demandOwed(filepath.Dir(filepath.Clean(dir)), m.Name, &host); err != nil {
+	known, err := h.before(filepath.Dir(filepath.Clean(dir)), m.Name)
+	if err != nil {
 		return nil, err
 	}
-	if old != nil {
-		demand(&host, project.Install{Strict: old.Strict, Signed: old.Policy.RequireSignatures})
-	}
+	host.Strict = host.Strict || known.strict() || old != nil && old.Strict
+	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
+	host.Flags.RequireSignatures = host.Flags.RequireSignatures || old != nil && old.Policy.RequireSignatures
 	r, err := p.check(ctx, dir, host)
 	if err != nil {
 		return nil, err
 	}
+	host.Flags.RequireSignatures = host.Flags.RequireSignatures || known.signed() // which Locked judged, and the lock keeps
 	in := &Installed{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
@@ -209,7 +212,7 @@ func LockPlugin(ctx context.Context, h *Host, dir string, o PluginOptions) (*Ins
 	if err := durable.WriteFile(filepath.Join(dir, plugin.LockFile), data, 0o644); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
 	}
-	if err := h.rememberPlugin(ctx, dir, in.Lock); err != nil {
+	if err := h.rememberPlugin(ctx, dir, in.Lock, r); err != nil {
 		return nil, err
 	}
 	in.Path = dir

@@ -133,13 +133,7 @@ func unwritable(err error) bool {
 
 // wait takes a lock of the project, and says so if somebody else holds it.
 func (w *workspace) wait(ctx context.Context, name, what string) (unlock func(), err error) {
-	path := filepath.Join(w.state, name)
-	unlock, err = durable.TryLock(path, what)
-	if !errors.Is(err, durable.ErrLocked) {
-		return unlock, err
-	}
-	w.host.Logger.Warn("waiting for " + what + " by another process")
-	return durable.Lock(ctx, path, what)
+	return w.host.lock(ctx, filepath.Join(w.state, name), what, 0)
 }
 
 // hold keeps the project's files as they are until w.release.

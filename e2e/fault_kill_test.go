@@ -247,7 +247,7 @@ func testTwoPins(t *testing.T, s *stage) {
 }
 
 // waited is all that a start may say while the files of its project are being replaced.
-var waited = regexp.MustCompile(`^(hallmark: warning: waiting for a replacement of the files of \S+ by another process\n)?$`)
+var waited = regexp.MustCompile(`^(hallmark: warning: waiting for a replacement of the files of \S+ by another process( process=\d+)?\n)?$`)
 
 // testRunWhilePin starts servers while pins replace the lock again and again. None is
 // refused for a lock that was half replaced; and a server that runs hinders no pin.

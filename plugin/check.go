@@ -66,6 +66,8 @@ type check struct {
 	tree   digest.Digest
 	report evidence.Report
 
+	uncovered []string // files of dist that no claim of the manifest covers
+
 	// What start began; each waits for it.
 	treeOf func() (digest.Digest, error)
 	sumsOf func() (map[string]digest.Digest, error)
@@ -213,5 +215,9 @@ func (c *check) entry() {
 	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest, Where: ManifestFile + ", entry", Text: c.m.Entry}
 	if !slices.ContainsFunc(c.b.Files, func(f tree.File) bool { return f.Path == distPath(c.m.Entry) }) {
 		c.add(evidence.CannotVerify(claim, evidence.NotFound, "the entry is not there"))
+	}
+	if slices.Contains(c.uncovered, distPath(c.m.Entry)) {
+		claim.Scheme = evidence.Unhashed
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: "no hash covers the entry"})
 	}
 }

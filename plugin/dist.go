@@ -234,6 +234,7 @@ func (c *check) unhashed(hashed []tree.File, framed bool) {
 		}
 		for _, f := range c.b.Files {
 			if _, listed := c.m.Dist.Checksums[f.Path]; !in[f.Path] && !listed {
+				c.uncovered = append(c.uncovered, f.Path)
 				name(DistDir+"/"+f.Path, "dist.hash leaves out dotfiles, and nothing else covers it")
 			}
 		}

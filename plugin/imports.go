@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Kind is how code imports.
@@ -89,7 +90,8 @@ type usage struct {
 	core      map[string]sites // modules of Node that need a permission
 	native    map[string]sites // .node files that are imported, by specifier
 	computed  map[string]sites // by file
-	outside   map[string]sites // files of the plugin, but not of dist, by path
+	outside   map[string]sites // files that are not in dist, or links in it, by path in the plugin's directory
+	dotted    map[string]sites // what a dotfile of dist may be loaded for, by path
 	forbidden map[string]sites // whatever else is not part of the plugin: URLs, absolute paths
 	unparsed  map[string]error // by file
 }
@@ -98,7 +100,7 @@ type usage struct {
 // if it were a script.
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{}, computed: map[string]sites{},
-		outside: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
+		outside: map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
 	v := b.vendored()
 	var queue []string
 	seen, starred := map[string]bool{}, map[string]bool{}
@@ -218,10 +220,17 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		}
 		return
 	}
-	if file := path.Join(dir, specifier); s.Kind != Resolve && !skippedByNode(file) {
+	file := path.Join(dir, specifier)
+	if dotted(file) {
+		put(u.dotted, file)
+	}
+	if s.Kind != Resolve && !skippedByNode(file) {
 		enqueue(file)
 	}
 }
+
+// dotted reports whether a segment of a path begins with a dot.
+func dotted(file string) bool { return strings.HasPrefix(file, ".") || strings.Contains(file, "/.") }
 
 // climbs reports whether a segment of a path is "." or "..".
 func climbs(p string) bool {
@@ -248,10 +257,32 @@ func (u *usage) relative(b *Bundle, s site, enqueue func(string)) {
 			put(u.forbidden, s.Specifier)
 		case !inside:
 			put(u.outside, target)
-		case s.Kind != Resolve && !skippedByNode(file):
-			enqueue(file)
+		case b.refused(target):
+			put(u.outside, target)
+		default:
+			if dotted(file) {
+				put(u.dotted, file)
+			}
+			if s.Kind != Resolve && !skippedByNode(file) {
+				enqueue(file)
+			}
 		}
 	}
+}
+
+// refused reports whether what Node loads for a path in the plugin's directory may be a link,
+// or lie below one: whose bytes are then loaded nobody read.
+func (b *Bundle) refused(target string) bool {
+	return slices.ContainsFunc(b.Refused, func(r *tree.EntryError) bool {
+		return strings.HasPrefix(target+"/", r.Path+"/") || mayLoad(target, r.Path)
+	})
+}
+
+// mayLoad reports whether Node may load a file for a path: itself, with an extension, or as
+// that of a directory.
+func mayLoad(target, file string) bool {
+	rest, ok := strings.CutPrefix(file, target)
+	return ok && slices.Contains([]string{"", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json"}, rest)
 }
 
 // skippedByNode reports whether Node loads a file of this name otherwise than as
@@ -413,8 +444,21 @@ func (c *check) importEvidence() (*usage, error) {
 		all := u.outside[target]
 		unhashed := at(all[0], "")
 		unhashed.Scheme = evidence.Unhashed
-		c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(target)},
-			Reason: "it imports a file outside of " + DistDir + "/" + all.others()})
+		e := evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(target)},
+			Reason: "it imports what no hash covers" + all.others()}
+		if target == ManifestFile { // which is data, and compared
+			e.Outcome, e.Reason = evidence.Absent, "it imports a file outside of "+DistDir+"/"+all.others()
+		}
+		c.add(e)
+	}
+	for _, file := range slices.Sorted(maps.Keys(u.dotted)) {
+		all := u.dotted[file]
+		if slices.ContainsFunc(c.uncovered, func(f string) bool { return mayLoad(file, f) }) {
+			unhashed := at(all[0], "")
+			unhashed.Scheme = evidence.Unhashed
+			c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(DistDir + "/" + file)},
+				Reason: "it imports what no hash covers" + all.others()})
+		}
 	}
 	c.externals(u, at)
 	return u, nil

@@ -181,7 +181,14 @@ func TestImports(t *testing.T) {
 		{"climbing out of a vendored package", ``, map[string]string{"dist/index.js": "require axios/../../../x", "dist/node_modules/axios/index.js": "1"}, evidence.Refused},
 		{"out of the plugin", ``, map[string]string{"dist/index.js": "require ../../x"}, evidence.Refused},
 		{"out of the plugin, escaped", ``, map[string]string{"dist/index.js": "import ./%2e%2e/%2e%2e/x.js"}, evidence.Refused},
-		{"out of dist", ``, map[string]string{"dist/index.js": "require ../package.json"}, evidence.OK}, // a warning
+		{"out of dist", ``, map[string]string{"dist/index.js": "require ../package.json"}, evidence.Integrity},
+		{"code out of dist", ``, map[string]string{"dist/index.js": "require ../evil.js", "evil.js": "require child_process"}, evidence.Integrity},
+		{"code out of dist, without its extension", ``, map[string]string{"dist/sub/a.js": "import ../../evil", "evil.js": "1"}, evidence.Integrity},
+		{"a document out of dist, as code", ``, map[string]string{"dist/index.js": "require ../README.md", "README.md": "require child_process"}, evidence.Integrity},
+		{"main out of dist", ``, map[string]string{"dist/p/package.json": `{"main":"../../evil.js"}`}, evidence.Integrity},
+		{"the plugin's directory", ``, map[string]string{"dist/index.js": "require .."}, evidence.Integrity},
+		{"the manifest", ``, map[string]string{"dist/index.js": "require ../mcp-plugin.json"}, evidence.OK}, // a warning
+		{"what would be the manifest's script", ``, map[string]string{"dist/index.js": "require ../mcp-plugin"}, evidence.Integrity},
 		{"an absolute path", ``, map[string]string{"dist/index.js": "require /etc/x.js"}, evidence.Refused},
 		{"data:", ``, map[string]string{"dist/index.js": "import data:text/javascript,x"}, evidence.Refused},
 		{"file:", ``, map[string]string{"dist/index.js": "import file:///x.js"}, evidence.Refused},
@@ -221,6 +228,48 @@ func TestImports(t *testing.T) {
 		}
 		if got := r.Verdict.Class(); got != c.want {
 			t.Errorf("%s: %s, want %s: %v", c.name, got, c.want, r.Verdict.Err())
+		}
+	}
+}
+
+// An import must lead to what a hash covers: not to a link, and not to a dotfile that
+// dist.hash leaves out and nothing else covers.
+func TestImportsOfUnhashed(t *testing.T) {
+	for name, c := range map[string]struct {
+		specifier, hidden, link string
+		covered                 bool // by checksums and the framed hash
+		entry                   bool // is the hidden file
+		want                    evidence.Class
+	}{
+		"a dotfile":                       {specifier: "./.x.js", hidden: "dist/.x.js", want: evidence.Integrity},
+		"a dotfile without its extension": {specifier: "./.x", hidden: "dist/.x.js", want: evidence.Integrity},
+		"a file of a hidden directory":    {specifier: "./.x", hidden: "dist/.x/index.js", want: evidence.Integrity},
+		"of a vendored package":           {specifier: "a/.x.js", hidden: "dist/node_modules/a/.x.js", want: evidence.Integrity},
+		"a dotfile that nothing imports":  {specifier: "./b.js", hidden: "dist/.x.js", want: evidence.OK},
+		"a dotfile that is covered":       {specifier: "./.x.js", hidden: "dist/.x.js", covered: true, want: evidence.OK},
+		"the entry":                       {specifier: "./b.js", hidden: "dist/.x.js", entry: true, want: evidence.Integrity},
+		"a link":                          {specifier: "./l.js", link: "dist/l.js", want: evidence.Integrity},
+		"a link without its extension":    {specifier: "./l", link: "dist/l.js", want: evidence.Integrity},
+		"below a link":                    {specifier: "./l/a.js", link: "dist/l", want: evidence.Integrity},
+		"a link that nothing imports":     {specifier: "./b.js", link: "dist/l.js", want: evidence.OK},
+	} {
+		files := map[string]string{"dist/index.js": "require " + c.specifier, "dist/b.js": "1", "dist/node_modules/a/index.js": "1"}
+		if c.hidden != "" {
+			files[c.hidden] = "1"
+		}
+		b, m := bundle(t, ``, files)
+		if !c.covered {
+			m.Dist.Hashes, m.Dist.Checksums, m.Dist.All = nil, nil, false
+		}
+		if c.entry {
+			m.Entry = c.hidden
+		}
+		if c.link != "" {
+			b.Refused = []*tree.EntryError{{Path: c.link, Kind: "a symbolic link"}}
+		}
+		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Now: time.Now()})
+		if err != nil || r.Verdict.Class() != c.want {
+			t.Errorf("%s: %s, want %s: %v, %v", name, r.Verdict.Class(), c.want, r.Verdict.Err(), err)
 		}
 	}
 }

@@ -116,6 +116,10 @@ func pluginHint(e evidence.Evidence) string {
 		return "run 'hallmark plugin hash --write' after the build"
 	case evidence.Coverage:
 		return "run 'hallmark plugin hash --write', which adds hallmark-tree-v1 and checksums"
+	case evidence.Unhashed:
+		if e.Outcome == evidence.Mismatch {
+			return "bundle it into dist/, and run 'hallmark plugin hash --write'"
+		}
 	case evidence.Import:
 		if e.Outcome == evidence.Absent || e.Outcome == evidence.Mismatch {
 			return "bundle it into dist/, or declare it in externalDependencies under a policy that permits it"

@@ -204,13 +204,13 @@
 //	validate  extent       manifest   -       integrity  -          policy  integrity     policy
 //	validate  file         manifest   -       integrity  integrity  policy  integrity     integrity
 //	validate  coverage     manifest   -       integrity  -          policy  integrity     policy
-//	validate  unhashed     manifest   -       warn       warn       policy  warn          policy
+//	validate  unhashed     manifest   -       integrity  warn       policy  warn          policy
 //	plugin    dist         manifest   -       integrity  integrity  policy  integrity     integrity
 //	plugin    tree         manifest   -       integrity  -          policy  warn          policy
 //	plugin    extent       manifest   -       integrity  -          policy  integrity     policy
 //	plugin    file         manifest   -       integrity  integrity  policy  integrity     integrity
 //	plugin    coverage     manifest   -       integrity  -          policy  integrity     policy
-//	plugin    unhashed     manifest   -       warn       warn       policy  warn          policy
+//	plugin    unhashed     manifest   -       integrity  warn       policy  warn          policy
 //	plugin    import       manifest   -       policy     policy     policy  warn          policy
 //	plugin    permission   manifest   -       policy     policy     policy  policy        policy
 //	plugin    permission   caller     -       policy     policy     policy  policy        policy

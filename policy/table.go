@@ -251,7 +251,7 @@ var table = map[Flow][]rule{
 		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity, refused},
 		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},
 		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity, refused},
-		{evidence.Unhashed, evidence.Manifest, allow, warn, warn, refused, warn, refused},
+		{evidence.Unhashed, evidence.Manifest, allow, integrity, warn, refused, warn, refused},
 	},
 	Plugin: {
 		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},
@@ -259,7 +259,7 @@ var table = map[Flow][]rule{
 		{evidence.Extent, evidence.Manifest, allow, integrity, allow, refused, integrity, refused},
 		{evidence.File, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},
 		{evidence.Coverage, evidence.Manifest, allow, integrity, allow, refused, integrity, refused},
-		{evidence.Unhashed, evidence.Manifest, allow, warn, warn, refused, warn, refused},
+		{evidence.Unhashed, evidence.Manifest, allow, integrity, warn, refused, warn, refused},
 		{evidence.Import, evidence.Manifest, allow, refused, refused, refused, warn, refused},
 		{evidence.Permission, evidence.Manifest, allow, refused, refused, refused, refused, refused},
 		{evidence.Permission, evidence.Caller, allow, refused, refused, refused, refused, refused},

@@ -13,10 +13,10 @@ import (
 // in the state directory, so that neither a checkout nor whoever writes to the plugins
 // changes it. What it names is owed: the directory, its lock, and each member of that.
 type Installs struct {
-	Version int                `json:"installs_version"`
-	Self    digest.Digest      `json:"self"`    // as that of a lock; set by Encode
-	Dir     string             `json:"dir"`     // that holds the plugins, all links resolved
-	Plugins map[string]Install `json:"plugins"` // by the name of their directory
+	Version int                `json:"installs_version"` // 1 where the manifest of a plugin is not known: see [Install]
+	Self    digest.Digest      `json:"self"`             // as that of a lock; set by Encode
+	Dir     string             `json:"dir"`              // that holds the plugins, all links resolved
+	Plugins map[string]Install `json:"plugins"`          // by the name of their directory
 }
 
 // Install is one plugin that this machine installed.
@@ -25,12 +25,16 @@ type Install struct {
 	Version string        `json:"version"`
 	Lock    digest.Digest `json:"lock"` // see [InstallLock.Digest]
 	Tree    digest.Digest `json:"tree"` // hallmark-tree-v1 of dist/
-	At      time.Time     `json:"at"`
-	Strict  bool          `json:"strict,omitempty"` // was asked for, and is owed by each version from then on
-	Signed  bool          `json:"signed,omitempty"` // likewise a signature: REQUIRE_SIGNATURES
+
+	// Manifest is the sha256 of mcp-plugin.json; zero of what was recorded in version 1.
+	Manifest digest.Digest `json:"manifest,omitzero"`
+	SignedBy []string      `json:"signed_by,omitempty"` // the trusted keys whose signatures of dist.hash held
+	At       time.Time     `json:"at"`
+	Signed   bool          `json:"signed,omitempty"` // a signature was required: one by these keys is owed by each version from then on
+	Strict   bool          `json:"strict,omitempty"` // was asked for, and is owed by each version from then on
 }
 
-const installsVersion = 1
+const installsVersion = 2
 
 // MaxInstalls bounds the file, in bytes.
 const MaxInstalls = 16 << 20
@@ -46,8 +50,8 @@ func ParseInstalls(data []byte, dir string) (*Installs, error) {
 		return nil, err
 	}
 	switch {
-	case in.Version != installsVersion:
-		return nil, fmt.Errorf("installs_version is %d; this build reads %d", in.Version, installsVersion)
+	case in.Version < 1 || in.Version > installsVersion:
+		return nil, fmt.Errorf("installs_version is %d; this build reads 1 to %d", in.Version, installsVersion)
 	case in.Dir != dir:
 		return nil, ErrOtherProject
 	}
@@ -65,10 +69,20 @@ func ParseInstalls(data []byte, dir string) (*Installs, error) {
 			return nil, fmt.Errorf("%+q: its name or version is missing, or when it was installed", name)
 		case p.Lock.Algorithm() != digest.SHA256 || p.Tree.Algorithm() != digest.SHA256:
 			return nil, fmt.Errorf("%+q: its digests are not sha256", name)
+		case p.Manifest.Algorithm() != digest.SHA256 && (in.Version > 1 || !p.Manifest.IsZero()):
+			return nil, fmt.Errorf("%+q: the digest of its manifest is not there", name)
 		}
 	}
 	return in, nil
 }
 
 // Encode is the file's JSON.
-func (in *Installs) Encode() ([]byte, error) { return sealed(in, &in.Self) }
+func (in *Installs) Encode() ([]byte, error) {
+	in.Version = installsVersion
+	for _, p := range in.Plugins {
+		if p.Manifest.IsZero() {
+			in.Version = 1
+		}
+	}
+	return sealed(in, &in.Self)
+}

@@ -372,3 +372,38 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// What is in the place of a lock and is none is neither followed, nor opened, nor waited for.
+func TestLockIsAFile(t *testing.T) {
+	dir := t.TempDir()
+	outside := filepath.Join(dir, "outside")
+	kept := filepath.Join(dir, "kept")
+	if err := os.WriteFile(kept, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, put := range map[string]func(path string) error{
+		"a dangling link":       func(path string) error { return os.Symlink(outside, path) },
+		"a link to a file":      func(path string) error { return os.Symlink(kept, path) },
+		"a link to a directory": func(path string) error { return os.Symlink(dir, path) },
+		"a link to itself":      func(path string) error { return os.Symlink(path, path) },
+		"a directory":           func(path string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":                pipe,
+	} {
+		path := filepath.Join(t.TempDir(), "lock")
+		if err := put(path); err != nil {
+			t.Logf("%s: %v", what, err)
+			continue
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if _, err := Lock(ctx, path, "x"); !errors.Is(err, ErrNoLock) {
+			t.Errorf("%s: %v", what, err)
+		}
+		cancel()
+	}
+	if _, err := os.Lstat(outside); err == nil {
+		t.Error("a file was made outside")
+	}
+	if content(t, kept) != "kept" {
+		t.Error("what a link leads to was written")
+	}
+}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,10 @@ import (
 
 // ErrLocked says that somebody else holds a lock.
 var ErrLocked = errors.New("locked by another process")
+
+// ErrNoLock says that something else is in the place of a lock: a link, a pipe, a directory.
+// Neither is it followed, opened or waited for.
+var ErrNoLock = errors.New("is not a regular file, and so no lock")
 
 // Lock takes the advisory lock at path, creating the file if needed, and waits for
 // it until ctx ends. It excludes other processes and other calls in this one. The
@@ -42,7 +48,7 @@ func Lock(ctx context.Context, path, what string) (unlock func(), err error) {
 
 // TryLock is [Lock] without waiting: the error wraps [ErrLocked] if the lock is held.
 func TryLock(path, what string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock of %s: %w", what, err)
 	}
@@ -53,7 +59,7 @@ func TryLock(path, what string) (unlock func(), err error) {
 	}
 	if !held {
 		defer f.Close()
-		return nil, fmt.Errorf("lock of %s: %s: %w%s", what, path, ErrLocked, holder(f))
+		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, &locked{holder(f)})
 	}
 	// The lock is on the file, not on its name. If somebody removed or replaced it
 	// between our opening and locking, others lock another file.
@@ -68,21 +74,68 @@ func TryLock(path, what string) (unlock func(), err error) {
 	return func() { f.Close() }, nil // closing releases
 }
 
+// openLock opens the file of a lock, or makes it. What is there is looked at first, and what
+// was opened again by sameFile: the directory may be a checkout's, in which somebody else
+// chose what has this name, or chooses now.
+func openLock(path string) (*os.File, error) {
+	for range 100 {
+		info, err := os.Lstat(path)
+		var f *os.File
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
+		case err != nil:
+		case !info.Mode().IsRegular():
+			return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock}
+		default:
+			f, err = os.OpenFile(path, os.O_RDWR|itself, 0)
+		}
+		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+		if _, gone := os.Lstat(filepath.Dir(path)); gone != nil {
+			return nil, err
+		}
+	}
+	return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock} // it comes and goes
+}
+
 func sameFile(f *os.File, path string) bool {
 	a, err := f.Stat()
 	if err != nil {
 		return false
 	}
 	b, err := os.Lstat(path)
-	return err == nil && os.SameFile(a, b)
+	return err == nil && b.Mode().IsRegular() && os.SameFile(a, b)
 }
 
-// holder is the holder's own note of its process id, if it can be read.
-func holder(f *os.File) string {
+// locked is [ErrLocked] with what is known of the holder.
+type locked struct{ process int }
+
+func (l *locked) Error() string {
+	if l.process == 0 {
+		return ErrLocked.Error()
+	}
+	return fmt.Sprintf("%v (process %d)", ErrLocked, l.process)
+}
+
+func (l *locked) Unwrap() error { return ErrLocked }
+
+// Holder is the process that holds a lock, of which err says that it is held; 0 if that is not
+// known.
+func Holder(err error) int {
+	if l, ok := errors.AsType[*locked](err); ok {
+		return l.process
+	}
+	return 0
+}
+
+// holder is the holder's own note of its process id; 0 if it cannot be read.
+func holder(f *os.File) int {
 	note, _ := io.ReadAll(io.LimitReader(f, 20))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(note)))
 	if err != nil || pid <= 0 {
-		return ""
+		return 0
 	}
-	return fmt.Sprintf(" (process %d)", pid)
+	return pid
 }

@@ -124,6 +124,7 @@ func (a *app) installed(from string, in *hallmark.Installed, o hallmark.PluginOp
 			Lock      *project.InstallLock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
+	a.machineWarnings(hallmark.Checked{Path: in.Path, Result: in.Result})
 	if in.Already {
 		fmt.Fprintf(a.stderr, "%s: it was installed already\n", a.name)
 	}
@@ -159,7 +160,7 @@ lies among the plugins, or in the directory of one, is refused.`,
 			}
 			if !asJSON {
 				for _, v := range all {
-					a.unremembered(v)
+					a.machineWarnings(v)
 				}
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
@@ -175,8 +176,9 @@ lies among the plugins, or in the directory of one, is refused.`,
 	return c
 }
 
-// unremembered says of an allowed plugin that this machine did not install it.
-func (a *app) unremembered(v hallmark.Checked) {
+// machineWarnings says of an allowed plugin that this machine did not install it, or that it
+// is less than what this machine accepted before.
+func (a *app) machineWarnings(v hallmark.Checked) {
 	if v.Err != nil || !v.Result.Verdict.Allowed() {
 		return
 	}
