@@ -133,8 +133,10 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	file := ""
 	for _, f := range found.Rules {
 		e := f.Evidence
-		what, line := "refused", ""
+		what, line, fix := "refused", "", ""
 		switch {
+		case e.Rule == launcher.RuleRemoved:
+			line, fix = surface.Escape(e.Subject)+"  ", e.Fix
 		case e.Rule == launcher.RuleProgram:
 			line = fmt.Sprintf("line %d  ", e.Place.Line)
 		case e.Rule != launcher.RuleUnreadable:
@@ -148,6 +150,9 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 			fmt.Fprintf(&b, "%s\n", surface.Escape(file))
 		}
 		fmt.Fprintf(&b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
+		if fix != "" {
+			fmt.Fprintf(&b, "    hint: %s\n", fix)
+		}
 	}
 	file = ""
 	for _, s := range found.Servers {
