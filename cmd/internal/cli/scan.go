@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -215,7 +216,12 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
 	} else if b.Len() == 0 {
-		fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(found.Files, ", ")))
+		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool { return !clients.ForServers(name) })
+		if len(lacking) > 0 {
+			fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(lacking, ", ")))
+		} else {
+			fmt.Fprintf(&b, "no server in %s of clients\n", evidence.Count(len(found.Files), "file"))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
