@@ -97,6 +97,9 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 		return nil, err
 	}
 	sc := newScan(h, o)
+	for _, dir := range scannedDirs(o) {
+		sc.projectOf("", dir)
+	}
 	out := &Scanned{Files: []string{}, Servers: []ScannedServer{}}
 	report := unread
 	settings := policy.Settings{RefuseWaived: o.Strict}
@@ -151,6 +154,7 @@ func Scan(ctx context.Context, h *Host, o ScanOptions) (*Scanned, error) {
 			report = append(report, found...)
 		}
 	}
+	report = append(report, sc.removed()...)
 	out.Verdict = policy.Judge(policy.Scan, settings, report)
 	for _, f := range out.Verdict.Findings {
 		if f.Class != evidence.OK || f.Warning {
@@ -196,6 +200,9 @@ type scan struct {
 	locked  map[artifact.Kind]map[string]string
 	views   map[string]view // by directory
 	root    string          // of the checkout that is scanned, without links; "" if none is
+
+	projects map[string]bool // by directory, whether it is one of Hallmark's
+	found    []string        // the projects that the scan came by
 }
 
 // view is a project as hallmark run would read it, or why that cannot be.
@@ -214,7 +221,7 @@ func newScan(h *Host, o ScanOptions) *scan {
 	return &scan{
 		root: root,
 		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
-		locked: lockedVersions(o.Dir), views: map[string]view{},
+		locked: lockedVersions(o.Dir), views: map[string]view{}, projects: map[string]bool{},
 	}
 }
 

@@ -602,3 +602,22 @@ func TestGuardedInItsProject(t *testing.T) {
 		t.Errorf("the project's own server is refused: %q", reasons(s))
 	}
 }
+
+// An entry of the lock without a file that it owes is not guarded: hallmark run refuses it.
+func TestGuardedOwesFiles(t *testing.T) {
+	b := newScanBench(t)
+	run := map[string]entry{"say": {"command": "hallmark", "args": []string{"run", "say"}}}
+	if s := b.scan(run).Servers[0]; !s.Guarded {
+		t.Fatalf("not guarded: %q", reasons(s))
+	}
+	if err := os.Remove(filepath.Join(b.project, "hallmark.surfaces", "say.json")); err != nil {
+		t.Fatal(err)
+	}
+	s := b.scan(run).Servers[0]
+	missing := slices.ContainsFunc(s.Findings, func(f policy.Finding) bool {
+		return f.Evidence.Outcome == evidence.Missing && f.Evidence.Scheme == evidence.Document && f.Evidence.Rule == launcher.RuleUnguarded
+	})
+	if s.Guarded || s.Cover != "" || !missing {
+		t.Errorf("guarded %v, cover %q, %q", s.Guarded, s.Cover, reasons(s))
+	}
+}

@@ -15,7 +15,7 @@ import (
 // that is scanned has locked. What the user's files start is the user's, so that it is said and
 // not refused; but whoever reads that the project's entry is guarded would take this for it.
 func (e *scannedEntry) beside() {
-	dir := projectOf("", e.o.Dir)
+	dir := e.projectOf("", e.o.Dir)
 	if dir == "" || e.server.Scope != "" && !sameFile(e.server.Scope, dir) {
 		return
 	}

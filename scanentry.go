@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,9 +36,9 @@ func (e *scannedEntry) judge() evidence.Report {
 		return nil // hallmark.toml declares servers, and starts none
 	}
 	if !e.file.User {
-		e.project = projectOf(e.o.Dir, cmp.Or(e.file.Root, filepath.Dir(e.file.Path)))
+		e.project = e.projectOf(e.o.Dir, cmp.Or(e.file.Root, filepath.Dir(e.file.Path)))
 		if real, err := filepath.EvalSymlinks(e.file.Path); err == nil && e.project == "" {
-			e.project = projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
+			e.project = e.projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
 		}
 	}
 	switch how := e.names(); {
@@ -168,7 +167,7 @@ func (e *scannedEntry) around() {
 // declares names the hallmark.toml of the entry's project, and says of one below the project
 // that is scanned that nobody has checked it there.
 func (e *scannedEntry) declares() string {
-	if sameFile(e.project, e.o.Dir) || projectOf("", e.o.Dir) == "" {
+	if sameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
 		return project.ConfigFile
 	}
 	return relative(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
@@ -212,19 +211,13 @@ func (sc *scan) view(dir string) (*workspace, error) {
 }
 
 func (sc *scan) look(dir string) (*workspace, error) {
-	real, err := filepath.EvalSymlinks(dir)
-	if err == nil {
-		real, err = filepath.Abs(real)
-	}
+	w, err := sc.h.unread(dir)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(filepath.Join(real, project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("there is no " + project.ConfigFile + " in " + real)
+	if _, err := os.Stat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("there is no " + project.ConfigFile + " in " + w.dir)
 	}
-	quiet := *sc.h
-	quiet.Logger = slog.New(slog.DiscardHandler)
-	w := &workspace{host: &quiet, dir: real, state: quiet.projectState(real), release: func() {}}
 	if err := w.read(); err != nil {
 		return nil, err
 	}

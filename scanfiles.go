@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/launcher"
-	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // scanFiles are the files to read, each once, and evidence of what is passed over.
@@ -103,6 +102,17 @@ func namedFiles(machine clients.Machine, o ScanOptions) ([]clients.File, error) 
 	return out, nil
 }
 
+// scannedDirs are the directories that are scanned as projects, or as the one that the user is in.
+func scannedDirs(o ScanOptions) []string {
+	if o.Project || len(o.Paths) == 0 {
+		return []string{o.Dir}
+	}
+	return slices.DeleteFunc(slices.Clone(o.Paths), func(name string) bool {
+		st, err := os.Stat(name)
+		return err != nil || !st.IsDir()
+	})
+}
+
 // relative names a file below dir by its path from there, any other as it is.
 func relative(dir, name string) string {
 	abs, err := filepath.Abs(name)
@@ -125,49 +135,6 @@ func sameFile(a, b string) bool {
 	}
 	y, err := os.Stat(b)
 	return err == nil && os.SameFile(x, y)
-}
-
-// projectOf is the nearest directory at or above dir that is a project of Hallmark's: one that
-// has any of its files, so that taking hallmark.toml and hallmark.lock away is seen. "" if there
-// is none. A client's directory belongs to the project that holds it, if there is one, whatever
-// files of Hallmark's lie in it: see [clients.Holder], as of within.
-func projectOf(within, dir string) string {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	if within, err = filepath.Abs(within); err != nil {
-		return ""
-	}
-	holder := clients.Holder(within, dir)
-	found := atOrAbove(holder)
-	if found == "" && holder != dir {
-		found = atOrAbove(dir)
-	}
-	return found
-}
-
-// isProject reports whether dir has any file of Hallmark's.
-func isProject(dir string) bool {
-	for _, name := range []string{project.ConfigFile, project.LockFile, project.SurfacesDir, project.ClosuresDir} {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
-func atOrAbove(dir string) string {
-	for {
-		if isProject(dir) {
-			return dir
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return ""
-		}
-		dir = above
-	}
 }
 
 func unreadable(shown string, err error) evidence.Evidence {

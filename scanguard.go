@@ -88,24 +88,43 @@ func (e *scannedEntry) runs(args []string) {
 		e.own(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+quote(line.name), "hallmark pin "+line.name))
 		return
 	}
-	launch := w.launchEvidence(declared, &entry)
-	if launch.Outcome != evidence.Match {
-		launch.Reason = quote(line.name) + " is declared otherwise than it was locked"
-	}
-	e.own(launch)
-	files, err := w.readStored(line.name, entry)
+	found, err := w.held(line.name, declared, entry)
 	if err != nil {
 		e.refuse("what is locked of it cannot be read: " + err.Error())
 		return
 	}
-	for _, f := range files.report {
+	approved := false
+	for _, f := range found {
+		approved = approved || f.Scheme == evidence.Approval && f.Outcome == evidence.Match
 		e.own(f)
 	}
-	approval := w.approvalEvidence(line.name, entry, false)
-	if e.cover = Unapproved; approval.Outcome == evidence.Match {
+	if e.cover = Unapproved; approved {
 		e.cover = Guarded
 	}
-	e.own(approval)
+}
+
+// held is what hallmark run makes of the entry of a server before it looks for its program: how
+// it is declared, this machine's approval, the files beside the lock, the proof as this machine
+// can verify it without asking anybody, and whatever of these is owed and is not there.
+func (w *workspace) held(name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+	launch := w.launchEvidence(declared, &entry)
+	if launch.Outcome != evidence.Match {
+		launch.Reason = quote(name) + " is declared otherwise than it was locked"
+	}
+	files, err := w.readStored(name, entry)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := w.lockedProof(entry.Record)
+	if err != nil {
+		return nil, err
+	}
+	books, err := w.books()
+	if err != nil {
+		return nil, err
+	}
+	found := append(evidence.Report{launch, w.approvalEvidence(name, entry, false)}, files.report...)
+	return books.Server(name).Settle(append(found, proof...)), nil
 }
 
 // own adds evidence about the project, pointing at the entry that it is about.

@@ -88,10 +88,7 @@ func openProject(ctx context.Context, h *Host, dir string, write, begin bool) (w
 	}
 	w.state = h.projectState(w.dir)
 	if _, err := os.Lstat(w.path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
-		return nil, nil, &evidence.Error{
-			Subject: w.path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
-			Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
-		}
+		return nil, nil, w.noConfig()
 	}
 	done = func() { w.release() }
 	if err := os.MkdirAll(w.state, 0o700); err != nil {

@@ -27,6 +27,7 @@ const (
 	RuleMalformed    = "malformed-entry"        // an entry that cannot be read as one server
 	RuleUnguarded    = "not-guarded"            // an entry that names hallmark, and is not what guards
 	RuleAround       = "around-hallmark"        // a server of a project that is started without hallmark
+	RuleRemoved      = "removed-project"        // a project that this machine approved, without its hallmark.toml
 	RuleRoot         = "wide-root"              // an editing server for more than the project
 	RuleProgram      = "client-program"         // a command line that a client runs itself
 	placeholder      = "<version>"
@@ -48,6 +49,7 @@ var Rules = map[string]string{
 	RuleMalformed:  "The entry cannot be read as one server, so that what its client starts is not known.",
 	RuleUnguarded:  "The entry names hallmark, but what it starts is not this machine's own program with a locked server of the project.",
 	RuleAround:     "The project locks its servers with Hallmark, and this entry starts one without it.",
+	RuleRemoved:    "This machine approved servers or facets in the project, and its hallmark.toml is gone: nothing is verified any more.",
 	RuleRoot:       "The editing server may read and write more than the project.",
 	RuleProgram:    "The client runs a program that is no server, and may start one; nothing of it is verified.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",

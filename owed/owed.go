@@ -13,6 +13,7 @@
 //	lock      the surface, and the closure of a package       the entry exists
 //	lock      a log proof for each entry of a registry        the lock names the registry's log
 //	machine   a lock entry                                    it approved or installed one in this project
+//	machine   all that it accepted in a project               hallmark.toml is gone
 //	machine   a log proof for each entry of a registry        it has accepted the key of the registry's log
 //	machine   a log proof for a facet, wherever it is from    it accepted one for the facet
 //	caller    a lock entry, a log proof                       an option demands it

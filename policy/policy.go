@@ -199,6 +199,13 @@
 //	scan      launch       lock       -       policy     policy     warn    policy        policy
 //	scan      document     lock       -       integrity  integrity  policy  integrity     integrity
 //	scan      approval     machine    -       warn       -          policy  warn          policy
+//	scan      launch       project    -       policy     policy     policy  policy        policy
+//	scan      source       lock       -       policy     policy     policy  policy        policy
+//	scan      log-key      machine    -       integrity  warn       policy  operation     policy
+//	scan      checkpoint   log        -       policy     policy     policy  operation     policy
+//	scan      cosignature  log        -       signature  signature  policy  operation     policy
+//	scan      proof        log        -       integrity  -          policy  integrity     policy
+//	scan      document     log        -       integrity  policy     policy  integrity     policy
 //	validate  dist         manifest   -       integrity  integrity  policy  integrity     integrity
 //	validate  tree         manifest   -       integrity  -          policy  warn          policy
 //	validate  extent       manifest   -       integrity  -          policy  integrity     policy

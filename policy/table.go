@@ -244,6 +244,13 @@ var table = map[Flow][]rule{
 		{evidence.Launch, evidence.Lock, allow, refused, refused, warn, refused, refused},
 		{evidence.Document, evidence.Lock, allow, integrity, integrity, refused, integrity, integrity},
 		{evidence.Approval, evidence.Machine, allow, warn, allow, refused, warn, refused},
+		{evidence.Launch, evidence.Project, allow, refused, refused, refused, refused, refused},
+		{evidence.Source, evidence.Lock, allow, refused, refused, refused, refused, refused},
+		{evidence.LogKey, evidence.Machine, allow, integrity, warn, refused, operation, refused},
+		{evidence.Checkpoint, evidence.Log, allow, refused, refused, refused, operation, refused},
+		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation, refused},
+		{evidence.Proof, evidence.Log, allow, integrity, allow, refused, integrity, refused},
+		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity, refused},
 	},
 	Validate: {
 		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},

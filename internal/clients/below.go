@@ -88,6 +88,7 @@ type below struct {
 	files  []File
 	unread []Unread
 	seen   map[string]bool // the names of files
+	linked int             // directories that were come by through links
 
 	names    map[string][]place // by the last element in lower case
 	patterns []place            // those whose last element is a pattern
@@ -201,7 +202,7 @@ func (w *below) away(name, real string) {
 	}
 	held := ""
 	for _, p := range w.all() {
-		if (held == "" || p.path < held) && len(alike(real, p.parts)) > 0 {
+		if (held == "" || p.path < held) && w.holds(real, p.parts) {
 			held = p.path
 		}
 	}
@@ -246,7 +247,11 @@ func (w *below) link(name string) {
 		return
 	}
 	for _, rest := range ways {
-		for _, f := range alike(name, rest) {
+		found, err := alike(name, rest, w.leads)
+		if err != nil {
+			w.miss(name, errDeep.Error())
+		}
+		for _, f := range found {
 			if real, err := resolved(f); err != nil {
 				w.miss(f, "is a link that leads nowhere")
 			} else if !w.within(real) {
@@ -270,7 +275,11 @@ func (w *below) through(name string) (rests [][]string) {
 	for _, p := range w.all() {
 		for n := 1; n < len(p.parts); n++ {
 			if matches(p.parts[:n], elements) {
-				rests = append(rests, p.parts[n:])
+				from := n
+				if p.parts[n-1] == anyDirs { // any of them may follow
+					from--
+				}
+				rests = append(rests, p.parts[from:])
 			}
 		}
 	}
@@ -278,11 +287,43 @@ func (w *below) through(name string) (rests [][]string) {
 	return slices.CompactFunc(rests, slices.Equal)
 }
 
-// alike are the files below dir whose path from there is spelled as the patterns are.
-func alike(dir string, patterns []string) (found []string) {
+// holds reports whether a directory outside of the project has a client's file that patterns
+// name, or may have: not all was looked at.
+func (w *below) holds(real string, patterns []string) bool {
+	found, err := alike(real, patterns, nil)
+	return err != nil || len(found) > 0
+}
+
+// leads reports whether a directory that was come by through a link is left out: it lies out of
+// the project, or is one too many of all that are.
+func (w *below) leads(real, name string) bool {
+	if w.linked++; w.linked > maxDeep {
+		if w.linked == maxDeep+1 {
+			w.miss(w.dir, errDeep.Error())
+		}
+		return true
+	}
+	if w.within(real) {
+		return false
+	}
+	w.miss(name, "is a link out of the project, and is not followed")
+	return true
+}
+
+// alike are the files below dir whose path from there is spelled as the patterns are. Directories
+// that ** stands for are left out where not says so: see [deep].
+func alike(dir string, patterns []string, not func(real, name string) bool) (found []string, err error) {
+	if patterns[0] == anyDirs {
+		dirs, err := deep(dir, not)
+		for _, d := range dirs {
+			more, _ := alike(d, patterns[1:], not) // there is one ** in a path
+			found = append(found, more...)
+		}
+		return found, err
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
@@ -291,8 +332,9 @@ func alike(dir string, patterns []string) (found []string) {
 		case len(patterns) == 1:
 			found = append(found, name)
 		default:
-			found = append(found, alike(name, patterns[1:])...)
+			more, below := alike(name, patterns[1:], not)
+			found, err = append(found, more...), errors.Join(err, below)
 		}
 	}
-	return found
+	return found, err
 }

@@ -94,7 +94,11 @@ func Find(m Machine, ids ...string) ([]File, error) {
 			if l.runs && !m.Commands {
 				continue
 			}
-			for _, name := range m.expand(l) {
+			names, err := m.expand(l)
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
 				st, err := os.Stat(name)
 				if err == nil && st.IsDir() || err != nil && (l.base != project || gone(err)) {
 					continue // what the user cannot read his client cannot; a project has other users

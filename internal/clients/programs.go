@@ -12,7 +12,7 @@ var starts = map[string][]location{
 		keyed(".claude/settings.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
 		keyed(".claude/settings.local.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
 		keyed("hooks/hooks.json", "hooks"), keyed(".claude-plugin/plugin.json", "hooks", "lspServers"), keyed(".lsp.json", itself),
-		keyed(".claude/agents/*.md", "hooks"), keyed(".claude/agents/*/*.md", "hooks"), keyed(".claude/skills/*/SKILL.md", "hooks"), keyed(".claude/commands/*.md", "hooks")),
+		keyed(".claude/agents/**/*.md", "hooks"), keyed(".claude/skills/*/SKILL.md", "hooks"), keyed(".claude/commands/*.md", "hooks")),
 	"cursor": join(keyed(".cursor/hooks.json", "hooks"), keyed(".cursor-plugin/plugin.json", "hooks")),
 	// "Hooks" and "Advanced configuration" of Codex.
 	"codex": join(keyed(".codex/hooks.json", "hooks"), keyed(".codex/config.toml", "hooks", "notify"), keyed(".codex-plugin/plugin.json", "hooks")),

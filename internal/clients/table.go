@@ -2,7 +2,6 @@ package clients
 
 import (
 	"cmp"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -25,7 +24,7 @@ const (
 type location struct {
 	os    string
 	base  base
-	path  string // with slashes; the last element may be a pattern
+	path  string // with slashes; elements may be patterns, and one of them **, which is any directories or none
 	shape string // the path of keys to the servers: see entries
 	env   string // a variable that names the file's directory instead
 
@@ -113,7 +112,7 @@ var table = []client{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".mcp.json", shape: itself}, // in a plugin
 		{base: project, path: ".claude-plugin/plugin.json", shape: usual},
-		{base: project, path: ".claude-plugin/marketplace.json", shape: inPlugins}}, both(".claude/agents/*.md", usual), both(".claude/agents/*/*.md", usual), []location{
+		{base: project, path: ".claude-plugin/marketplace.json", shape: inPlugins}}, both(".claude/agents/**/*.md", usual), []location{
 		{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
 		{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
 		{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
@@ -141,12 +140,12 @@ var table = []client{
 	{"copilot", "GitHub Copilot", []location{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".github/mcp.json", shape: usual},
-		{base: project, path: ".github/agents/*.md", shape: "mcp-servers"},
-		{base: project, path: ".github/agents/*.md", shape: usual},
-		{base: project, path: ".claude/agents/*.md", shape: "mcp-servers"},
+		{base: project, path: ".github/agents/**/*.md", shape: "mcp-servers"},
+		{base: project, path: ".github/agents/**/*.md", shape: usual},
+		{base: project, path: ".claude/agents/**/*.md", shape: "mcp-servers"},
 		{base: project, path: ".github/plugin/plugin.json", shape: usual},
 		{base: project, path: ".github/plugin/marketplace.json", shape: inPlugins},
-		{base: home, path: ".copilot/agents/*.md", shape: "mcp-servers"},
+		{base: home, path: ".copilot/agents/**/*.md", shape: "mcp-servers"},
 		{base: home, path: ".copilot/mcp-config.json", shape: usual, env: "COPILOT_HOME"}}},
 	{"windsurf", "Windsurf", []location{
 		{base: home, path: ".codeium/windsurf/mcp_config.json", shape: usual}}},
@@ -157,9 +156,9 @@ var table = []client{
 	{"codex", "Codex", []location{
 		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
 		{base: project, path: ".codex/config.toml", shape: "agents/*/" + role},
-		{base: project, path: ".codex/agents/*.toml", shape: "mcp_servers"},
+		{base: project, path: ".codex/agents/**/*.toml", shape: "mcp_servers"},
 		{base: project, path: ".codex-plugin/plugin.json", shape: usual},
-		{base: home, path: ".codex/agents/*.toml", shape: "mcp_servers"},
+		{base: home, path: ".codex/agents/**/*.toml", shape: "mcp_servers"},
 		{base: home, path: ".codex/config.toml", shape: "mcp_servers", env: "CODEX_HOME"}}},
 	{"gemini", "Gemini CLI", []location{
 		{base: project, path: ".gemini/settings.json", shape: usual},
@@ -167,10 +166,10 @@ var table = []client{
 		{base: project, path: ".gemini/settings.json", shape: "mcpServerCommand"},
 		{base: project, path: ".gemini/extensions/*/gemini-extension.json", shape: usual},
 		{base: project, path: "gemini-extension.json", shape: usual},
-		{base: project, path: ".gemini/agents/*.md", shape: usual},
-		{base: project, path: ".gemini/agents/*.md", shape: "mcp_servers"},
-		{base: home, path: ".gemini/agents/*.md", shape: usual},
-		{base: home, path: ".gemini/agents/*.md", shape: "mcp_servers"},
+		{base: project, path: ".gemini/agents/**/*.md", shape: usual},
+		{base: project, path: ".gemini/agents/**/*.md", shape: "mcp_servers"},
+		{base: home, path: ".gemini/agents/**/*.md", shape: usual},
+		{base: home, path: ".gemini/agents/**/*.md", shape: "mcp_servers"},
 		{base: home, path: ".gemini/settings.json", shape: usual},
 		{os: "linux", base: system, path: "etc/gemini-cli/settings.json", shape: usual},
 		{os: "darwin", base: system, path: "Library/Application Support/GeminiCli/settings.json", shape: usual},
@@ -209,21 +208,21 @@ var table = []client{
 		{base: xdg, path: "goose/config.yaml", shape: "extensions"},
 		{os: "windows", base: config, path: "Block/goose/config/config.yaml", shape: "extensions"}}...)},
 	{"continue", "Continue", []location{
-		{base: project, path: ".continue/mcpServers/*.yaml", shape: usual},
-		{base: project, path: ".continue/mcpServers/*.yml", shape: usual},
-		{base: project, path: ".continue/mcpServers/*.json", shape: usual},
+		{base: project, path: ".continue/mcpServers/**/*.yaml", shape: usual},
+		{base: project, path: ".continue/mcpServers/**/*.yml", shape: usual},
+		{base: project, path: ".continue/mcpServers/**/*.json", shape: usual},
 		{base: project, path: ".continue/config.yaml", shape: usual},
 		{base: project, path: ".continue/config.json", shape: usual},
-		{base: project, path: ".continue/agents/*.yaml", shape: usual},
-		{base: project, path: ".continue/agents/*.yml", shape: usual},
-		{base: project, path: ".continue/assistants/*.yaml", shape: usual},
-		{base: project, path: ".continue/assistants/*.yml", shape: usual},
+		{base: project, path: ".continue/agents/**/*.yaml", shape: usual},
+		{base: project, path: ".continue/agents/**/*.yml", shape: usual},
+		{base: project, path: ".continue/assistants/**/*.yaml", shape: usual},
+		{base: project, path: ".continue/assistants/**/*.yml", shape: usual},
 		{base: project, path: ".continue/config.json", shape: "experimental/modelContextProtocolServers"},
 		{base: project, path: ".continuerc.json", shape: usual},
 		{base: project, path: ".continuerc.json", shape: "experimental/modelContextProtocolServers"},
 		{base: home, path: ".continue/config.yaml", shape: usual},
 		{base: home, path: ".continue/config.json", shape: usual},
-		{base: home, path: ".continue/mcpServers/*.yaml", shape: usual}}},
+		{base: home, path: ".continue/mcpServers/**/*.yaml", shape: usual}}},
 	{"qwen", "Qwen Code", append(both(".qwen/settings.json", usual), []location{
 		{base: project, path: ".qwen/settings.json", shape: "mcp/serverCommand"},
 		{base: project, path: ".qwen/settings.json", shape: "mcpServerCommand"},
@@ -232,7 +231,7 @@ var table = []client{
 	{"droid", "Droid", both(".factory/mcp.json", usual)},
 	{"auggie", "Auggie", append(both(".augment/settings.json", usual),
 		location{base: project, path: ".augment/settings.local.json", shape: usual})},
-	{"vibe", "Mistral Vibe", both(".vibe/config.toml", "mcp_servers")},
+	{"vibe", "Mistral Vibe", append(both(".vibe/config.toml", "mcp_servers"), both(".vibe/agents/**/*.toml", "mcp_servers")...)},
 	{"kimi", "Kimi Code", both(".kimi-code/mcp.json", usual)},
 	{"mastra", "Mastra Code", both(".mastracode/mcp.json", usual)},
 	{"mcporter", "MCPorter", []location{
@@ -274,10 +273,8 @@ var table = []client{
 		{base: project, path: ".agents/mcp_config.json", shape: usual},
 		{base: home, path: ".gemini/config/mcp_config.json", shape: usual}}},
 	{"openhands", "OpenHands", []location{
-		{base: project, path: ".openhands/microagents/*.md", shape: "mcp_tools/mcpServers"},
-		{base: project, path: ".openhands/microagents/*.md", shape: "mcp_tools/stdio_servers"},
-		{base: project, path: ".openhands/microagents/*/*.md", shape: "mcp_tools/mcpServers"},
-		{base: project, path: ".openhands/microagents/*/*.md", shape: "mcp_tools/stdio_servers"},
+		{base: project, path: ".openhands/microagents/**/*.md", shape: "mcp_tools/mcpServers"},
+		{base: project, path: ".openhands/microagents/**/*.md", shape: "mcp_tools/stdio_servers"},
 		{base: home, path: ".openhands/mcp.json", shape: usual}}},
 	{"jp", "JP", []location{
 		{base: project, path: ".jp/config.toml", shape: "providers/mcp"},
@@ -326,35 +323,11 @@ func spell(name string) []string {
 	return elements
 }
 
-// matches reports whether the last elements of a path, spelled, fit patterns in lower case.
-func matches(patterns, elements []string) bool {
-	if len(elements) < len(patterns) {
-		return false
-	}
-	elements = elements[len(elements)-len(patterns):]
-	for i := len(patterns) - 1; i >= 0; i-- { // the last differs most often
-		if ok, err := path.Match(patterns[i], elements[i]); err != nil || !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// rootOf is the directory of the project whose file called name has the place of l.
-func (l location) rootOf(name string) (dir string, ok bool) {
-	if !matches(l.parts(), spell(name)) {
-		return "", false
-	}
-	for range l.parts() {
-		name = filepath.Dir(name)
-	}
-	return name, true
-}
-
-// expand gives the files of a location on m.
-func (m Machine) expand(l location) []string {
+// expand gives the files of a location on m. Too many directories to look for them in are an
+// error.
+func (m Machine) expand(l location) (found []string, err error) {
 	if l.os != "" && l.os != m.OS {
-		return nil
+		return nil, nil
 	}
 	dir := ""
 	env := func(name string) string {
@@ -397,16 +370,27 @@ func (m Machine) expand(l location) []string {
 		dir, name = env(l.env), filepath.Base(name)
 	}
 	if dir == "" {
-		return nil
+		return nil, nil
 	}
 	if !strings.ContainsRune(l.path, '*') {
-		return []string{filepath.Join(dir, name)}
+		return []string{filepath.Join(dir, name)}, nil
 	}
-	found, err := filepath.Glob(escapeGlob(dir) + string(filepath.Separator) + name)
-	if err != nil {
-		return nil
+	head, tail, deeper := strings.Cut(name, "**"+string(filepath.Separator))
+	dirs, pattern := []string{dir}, name
+	if deeper {
+		if dirs, err = deep(filepath.Join(dir, head), nil); err != nil {
+			return nil, err
+		}
+		pattern = tail
 	}
-	return found
+	for _, dir := range dirs {
+		files, err := filepath.Glob(escapeGlob(dir) + string(filepath.Separator) + pattern)
+		if err != nil {
+			return nil, nil
+		}
+		found = append(found, files...)
+	}
+	return found, nil
 }
 
 // escapeGlob makes a directory's name match itself only.

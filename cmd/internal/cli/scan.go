@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -133,8 +134,10 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	file := ""
 	for _, f := range found.Rules {
 		e := f.Evidence
-		what, line := "refused", ""
+		what, line, fix := "refused", "", ""
 		switch {
+		case e.Rule == launcher.RuleRemoved:
+			line, fix = surface.Escape(e.Subject)+"  ", e.Fix
 		case e.Rule == launcher.RuleProgram:
 			line = fmt.Sprintf("line %d  ", e.Place.Line)
 		case e.Rule != launcher.RuleUnreadable:
@@ -148,6 +151,9 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 			fmt.Fprintf(&b, "%s\n", surface.Escape(file))
 		}
 		fmt.Fprintf(&b, "  %s  %s%s: %s\n", what, line, e.Rule, surface.Escape(e.Reason))
+		if fix != "" {
+			fmt.Fprintf(&b, "    hint: %s\n", fix)
+		}
 	}
 	file = ""
 	for _, s := range found.Servers {
@@ -210,7 +216,12 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
 	} else if b.Len() == 0 {
-		fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(found.Files, ", ")))
+		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool { return !clients.ForServers(name) })
+		if len(lacking) > 0 {
+			fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(lacking, ", ")))
+		} else {
+			fmt.Fprintf(&b, "no server in %s of clients\n", evidence.Count(len(found.Files), "file"))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
