@@ -176,6 +176,7 @@ func (w *workspace) localProgram(ctx context.Context, s project.Server, locked *
 	if err := r.record(ctx, locked); err != nil {
 		return p, err
 	}
+	p.report = append(p.report, p.ownEvidence(locked)...)
 	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), r.hashed)...)
 	for _, why := range r.unknown {
 		p.report = append(p.report, evidence.CannotVerify(evidence.Claim{

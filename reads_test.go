@@ -330,3 +330,22 @@ func TestReadsOnce(t *testing.T) {
 		t.Errorf("%q", s.args)
 	}
 }
+
+// TestReadsOwn: an entry that is of another file than the one that is started is refused, though
+// every digest in it is right.
+func TestReadsOwn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its interpreters are other files")
+	}
+	s := newReadsWorld(t, readsCase{command: "node", args: []string{"server.js"}, files: map[string]string{"server.js": `require("./lib/index")`, "lib/index.js": ""}})
+	s.entry.Ref = "file:lib/index.js"
+	report, err := s.run()
+	if err == nil {
+		err = report.Err()
+	}
+	for flow, err := range map[string]error{"run": err, "check": s.check().Err()} {
+		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "launch mismatch") {
+			t.Errorf("%s: %v", flow, err)
+		}
+	}
+}
