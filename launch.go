@@ -351,7 +351,7 @@ func (w *workspace) launchEvidence(s project.Server, locked *project.ServerLock)
 		from = "the facet " + s.Facet
 	}
 	e := evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{s.Launch().Digest()}, From: from})
-	if why := unlike(s, locked); why != "" && e.Outcome == evidence.Match {
+	if why := unbound(s, locked); why != "" && e.Outcome == evidence.Match {
 		e.Outcome, e.Reason = evidence.Mismatch, why
 	}
 	return e

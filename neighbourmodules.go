@@ -1,8 +1,8 @@
 package hallmark
 
 import (
+	"cmp"
 	"encoding/json"
-	"io"
 	"maps"
 	"net/url"
 	"os"
@@ -100,6 +100,18 @@ func (m *modules) load(file string) error {
 	return nil
 }
 
+// startedEndings are those that a path in quotes may lack: of code, as data may change.
+var startedEndings = slices.DeleteFunc(slices.Clone(moduleEndings), func(e string) bool { return e == ".json" })
+
+// started takes a file that code names in quotes; what the runtime reads is followed.
+func (m *modules) started(file string) error {
+	if slices.Contains(moduleEndings, filepath.Ext(file)) {
+		return m.load(file)
+	}
+	_, err := m.file(file)
+	return err
+}
+
 // follow reads what a file imports. top is the script's directory.
 func (m *modules) follow(file, top string) error {
 	switch filepath.Ext(file) {
@@ -108,25 +120,28 @@ func (m *modules) follow(file, top string) error {
 	case ".jsx", ".tsx":
 		m.bare = m.bare || m.p.script.language != "node" // what makes elements is imported unseen
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	content, err := io.ReadAll(io.LimitReader(f, jsscan.MaxFile+1))
-	f.Close()
+	content, whole, err := readCode(file)
 	if err != nil {
 		return err
 	}
 	imports, err := jsscan.File(filepath.Base(file), content)
-	if err != nil {
+	if err != nil || !whole {
 		imports = []plugin.Import{{Computed: true}}
+	}
+	m.starts(startsJavaScript, content)
+	if err := m.inCode(file, content, top, startedEndings, m.started); err != nil {
+		return err
 	}
 	for _, imp := range imports {
 		spec, _, _ := strings.Cut(imp.Specifier, "?")
 		path, isFile := strings.CutPrefix(spec, "file://")
+		if name := strings.TrimPrefix(spec, "node:"); !imp.Computed && slices.Contains(startModules, name) {
+			m.computes(name)
+		}
 		switch {
 		case imp.Computed:
 			m.widen(top)
+			m.computes(cmp.Or(string(imp.Kind), "code that is not read"))
 		case plugin.IsCore(spec):
 			m.bare = m.bare || m.p.script.language == "bun" && !strings.Contains(spec, ":") // what tsconfig.json may map
 		case strings.HasPrefix(spec, "data:"):

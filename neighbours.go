@@ -45,13 +45,17 @@ func beside(r *reads) error {
 			}
 		}
 		dir := r.w.environmentOf(r.p)
-		if dir == "" || slices.Contains(s.words, "-S") {
-			return r.p.compileAnew(!s.isolated())
+		installed := dir != "" && !slices.Contains(s.words, "-S")
+		if installed {
+			if err := r.environment(dir); err != nil {
+				return err
+			}
 		}
-		if err := r.environment(dir); err != nil {
+		before := r.count
+		if err := r.pythonNamed(s); err != nil {
 			return err
 		}
-		return r.p.compileAnew(true)
+		return r.p.compileAnew(installed || !s.isolated() || r.count > before)
 	case "node", "bun", "deno":
 		if s.language == "bun" {
 			if err := r.quiet(); err != nil {

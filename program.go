@@ -125,7 +125,7 @@ func (w *workspace) openCommand(s project.Server, locked *project.ServerLock, pa
 	p.args = append([]string{s.Command}, s.Arguments...)
 	key := w.key(found, s.Command)
 	r = &reads{
-		w: w, p: p, words: s.Arguments, algs: s.Verify.Algorithms(), rows: map[string]read{}, walked: map[string]bool{}, taken: map[string]bool{p.exe.Path(): true},
+		w: w, p: p, words: s.Arguments, algs: s.Verify.Algorithms(), rows: map[string]read{}, walked: map[string]bool{}, tried: map[string]bool{}, taken: map[string]bool{p.exe.Path(): true},
 		hashed: map[string]evidence.Observed{p.exe.Path(): p.exe.Observed()},
 	}
 	if target.File == "" {

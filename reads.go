@@ -28,6 +28,7 @@ type reads struct {
 	taken   map[string]bool              // paths of files and trees that are in rows or need not be
 	hashed  map[string]evidence.Observed // by path, without links
 	walked  map[string]bool              // directories of modules that *.pth files add
+	tried   map[string]bool              // paths that code names in quotes
 	count   int                          // of files that the program finds by itself
 	bytes   int64                        // of those
 	looked  int                          // entries of directories
@@ -175,6 +176,7 @@ func (w *workspace) localProgram(ctx context.Context, s project.Server, locked *
 	if err := r.record(ctx, locked); err != nil {
 		return p, err
 	}
+	p.report = append(p.report, p.ownEvidence(locked)...)
 	p.report = append(p.report, w.verifyBlock(s, path, p.exe.Path(), r.hashed)...)
 	for _, why := range r.unknown {
 		p.report = append(p.report, evidence.CannotVerify(evidence.Claim{

@@ -63,6 +63,36 @@ var readsCases = []readsCase{
 		},
 	},
 	{
+		name: "what node is told to start", command: "node", args: []string{"srv/server.js"},
+		files: map[string]string{
+			"srv/server.js": `import { fork } from "node:child_process"; // don't
+fork("./shared/fork.js"); fork("./shared/bare"); new Worker("./shared/worker.mjs"); new Worker(new URL('./near.js?x', import.meta.url));
+await import(new URL("../up.mjs", import.meta.url)); require.resolve("./resolved.js"); createRequire(import.meta.url)("./created.cjs");
+spawn(process.execPath, [path.join(__dirname, "..", "joined", 'x.js')]); exec("node ./line.js --x"); run(` + "`${__dirname}/template.js`" + `); run(__dirname + "/sum.js");
+spawn("./tool"); spawn("python3", ["job.py"]); write("data.json"); write("./notes.txt")`,
+			"shared/fork.js": `require("./next")`, "shared/next.js": "", "shared/bare.js": "", "shared/worker.mjs": "", "srv/near.js": "", "up.mjs": "", "srv/resolved.js": "", "srv/created.cjs": "",
+			"joined/x.js": "", "line.js": "", "srv/template.js": "", "srv/sum.js": "", "tool": "#!/bin/sh\n", "srv/job.py": "", "data.json": "{}", "notes.txt": "",
+		},
+		planted: map[string]string{
+			"shared/fork.js": "edited", "shared/next.js": "edited", "shared/bare.js": "edited", "shared/bare.mjs": "", "shared/worker.mjs": "edited", "srv/near.js": "edited", "up.mjs": "edited",
+			"srv/resolved.js": "edited", "srv/created.cjs": "edited", "joined/x.js": "edited", "line.js": "edited", "srv/template.js": "edited", "srv/sum.js": "edited", "tool": "#!/bin/sh\nedited",
+			"srv/job.py": "edited", "srv/shared/fork.js": "", "srv/line.js": "", "job.py": "",
+		},
+	},
+	{
+		name: "what python is told to start", command: "python3", args: []string{"-I", "srv/server.py"},
+		files: map[string]string{
+			"srv/server.py": `subprocess.run([sys.executable, "worker.py"]); runpy.run_path('path.py'); exec(open("x.py").read()) # it's
+os.system("python3 ./shared/system.py"); subprocess.Popen([os.path.join(HERE, "..", "shared", "joined.py")]); Path(__file__).parent / "deep" / "quotient.py"; f"{HERE}/text.py"
+ctypes.CDLL("./native.so"); open("data.json", "w")`,
+			"worker.py": `open("second.py")`, "second.py": "", "srv/path.py": "", "x.py": "", "shared/system.py": "", "shared/joined.py": "", "srv/deep/quotient.py": "", "srv/text.py": "", "native.so": "", "data.json": "",
+		},
+		planted: map[string]string{
+			"worker.py": "edited", "second.py": "edited", "srv/path.py": "edited", "x.py": "edited", "shared/system.py": "edited", "shared/joined.py": "edited", "srv/deep/quotient.py": "edited",
+			"srv/text.py": "edited", "native.so": "edited", "srv/worker.py": "", "path.py": "",
+		},
+	},
+	{
 		name: "bun", command: "bun", args: []string{"run", "srv/server.ts"},
 		files: map[string]string{
 			"srv/server.ts": `import "@/x"; import "base/y"`, "bunfig.toml": "preload = ['./first.ts'] # \"./no.ts\"", "first.ts": `import "./second"`, "second.ts": "",
@@ -298,5 +328,24 @@ func TestReadsOnce(t *testing.T) {
 	}
 	if want := []string{"bun", "--no-install", "--no-env-file", "run", s.w.path("a.ts"), "--load=b.ts"}; !slices.Equal(s.args, want) {
 		t.Errorf("%q", s.args)
+	}
+}
+
+// TestReadsOwn: an entry that is of another file than the one that is started is refused, though
+// every digest in it is right.
+func TestReadsOwn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its interpreters are other files")
+	}
+	s := newReadsWorld(t, readsCase{command: "node", args: []string{"server.js"}, files: map[string]string{"server.js": `require("./lib/index")`, "lib/index.js": ""}})
+	s.entry.Ref = "file:lib/index.js"
+	report, err := s.run()
+	if err == nil {
+		err = report.Err()
+	}
+	for flow, err := range map[string]error{"run": err, "check": s.check().Err()} {
+		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "launch mismatch") {
+			t.Errorf("%s: %v", flow, err)
+		}
 	}
 }

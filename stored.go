@@ -60,6 +60,8 @@ func (w *workspace) readStored(name string, entry project.ServerLock) (*storedFi
 	}))
 	if out.closure, err = project.ParseClosure(data); err != nil {
 		out.report = append(out.report, evidence.CannotVerify(claim, evidence.Malformed, err.Error()))
+	} else if why := unrooted(entry, out.closure); why != "" {
+		out.report = append(out.report, evidence.CannotVerify(claim, evidence.Malformed, why))
 	}
 	return out, nil
 }
