@@ -21,6 +21,15 @@ func TestWithoutUsers(t *testing.T) {
 		"npm:@scope/name@1.2.3":                                 "npm:@scope/name@1.2.3",
 		"https://a:b@h.example.com/ https://c:d@i.example.com/": "https://h.example.com/ https://i.example.com/",
 		"HTTP://u:p@h.example.com":                              "HTTP://h.example.com",
+		"bob:s3cret@host.example.com/x:1":                       "host.example.com/x:1",
+		"not an image: \"bob:s3cret@host.example.com/x:1\"":     "not an image: \"host.example.com/x:1\"",
+		"pypi:bob:s3cret@host.example.com/x: no":                "pypi:host.example.com/x: no",
+		"[bob:s3cret@localhost:5000/x]":                         "[localhost:5000/x]",
+		"bob:s3cret@127.0.0.1:5000/x":                           "127.0.0.1:5000/x",
+		"npm:left@1.0.0-rc.beta":                                "npm:left@1.0.0-rc.beta",
+		"redis:7@sha256:00":                                     "redis:7@sha256:00",
+		"host.example.com/redis:7@sha256:00":                    "host.example.com/redis:7@sha256:00",
+		"left@npm:right@1.0.0":                                  "left@npm:right@1.0.0",
 		"https://u:%40@h.example.com/%":                         "https://h.example.com/%",
 	} {
 		if got := WithoutUsers(in); got != want {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
 // redacted stands where a secret was.
@@ -57,6 +59,9 @@ func Redact(args []string) []string {
 }
 
 func redact(s string) string {
+	if !strings.Contains(s, "//") {
+		s = artifact.WithoutUsers(s) // "user:password@host/image"
+	}
 	for _, re := range []*regexp.Regexp{assigned(), spoken(), bearer(), userinfo(), shaped(), long()} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
