@@ -100,6 +100,20 @@ func TestVariablesOfACheckout(t *testing.T) {
 			t.Errorf("%s: %s, %v", value, base, err)
 		}
 	}
+	// npm would ask another registry than one that is none.
+	for _, value := range []string{"npm.example.com", "ht!tp://[::bad/", "//npm.example.com/", "file:///npm", "https:///npm"} {
+		for _, c := range []*Client{
+			checkout(t, map[string]string{".npmrc": "registry=" + value}, "", nil), checkout(t, map[string]string{".npmrc": "@a:registry=" + value}, "", nil),
+			checkout(t, nil, "registry="+value, nil),
+		} {
+			if _, _, err := c.NPMFiles(); err == nil || !strings.Contains(err.Error(), "registry of .npmrc is no URL of a registry") {
+				t.Errorf("%s: %v", value, err)
+			}
+		}
+	}
+	if _, _, err := checkout(t, map[string]string{".npmrc": "registry="}, "", nil).NPMFiles(); err != nil {
+		t.Error(err)
+	}
 	// The user's own file is read as before.
 	c = checkout(t, nil, "//npm.example.com/:_authToken=${TOKEN}", env)
 	if header, err := c.config.NPM.authorization(u); err != nil || header != "Bearer s3cret" {

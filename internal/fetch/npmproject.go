@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
@@ -157,9 +158,15 @@ func (c *Client) NPMFiles() (user, checkout string, err error) {
 	}
 	for _, settings := range []map[string]string{mine, theirs} {
 		for key, value := range settings {
-			if u, err := url.Parse(value); err == nil && registryKey(key) {
-				hosts = append(hosts, hostPort(u))
+			if !registryKey(key) || value == "" {
+				continue
 			}
+			u, err := url.Parse(value)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+				// npm would warn, and ask another registry for what may be a private name.
+				return "", "", &Error{Ref: "npm", Cause: evidence.Malformed, Err: fmt.Errorf("%s of .npmrc is no URL of a registry", key)}
+			}
+			hosts = append(hosts, hostPort(u))
 		}
 	}
 	if u, err := url.Parse(n.Setting("registry")); err == nil {
