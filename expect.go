@@ -27,7 +27,8 @@ func (w *workspace) acceptedLog(r *project.RecordLock) (log project.AcceptedLog)
 		log.LogSize = newest.Size
 	}
 	if w.config.Registry.Name() == r.Registry {
-		log.Quorum, log.MaxAge = w.config.Registry.Quorum, w.config.Registry.MaxAge
+		rules := w.config.Registry
+		log.Quorum, log.Witnesses, log.MaxAge = rules.Quorum, rules.Witnesses, rules.MaxAge
 	}
 	return log
 }

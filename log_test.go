@@ -623,10 +623,12 @@ func TestSplitView(t *testing.T) {
 	}
 }
 
-func newWitnessKey(t *testing.T) ledger.Key {
+func newWitnessKey(t *testing.T) ledger.Key { return newWitnessKeyOf(t, "witness.example.org") }
+
+func newWitnessKeyOf(t *testing.T, name string) ledger.Key {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness.key")
-	if _, _, err := registry.OpenLogKey(t.Context(), path, "witness.example.org"); err != nil {
+	if _, _, err := registry.OpenLogKey(t.Context(), path, name); err != nil {
 		t.Fatal(err)
 	}
 	secret, _ := os.ReadFile(path)

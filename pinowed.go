@@ -75,7 +75,7 @@ func (w *workspace) weaker(name string, now project.LaunchLock) (all []project.W
 		return all, nil // that no registry vouches for it is among these
 	}
 	rules := w.config.Registry
-	log := project.AcceptedLog{LogKey: cmp.Or(w.logOptions.Key, rules.LogKey), Quorum: rules.Quorum, MaxAge: rules.MaxAge}
+	log := project.AcceptedLog{LogKey: cmp.Or(w.logOptions.Key, rules.LogKey), Quorum: rules.Quorum, Witnesses: rules.Witnesses, MaxAge: rules.MaxAge}
 	if log.LogKey == "" {
 		logs, err := w.knownLogs()
 		if err != nil {

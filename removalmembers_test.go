@@ -55,6 +55,7 @@ var rareMembers = []rare{
 	{"state/projects/ID/approvals.json", "unlocked/*/log_size", "of a server with an entry: an unlocked one has no record, tree or facet"},
 	{"state/projects/ID/approvals.json", "unlocked/*/max_age", "of a server with an entry: an unlocked one has no record, tree or facet"},
 	{"state/projects/ID/approvals.json", "unlocked/*/witness_quorum", "of a server with an entry: an unlocked one has no record, tree or facet"},
+	{"state/projects/ID/approvals.json", "unlocked/*/witnesses", "of a server with an entry: an unlocked one has no record, tree or facet"},
 	{"state/projects/ID/approvals.json", "unlocked/*/trees", "of a server with an entry: an unlocked one has no record, tree or facet"},
 	{"state/projects/ID/approvals.json", "unlocked/*/runtime/**", "as that of a server with an entry, by the same code"},
 	{"state/projects/ID/approvals.json", "unlocked/*/extra_arguments", "as that of a server with an entry, by the same code"},

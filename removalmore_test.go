@@ -313,6 +313,7 @@ func TestWitnessesWeakened(t *testing.T) {
 	yes := PinOptions{Confirm: standing}
 	for name, weaker := range map[string]string{
 		"witness_quorum": strings.Replace(text, "witness_quorum = 1\n", "witness_quorum = 0\n", 1), "no max_age": strings.Replace(text, "max_age = \"24h\"\n", "", 1), "max_age": strings.Replace(text, "\"24h\"", "\"25h\"", 1),
+		"witnesses": strings.Replace(text, "witnesses = [", fmt.Sprintf("witnesses = [%q, ", newWitnessKeyOf(t, "another.example.org").VerifierKey), 1), // who is new may sign alone
 	} {
 		if weaker == text {
 			t.Fatal(text)

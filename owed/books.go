@@ -285,6 +285,8 @@ func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
 	}
 	if rules.Quorum < accepted.Quorum {
 		weaker(evidence.Cosignature, "witnesses", fmt.Sprintf("witness_quorum = %d", accepted.Quorum))
+	} else if accepted.Kept(rules.Quorum, rules.Witnesses) < accepted.Quorum {
+		weaker(evidence.Cosignature, "witnesses", fmt.Sprintf("witnesses = %q", accepted.Witnesses))
 	}
 	if accepted.MaxAge > 0 && (rules.MaxAge == 0 || rules.MaxAge > accepted.MaxAge) {
 		weaker(evidence.Checkpoint, "age", fmt.Sprintf("max_age = %q", accepted.MaxAge))

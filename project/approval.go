@@ -35,10 +35,11 @@ type AcceptedFacet struct {
 
 // AcceptedLog is the log that proved what was accepted, and what was demanded of it then.
 type AcceptedLog struct {
-	LogKey  string        `json:"log_key,omitempty"`        // "" without a log
-	LogSize int64         `json:"log_size,omitempty"`       // of the newest checkpoint that this machine had seen
-	Quorum  int           `json:"witness_quorum,omitempty"` // of witnesses
-	MaxAge  time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
+	LogKey    string        `json:"log_key,omitempty"`        // "" without a log
+	LogSize   int64         `json:"log_size,omitempty"`       // of the newest checkpoint that this machine had seen
+	Quorum    int           `json:"witness_quorum,omitempty"` // of witnesses
+	Witnesses []string      `json:"witnesses,omitempty"`      // their verifier keys; none in what an older build wrote
+	MaxAge    time.Duration `json:"max_age,omitempty"`        // of their cosignatures, in nanoseconds; 0: any
 }
 
 // Approval is what was approved of one server.
@@ -140,7 +141,7 @@ func NewApprovals(project string) *Approvals {
 // would lose what only later ones remember, and nobody would miss it.
 func (a Approvals) oldest() bool {
 	for _, x := range a.Servers {
-		if x.Facet != "" || x.AcceptedLog != (AcceptedLog{}) || x.Extra != nil || x.Launch != nil {
+		if x.Facet != "" || !x.AcceptedLog.isZero() || x.Extra != nil || x.Launch != nil {
 			return false
 		}
 	}

@@ -82,7 +82,7 @@ func TestOldApprovals(t *testing.T) {
 	if err := read(`{"approvals_version":1,"project":"/p","servers":{"a":{` + entry + `}}}`); err != nil {
 		t.Errorf("version 1: %v", err)
 	}
-	for _, more := range []string{`"facet":"kit"`, `"log_key":"k"`, `"log_size":7`, `"witness_quorum":1`, `"max_age":1`, `"extra_arguments":[["-x"]]`,
+	for _, more := range []string{`"facet":"kit"`, `"log_key":"k"`, `"log_size":7`, `"witness_quorum":1`, `"witnesses":["w"]`, `"max_age":1`, `"extra_arguments":[["-x"]]`,
 		`"launch":{"command":"x","arguments":[],"variables":[],"on_drift":"block"}`} {
 		if err := read(`{"approvals_version":1,"project":"/p","servers":{"a":{` + entry + `,` + more + `}}}`); err == nil || !strings.Contains(err.Error(), "version 1 does not have") {
 			t.Errorf("%s: %v", more, err)

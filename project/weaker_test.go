@@ -64,6 +64,8 @@ func TestWeaker(t *testing.T) {
 // What was demanded of a log is told too.
 func TestWeakerLog(t *testing.T) {
 	strict := AcceptedLog{LogKey: "a", LogSize: 7, Quorum: 2, MaxAge: 24 * time.Hour}
+	some := func(names ...string) AcceptedLog { return AcceptedLog{LogKey: "a", Quorum: 2, Witnesses: names} }
+	more := func(names ...string) AcceptedLog { return AcceptedLog{LogKey: "a", Quorum: 3, Witnesses: names} }
 	for name, c := range map[string]struct {
 		was, now AcceptedLog
 		want     string
@@ -74,6 +76,13 @@ func TestWeakerLog(t *testing.T) {
 		"less of all":   {strict, AcceptedLog{Quorum: 1}, "[log_key was a, and is none witness_quorum was 2, and is 1 max_age was 24h0m0s, and is none]"},
 		"older":         {strict, AcceptedLog{LogKey: "a", Quorum: 2, MaxAge: 25 * time.Hour}, "[max_age was 24h0m0s, and is 25h0m0s]"},
 		"no log before": {AcceptedLog{}, AcceptedLog{}, "[]"},
+
+		"the same witnesses": {some("a", "b", "c"), some("c", "b", "a"), "[]"},
+		"fewer of them":      {some("a", "b", "c"), some("b", "c"), "[]"}, // two of two are two of three
+		"another":            {some("a", "b"), some("a", "c"), "[witnesses was a, b, and is a, c]"},
+		"one more":           {some("a", "b"), some("a", "b", "c"), "[witnesses was a, b, and is a, b, c]"},
+		"one more of more":   {some("a", "b"), more("a", "b", "c"), "[]"},
+		"one of an older":    {strict, some("x", "y"), "[max_age was 24h0m0s, and is none]"},
 	} {
 		if got := fmt.Sprint(c.was.Weaker(c.now)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
