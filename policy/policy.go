@@ -206,6 +206,7 @@
 //	scan      cosignature  log        -       signature  signature  policy  operation     policy
 //	scan      proof        log        -       integrity  -          policy  integrity     policy
 //	scan      document     log        -       integrity  policy     policy  integrity     policy
+//	scan      facet-tar    log        -       integrity  policy     policy  integrity     policy
 //	validate  dist         manifest   -       integrity  integrity  policy  integrity     integrity
 //	validate  tree         manifest   -       integrity  -          policy  warn          policy
 //	validate  extent       manifest   -       integrity  -          policy  integrity     policy

@@ -251,6 +251,7 @@ var table = map[Flow][]rule{
 		{evidence.Cosignature, evidence.Log, allow, signature, signature, refused, operation, refused},
 		{evidence.Proof, evidence.Log, allow, integrity, allow, refused, integrity, refused},
 		{evidence.Document, evidence.Log, allow, integrity, refused, refused, integrity, refused},
+		{evidence.FacetTar, evidence.Log, allow, integrity, refused, refused, integrity, refused},
 	},
 	Validate: {
 		{evidence.Dist, evidence.Manifest, allow, integrity, integrity, refused, integrity, integrity},
