@@ -50,7 +50,7 @@ func ForgetHost(h *Host, text string) error {
 	}
 	return h.changeVariables(func(known *project.Variables) error {
 		if !known.RemoveHost(host) {
-			return evidence.Errorf(evidence.Validation, host, rememberedHint("hallmark forget --host ", known.AllHosts()), errors.New("nobody agreed on this machine that it is asked"))
+			return evidence.Errorf(evidence.Validation, host, rememberedHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }), errors.New("nobody agreed on this machine that it is asked"))
 		}
 		return nil
 	})
@@ -60,13 +60,14 @@ func ForgetHost(h *Host, text string) error {
 const maxHinted = 20
 
 // rememberedHint says what could be forgotten, with the command that does so.
-func rememberedHint(command string, names []string) string {
+func rememberedHint(names []string, command func(name string) string) string {
 	if len(names) == 0 {
 		return "nothing is remembered, and nothing needs to be forgotten"
 	}
+	names = slices.Sorted(slices.Values(names))
 	first, more := names[0], ""
 	if len(names) > maxHinted {
 		names, more = names[:maxHinted], ", ..."
 	}
-	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command + first + "'")
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command(first) + "'")
 }

@@ -88,12 +88,16 @@ func (h *Host) keepCheckpoint(ctx context.Context, name, key string, kept, s led
 // what it showed.
 func ForgetLog(ctx context.Context, h *Host, base string) (key string, err error) {
 	name := project.Registry{URL: base}.Name()
+	var known []string
 	err = h.changeLogs(ctx, func(logs *project.Logs) bool {
+		for name := range logs.Registries {
+			known = append(known, "https://"+name) // as the command takes them
+		}
 		key = logs.Forget(name)
 		return key != ""
 	})
 	if err == nil && key == "" {
-		err = evidence.Errorf(evidence.Validation, name, "", errors.New("this machine knows no log of that registry"))
+		err = evidence.Errorf(evidence.Validation, name, rememberedHint(known, func(url string) string { return "hallmark log forget " + url }), errors.New("this machine knows no log of that registry"))
 	}
 	return key, err
 }

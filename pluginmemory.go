@@ -158,7 +158,7 @@ func ForgetPlugin(ctx context.Context, h *Host, dir, name string) error {
 	}
 	return h.changeInstalls(ctx, dir, func(plugins map[string]project.Install) error {
 		if _, ok := plugins[name]; !ok {
-			return evidence.Errorf(evidence.Validation, path, "", errors.New("this machine did not install it"))
+			return evidence.Errorf(evidence.Validation, path, rememberedHint(slices.Collect(maps.Keys(plugins)), func(name string) string { return forgetCommand(dir, name) }), errors.New("this machine did not install it"))
 		}
 		delete(plugins, name)
 		return nil

@@ -60,7 +60,7 @@ machine has approved the lock, this needs --trust-lock.`,
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err, a.summarize(summary, "check", verdict, checked.Unseen...))
+			err = errors.Join(verdict.Err(), err, a.summarize(dir, summary, "check", verdict, checked.Unseen...))
 			switch {
 			case asSARIF:
 				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)

@@ -76,6 +76,9 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
+			if len(pinned) == 0 {
+				fmt.Fprintf(a.stderr, "%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n", a.name, project.ConfigFile)
+			}
 			for _, p := range pinned {
 				fmt.Fprintf(a.stderr, "%s: %s is pinned\n", a.name, p.Name)
 				for _, file := range p.Clients {

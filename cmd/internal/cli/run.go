@@ -86,7 +86,7 @@ the server's table has extra_arguments = "any".`,
 				}
 			}
 			if logFile != "" {
-				f, err := hallmark.OpenCallLog(dir, logFile)
+				f, err := hallmark.OpenAppend(dir, logFile)
 				if err != nil {
 					return err
 				}

@@ -63,7 +63,7 @@ project below this one too.`,
 				return err
 			}
 			err = found.Verdict.Err()
-			if unwritten := a.summarize(summary, "scan", found.Verdict); unwritten != nil {
+			if unwritten := a.summarize(o.Dir, summary, "scan", found.Verdict); unwritten != nil {
 				return errors.Join(err, unwritten)
 			}
 			switch {

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -21,12 +21,13 @@ func summaryFlag(c *cobra.Command, file *string) {
 const maxRows = 100
 
 // summarize appends a verdict to a file as Markdown: a line, and a table of what was refused,
-// waived or warned about, and what was not looked at. Nothing is written without a file.
-func (a *app) summarize(file, what string, v policy.Verdict, unseen ...string) error {
+// waived or warned about, and what was not looked at. Nothing is written without a file, and
+// nothing where a link of the project at dir leads.
+func (a *app) summarize(dir, file, what string, v policy.Verdict, unseen ...string) error {
 	if file == "" {
 		return nil
 	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := hallmark.OpenAppend(dir, file)
 	if err != nil {
 		return err
 	}
