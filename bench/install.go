@@ -46,7 +46,7 @@ const (
 
 // machine is a home and a project in a temporary directory, and the program.
 type machine struct {
-	dir, home, project, hallmark string
+	dir, home, project, hallmark, registry string
 }
 
 func newMachine(ctx context.Context) (*machine, error) {
@@ -57,8 +57,11 @@ func newMachine(ctx context.Context) (*machine, error) {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return nil, err
 	}
-	m := &machine{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), hallmark: filepath.Join(dir, "hallmark")}
+	m := &machine{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), hallmark: filepath.Join(dir, "hallmark"), registry: filepath.Join(dir, "hallmark-registry")}
 	if err := os.Mkdir(m.project, 0o755); err != nil {
+		return nil, err
+	}
+	if err := m.build(ctx, m.registry, "./cmd/hallmark-registry"); err != nil {
 		return nil, err
 	}
 	return m, m.build(ctx, m.hallmark, "./cmd/hallmark")
@@ -117,7 +120,7 @@ func benchInstall(ctx context.Context, o options, t *table) error {
 		return err
 	}
 	server, err := launch(ctx, m.dir, "registry", addr, "/v0/servers?limit=1", nil,
-		m.hallmark, "registry", "serve", "--addr", addr, "--data", filepath.Join(m.dir, "data"), "--allow-anonymous")
+		m.registry, "serve", "--addr", addr, "--data", filepath.Join(m.dir, "data"), "--allow-anonymous")
 	if err != nil {
 		return err
 	}

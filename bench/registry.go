@@ -97,7 +97,7 @@ func benchRegistry(ctx context.Context, o options, t *table) (err error) {
 // build makes the programs that are measured.
 func build(ctx context.Context, bin string) error {
 	for _, argv := range [][]string{
-		{"go", "build", "-o", bin + "/", "./cmd/hallmark"},
+		{"go", "build", "-o", bin + "/", "./cmd/hallmark-registry"},
 		{"go", "install", officialModule},
 	} {
 		c := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -116,7 +116,7 @@ func (f *field) ours(ctx context.Context, name, database string, more ...string)
 	if err != nil {
 		return nil, err
 	}
-	argv := append([]string{f.bin + "/hallmark", "registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
+	argv := append([]string{f.bin + "/hallmark-registry", "serve", "--addr", addr, "--data", filepath.Join(f.dir, name),
 		"--db", database, "--validation", "off", "--allow-anonymous"}, more...)
 	return launch(ctx, f.dir, name, addr, "/v0/servers?limit=1", []string{collector}, argv...)
 }

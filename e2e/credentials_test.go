@@ -51,7 +51,7 @@ func TestCredentialsOfANamespace(t *testing.T) {
 	authority := file("authority.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
 	credentials := file("credentials.toml", fmt.Sprintf("[[credential]]\nhost = %q\nnamespaces = [\"com.example\"]\ntoken_env = \"PRIVATE_TOKEN\"\n", strings.TrimPrefix(base, "https://")))
 	t.Setenv("PRIVATE_TOKEN", "s3cret")
-	registry := startRegistry(t, build(t, "hallmark"), "--data", filepath.Join(dir, "data"), "--allow-anonymous",
+	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
 		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--credentials", credentials)
 	publish := func(name, digest string) (int, string) {
 		t.Helper()

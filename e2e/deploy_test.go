@@ -20,10 +20,10 @@ var notYet []string
 // TestDeployFlags holds the command lines of deploy/ and docs/operating.md against the
 // program's own help.
 func TestDeployFlags(t *testing.T) {
-	hallmark := filepath.Join(t.TempDir(), "hallmark.exe")
-	built.Into(t, hallmark, "cmd/hallmark")
+	program := filepath.Join(t.TempDir(), "hallmark-registry.exe")
+	built.Into(t, program, "cmd/hallmark-registry")
 	help := map[string]string{}
-	commands := regexp.MustCompile(`(?m)^\s*(?:ExecStart=\S*/|)hallmark registry ([a-z]+)((?:[^\n\\]|\\\n)*)`)
+	commands := regexp.MustCompile(`(?m)^\s*(?:ExecStart=\S*/|)hallmark[- ]registry ([a-z]+)((?:[^\n\\]|\\\n)*)`)
 	flag := regexp.MustCompile(`--[a-z][a-z-]+`)
 	used := map[string][]string{} // flags by command
 	for _, name := range []string{"deploy/hallmark-registry.service", "deploy/hallmark-registry-reverify.service", "docs/operating.md"} {
@@ -56,9 +56,9 @@ func TestDeployFlags(t *testing.T) {
 	}
 	lacking := map[string]bool{}
 	for command, flags := range used {
-		out, err := exec.Command(hallmark, "registry", command, "--help").Output()
+		out, err := exec.Command(program, command, "--help").Output()
 		if err != nil {
-			t.Errorf("hallmark registry %s: %v", command, err)
+			t.Errorf("hallmark-registry %s: %v", command, err)
 		}
 		help[command] = string(out)
 		for _, f := range flags {
@@ -66,7 +66,7 @@ func TestDeployFlags(t *testing.T) {
 				continue
 			}
 			if lacking[f] = true; !slices.Contains(notYet, f) {
-				t.Errorf("hallmark registry %s has no flag %s", command, f)
+				t.Errorf("hallmark-registry %s has no flag %s", command, f)
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func TestDeployUnits(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"hallmark-registry.service", "hallmark-registry-reverify.service", "hallmark-registry-reverify.timer"} {
 		// The program is not installed: any that is will do.
-		text := strings.ReplaceAll(read(t, "deploy/"+name), "/usr/local/bin/hallmark", "/bin/true")
+		text := strings.ReplaceAll(read(t, "deploy/"+name), "/usr/local/bin/hallmark-registry", "/bin/true")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -200,7 +200,7 @@ func (s *facetStage) journals() int {
 // an install into an empty store (R1).
 func TestUpgradeKilled(t *testing.T) {
 	bin := build(t, "hallmark")
-	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
+	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	key := logKeyOf(t, registry.URL)
 	s := newFacetStage(t, bin, fmt.Sprintf("[registry]\nurl = %q\nlog_key = %q\n[facets]\nkit = \"*\"\n[adapters]\ntargets = [\"dir:tools\"]\n", registry.URL, key))
 	publish := func(i int) {
@@ -264,7 +264,7 @@ func (s *facetStage) emptyStore() {
 // store: all succeed, and nothing is fetched twice (R8).
 func TestManyInstallers(t *testing.T) {
 	bin := build(t, "hallmark")
-	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
+	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	target, err := url.Parse(registry.URL)
 	if err != nil {
 		t.Fatal(err)

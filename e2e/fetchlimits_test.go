@@ -43,7 +43,7 @@ func TestFetchLimits(t *testing.T) {
 	dir := t.TempDir()
 	authority := filepath.Join(dir, "authority.pem")
 	write(t, authority, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: site.Certificate().Raw})))
-	registry := startRegistry(t, build(t, "hallmark"), "--data", filepath.Join(dir, "data"), "--allow-anonymous",
+	registry := startRegistry(t, "--data", filepath.Join(dir, "data"), "--allow-anonymous",
 		"--npm-registry", base, "--ca-file", authority, "--allow-host", "127.0.0.1", "--max-fetch-bytes", "2", "--max-checks", "2")
 	type answer struct {
 		Status  int

@@ -20,7 +20,7 @@ func TestIntegrityNotAuthenticity(t *testing.T) {
 		}
 		texts[command+" --help"] = string(out)
 	}
-	registry := startRegistry(t, hallmark, "--data", t.TempDir(), "--allow-anonymous")
+	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	for _, page := range []string{"/", "/docs", "/openapi.yaml"} {
 		status, body := get(t, registry.URL+page)
 		if status != 200 {

@@ -122,10 +122,9 @@ func TestLogOfReplicas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := build(t, "hallmark")
 	var replicas []*registryProcess
 	for i, first := range []string{"--first-log=true", "--first-log=false"} {
-		replicas = append(replicas, startRegistry(t, bin, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
+		replicas = append(replicas, startRegistry(t, "--data", filepath.Join(dir, fmt.Sprint(i)), "--db", database, "--blobs", bucket,
 			"--log-key-file", filepath.Join(dir, "log.key"), first, "--validation", "off", "--allow-anonymous"))
 	}
 

@@ -42,7 +42,7 @@ func TestPolicyIsReadAgain(t *testing.T) {
 		}
 	}
 	write("allow_anonymous = true\n")
-	registry := startRegistry(t, build(t, "hallmark"), "--data", t.TempDir(), "--policy", file)
+	registry := startRegistry(t, "--data", t.TempDir(), "--policy", file)
 	publish := func(version string) int {
 		t.Helper()
 		res, err := http.Post(registry.URL+"/v0/publish", "application/json", strings.NewReader(remoteServer("com.example/notes", version)))

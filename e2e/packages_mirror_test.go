@@ -155,6 +155,6 @@ func (m *mirror) in(t *testing.T) *mirror {
 // serve runs a registry that takes packages from the mirror.
 func (m *mirror) serve(t *testing.T, flags ...string) *registryProcess {
 	t.Helper()
-	return startRegistry(t, filepath.Join(m.bin, "hallmark"), append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.npm.URL,
+	return startRegistry(t, append([]string{"--data", t.TempDir(), "--allow-anonymous", "--npm-registry", m.npm.URL,
 		"--pypi-index", m.npm.URL, "--ca-file", filepath.Join(m.dir, "authority.pem"), "--allow-host", "127.0.0.1"}, flags...)...)
 }

@@ -86,7 +86,7 @@ func testPublisher(t *testing.T, hallmark, bin string, isOfficial bool) {
 		}
 		fmt.Fprintf(out, `{"name":"@example/notes","version":"1.0.0","mcpName":"com.example.named/notes","dist":{"tarball":"%s/notes.tgz"}}`, npm)
 	})
-	registry := startRegistry(t, hallmark, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr, "--ca-file", w.CA,
+	registry := startRegistry(t, "--data", t.TempDir(), "--login", "none,dns,http", "--dns-server", w.DNS.Addr, "--ca-file", w.CA,
 		"--allow-host", "web.example.com", "--allow-host", "npm.example.com", "--proof-port", w.Port, "--npm-registry", npm)
 
 	home, dir := t.TempDir(), t.TempDir()

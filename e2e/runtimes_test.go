@@ -134,7 +134,7 @@ func TestRuntimes(t *testing.T) {
 	client := filepath.Join(t.TempDir(), "client")
 	built.Into(t, client, "e2e/client")
 	t.Setenv("PATH", runtimePath(t))
-	registry := startRegistry(t, bin, "--data", t.TempDir(), "--allow-anonymous")
+	registry := startRegistry(t, "--data", t.TempDir(), "--allow-anonymous")
 	key := logKeyOf(t, registry.URL)
 	for _, p := range packed {
 		t.Run(p.runtime, func(t *testing.T) {

@@ -36,7 +36,6 @@ var inside = map[string]string{
 // by what another service answers, it connects to public addresses alone, unless the
 // operator named the host.
 func TestNoInsideAddress(t *testing.T) {
-	hallmark := build(t, "hallmark")
 	w := newWorld(t)
 	for name, addr := range inside {
 		w.DNS.Host(name, addr)
@@ -81,7 +80,7 @@ func TestNoInsideAddress(t *testing.T) {
 	for name := range inside {
 		args = append(args, "--bundle-host", name)
 	}
-	registry := startRegistry(t, hallmark, args...)
+	registry := startRegistry(t, args...)
 
 	send := func(path string, body any) (int, string) {
 		t.Helper()

@@ -159,11 +159,12 @@ func (p *registryProcess) Log() string {
 	return p.log.String()
 }
 
-// startRegistry runs "hallmark registry serve" with args until the test ends.
-func startRegistry(t *testing.T, bin string, args ...string) *registryProcess {
+// startRegistry runs "hallmark-registry serve" with args until the test ends.
+func startRegistry(t *testing.T, args ...string) *registryProcess {
 	t.Helper()
+	bin := build(t, "hallmark-registry")
 	p := new(registryProcess)
-	p.cmd = exec.Command(bin, append([]string{"registry", "serve", "--addr", "127.0.0.1:0"}, args...)...)
+	p.cmd = exec.Command(bin, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	out, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,8 @@ package main
 import (
 	"os"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
 )
 
-func main() { os.Exit(cli.Main(cli.Hallmark, os.Args[1:])) }
+func main() { os.Exit(app.Main(cli.Hallmark, os.Args[1:])) }

@@ -37,15 +37,15 @@ var daemons sync.Map // *testscript.TestScript to *daemon
 
 // registry [FLAG...]
 //
-// Start 'hallmark registry serve' on a free port, allowed to fetch from the script's
+// Start 'hallmark-registry serve' on a free port, allowed to fetch from the script's
 // npm registry, and set REGISTRY to its URL, ADDR to its address and LOGKEY to the key
 // of its log, and HALLMARK_ALLOW_HOSTS so that the script's user agreed to ask it.
 func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg, "registry [FLAG...]")
-	bin, err := exec.LookPath("hallmark") // TestMain puts it into PATH
+	bin, err := exec.LookPath("hallmark-registry") // TestMain puts it into PATH
 	ts.Check(err)
 	d := &daemon{done: make(chan struct{})}
-	d.cmd = exec.Command(bin, append([]string{"registry", "serve", "--addr", "127.0.0.1:0", "--data", ts.MkAbs("registry"),
+	d.cmd = exec.Command(bin, append([]string{"serve", "--addr", "127.0.0.1:0", "--data", ts.MkAbs("registry"),
 		"--npm-registry", ts.Getenv("NPM"), "--allow-host", "127.0.0.1"}, args...)...)
 	for _, name := range []string{"PATH", "HOME", "HALLMARK_HOME", "SSL_CERT_FILE", "TMPDIR"} {
 		d.cmd.Env = append(d.cmd.Env, name+"="+ts.Getenv(name))

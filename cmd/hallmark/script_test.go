@@ -12,8 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
@@ -21,10 +23,11 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"hallmark":      main,
-		"mcp-publisher": func() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) },
-		"hashfile-mcp":  func() { os.Exit(program.Run(editor.Command(editor.ProgramName), os.Args[1:], nil)) },
-		"request":       request,
+		"hallmark":          main,
+		"hallmark-registry": func() { os.Exit(app.Main(operator.HallmarkRegistry, os.Args[1:])) },
+		"mcp-publisher":     func() { os.Exit(app.Main(author.Publisher, os.Args[1:])) },
+		"hashfile-mcp":      func() { os.Exit(program.Run(editor.Command(editor.ProgramName), os.Args[1:], nil)) },
+		"request":           request,
 	})
 }
 

@@ -5,7 +5,8 @@ package main
 import (
 	"os"
 
-	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 )
 
-func main() { os.Exit(cli.Main(cli.Publisher, os.Args[1:])) }
+func main() { os.Exit(app.Main(author.Publisher, os.Args[1:])) }

@@ -37,7 +37,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "hallmark")
-	return path, built.Write(path, "cmd/hallmark")
+	return path, built.Write(path, "cmd/hallmark-registry")
 })
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ func start(t testing.TB, flags ...string) *replica {
 	}
 	r := &replica{t: t, addr: l.Addr().String()}
 	l.Close()
-	r.argv = append([]string{path, "registry", "serve", "--addr", r.addr, "--validation", "off", "--allow-anonymous"}, flags...)
+	r.argv = append([]string{path, "serve", "--addr", r.addr, "--validation", "off", "--allow-anonymous"}, flags...)
 	r.run()
 	t.Cleanup(func() {
 		r.kill()
@@ -493,7 +493,7 @@ func refusesOtherKey(t *testing.T, flags []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	argv := append([]string{"registry", "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir()}, flags...)
+	argv := append([]string{"serve", "--addr", "127.0.0.1:0", "--data", t.TempDir()}, flags...)
 	cmd := exec.CommandContext(t.Context(), path, argv...)
 	cmd.Env = append(os.Environ(), s3.Environment()...)
 	out, err := cmd.CombinedOutput()

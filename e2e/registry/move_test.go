@@ -28,7 +28,7 @@ func ends(t *testing.T, code int, flags []string, says ...string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // it may begin to serve
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append([]string{"registry"}, flags...)...)
+	cmd := exec.CommandContext(ctx, path, flags...)
 	cmd.Env = append(os.Environ(), s3.Environment()...)
 	out, err := cmd.CombinedOutput()
 	got := 0
@@ -189,7 +189,7 @@ func TestKilledAtItsFirstStart(t *testing.T) {
 	for range 3 {
 		dir := t.TempDir()
 		for range 4 {
-			cmd := exec.Command(path, "registry", "serve", "--addr", "127.0.0.1:0", "--data", dir)
+			cmd := exec.Command(path, "serve", "--addr", "127.0.0.1:0", "--data", dir)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) check() *cobra.Command {
+func checkCommand(a *app.App) *cobra.Command {
 	var (
 		dir             string
 		asJSON, asSARIF bool
@@ -38,47 +39,47 @@ With --surface each server of which nothing is refused is started from the verif
 as every kind of client, and what it shows is compared with the lock. Another surface of
 the same bytes is an alarm, exit code 6; 'hallmark review' shows it. In CI, where no
 machine has approved the lock, this needs --trust-lock.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			switch {
 			case asJSON && asSARIF:
-				return usage(c, errors.New("--json and --sarif exclude each other"))
+				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
 			case o.TrustLock && !o.Surface:
-				return usage(c, errors.New("--trust-lock is about servers that --surface starts"))
+				return app.Usage(c, errors.New("--trust-lock is about servers that --surface starts"))
 			}
-			defer unhurried()()
-			h, err := a.host(dir)
+			defer collectRarely()()
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
 			checked, err := hallmark.Check(c.Context(), h, dir, o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if err != nil && checked.Flow == "" {
 				return err // before there was anything to report
 			}
 			verdict := checked.Verdict
-			err = errors.Join(verdict.Err(), err, a.summarize(dir, summary, "check", verdict, checked.Unseen...))
+			err = errors.Join(verdict.Err(), err, summarize(a, dir, summary, "check", verdict, checked.Unseen...))
 			switch {
 			case asSARIF:
-				return a.json(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
+				return a.WriteJSON(evidence.MakeSARIF(program.Release(), checkRules, results(verdict.Findings)), err)
 			case asJSON:
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Entries int      `json:"entries"`
 					Sound   int      `json:"verified"`
 					Waived  []string `json:"waived,omitempty"`
 					Unseen  []string `json:"not_looked_at,omitempty"`
-				}{outcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
+				}{app.OutcomeOf(verdict, err), checked.Entries, checked.Sound, checked.Waived, checked.Unseen}, err)
 			}
-			return errors.Join(report(a.stdout, verdict), err, closing(a.stdout, checked))
+			return errors.Join(app.WriteReport(a.Stdout, verdict), err, closing(a.Stdout, checked))
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
-	logKeyFlag(c, &o.Log)
+	a.AllowFlags(c)
+	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.Offline, "offline", false, "do not ask the registry")
 	c.Flags().BoolVar(&o.Surface, "surface", false, "start the servers and compare what they show with the lock")
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "with --surface: accept the lock of this checkout without this machine's approval")

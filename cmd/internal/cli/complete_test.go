@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 )
 
 // A shell is offered the names of hallmark.toml, and where there are none, nothing.
@@ -29,7 +31,7 @@ func TestCompletion(t *testing.T) {
 		if strings.HasSuffix(line, " |") {
 			args = append(args, "")
 		}
-		root := Definition(Hallmark)
+		root := app.Definition(Hallmark)
 		var out bytes.Buffer
 		root.SetOut(&out)
 		root.SetErr(new(bytes.Buffer))

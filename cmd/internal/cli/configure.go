@@ -7,16 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) config() *cobra.Command {
+func configCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "Bring " + project.ConfigFile + " up to date",
-		Args:  args(cobra.NoArgs),
+		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var dir string
@@ -25,23 +26,23 @@ func (a *app) config() *cobra.Command {
 		Use:   "migrate",
 		Short: "Rewrite deprecated keys of " + project.ConfigFile,
 		Long:  "Rewrite each 'checksum' of " + project.ConfigFile + " as the 'verify' block that it stands for. Comments, order and\neverything else stay.",
-		Args:  args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+		Args:  app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			m, err := hallmark.MigrateConfig(c.Context(), dir)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return a.json(m, nil)
+				return a.WriteJSON(m, nil)
 			}
 			for _, name := range m.Servers {
-				fmt.Fprintf(a.stderr, "%s: %s: checksum is now a verify block\n", a.name, surface.Escape(name))
+				fmt.Fprintf(a.Stderr, "%s: %s: checksum is now a verify block\n", a.Name, surface.Escape(name))
 			}
 			for _, name := range m.Kept {
-				fmt.Fprintf(a.stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.name, surface.Escape(name))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s: checksum is ignored beside verify; remove it\n", a.Name, surface.Escape(name))
 			}
 			if len(m.Servers)+len(m.Kept) == 0 {
-				fmt.Fprintf(a.stderr, "%s: nothing to migrate\n", a.name)
+				fmt.Fprintf(a.Stderr, "%s: nothing to migrate\n", a.Name)
 			}
 			return nil
 		}),
@@ -52,7 +53,7 @@ func (a *app) config() *cobra.Command {
 	return c
 }
 
-func (a *app) verifyServer() *cobra.Command {
+func verifyServerCommand(a *app.App) *cobra.Command {
 	var dir string
 	var write, asJSON bool
 	c := &cobra.Command{
@@ -64,10 +65,10 @@ them, and compare with what the block claims. With --write the digests are put i
 block; value = "" is a place for one. A server without a block gets one, for the file
 that its interpreter is given or for its command, unless a launcher starts it: no hash
 of a launcher covers what it runs.`,
-		Args:              args(cobra.ExactArgs(1)),
+		Args:              app.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
@@ -79,25 +80,25 @@ of a launcher covers what it runs.`,
 				err = f.Verdict.Err()
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Type    project.VerifyType `json:"type"`
 					Written bool               `json:"written"`
-				}{outcomeOf(f.Verdict, err), f.Type, f.Written}, err)
+				}{app.OutcomeOf(f.Verdict, err), f.Type, f.Written}, err)
 			}
 			if !write {
-				return errors.Join(report(a.stdout, f.Verdict), err)
+				return errors.Join(app.WriteReport(a.Stdout, f.Verdict), err)
 			}
 			for i, o := range f.Files {
-				fmt.Fprintf(a.stdout, "%s  %s\n", o.SHA256(), surface.Escape(o.From))
+				fmt.Fprintf(a.Stdout, "%s  %s\n", o.SHA256(), surface.Escape(o.From))
 				if f.Chains[i] != "" {
-					fmt.Fprintf(a.stdout, "  by %s\n", surface.Escape(f.Chains[i]))
+					fmt.Fprintf(a.Stdout, "  by %s\n", surface.Escape(f.Chains[i]))
 				}
 			}
 			if !f.Written {
 				return evidence.Errorf(evidence.Validation, names[0], "", errors.New(`its verify block is an opt-out; nothing was written`))
 			}
-			fmt.Fprintf(a.stderr, "%s: %s: verify is written to %s\n", a.name, surface.Escape(names[0]), project.ConfigFile)
+			fmt.Fprintf(a.Stderr, "%s: %s: verify is written to %s\n", a.Name, surface.Escape(names[0]), project.ConfigFile)
 			return nil
 		}),
 	}

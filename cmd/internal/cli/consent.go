@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -38,57 +37,57 @@ func (f *consentFlags) options(c *cobra.Command, o *hallmark.PinOptions) (err er
 	switch o.Settings.MissingHashes = policy.Missing(f.missing); o.Settings.MissingHashes {
 	case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
 	default:
-		return usage(c, errors.New("--missing-hashes is allow, warn or refuse"))
+		return app.Usage(c, errors.New("--missing-hashes is allow, warn or refuse"))
 	}
 	if f.approve != "" {
 		if f.approved, err = digest.Parse(f.approve); err != nil {
-			return usage(c, err)
+			return app.Usage(c, err)
 		}
 	}
 	return nil
 }
 
 // asking shows what would be locked and gets the answer.
-func (f *consentFlags) asking(ctx context.Context, a *app, show func(io.Writer, *hallmark.Pinned)) func(*hallmark.Pinned) (hallmark.Consent, error) {
+func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writer, *hallmark.Pinned)) func(*hallmark.Pinned) (hallmark.Consent, error) {
 	return func(p *hallmark.Pinned) (hallmark.Consent, error) {
-		a.bars.stop()
-		show(a.stderr, p)
+		a.Bars.Stop()
+		show(a.Stderr, p)
 		switch {
 		case !f.approved.IsZero():
 			return bound(f.approved, p.Consent()), nil
 		case f.yes:
 			return hallmark.Standing, nil
 		}
-		return a.ask(ctx, "Lock this?")
+		return a.Ask(ctx, "Lock this?")
 	}
 }
 
 // starting asks before a server is started to see what it shows. That somebody approves a
 // digest is no answer: it is that of what the server shows, and so known only afterwards.
-func (f *consentFlags) starting(ctx context.Context, a *app) func(*hallmark.Pinned) (bool, error) {
+func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*hallmark.Pinned) (bool, error) {
 	return func(p *hallmark.Pinned) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
-		a.bars.stop()
-		fmt.Fprintf(a.stderr, "\n%s\n", surface.Escape(p.Name))
-		showEntry(a.stderr, p.Entry, p.Runtime)
-		showPreview(a.stderr, p.Preview)
-		answer, err := a.ask(ctx, "Start it, to see what it shows?")
+		a.Bars.Stop()
+		fmt.Fprintf(a.Stderr, "\n%s\n", surface.Escape(p.Name))
+		showEntry(a.Stderr, p.Entry, p.Runtime)
+		showPreview(a.Stderr, p.Preview)
+		answer, err := a.Ask(ctx, "Start it, to see what it shows?")
 		return answer == hallmark.Given, err
 	}
 }
 
 // beginning asks before a server that is reached by its URL is sent anything.
-func (f *consentFlags) beginning(ctx context.Context, a *app, h *hallmark.Host) func(project.Server) (bool, error) {
+func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *hallmark.Host) func(project.Server) (bool, error) {
 	return func(s project.Server) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
-		a.bars.stop()
-		fmt.Fprintf(a.stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
-		showPreview(a.stderr, h.Preview(s))
-		answer, err := a.ask(ctx, "Ask it what it shows?")
+		a.Bars.Stop()
+		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
+		showPreview(a.Stderr, h.Preview(s))
+		answer, err := a.Ask(ctx, "Ask it what it shows?")
 		return answer == hallmark.Given, err
 	}
 }
@@ -111,42 +110,4 @@ func bound(approved, shown digest.Digest) hallmark.Consent {
 		return hallmark.Given
 	}
 	return hallmark.No
-}
-
-// ask puts a question to the person at the terminal; only yes is consent, and without a
-// terminal there is none.
-func (a *app) ask(ctx context.Context, question string) (hallmark.Consent, error) {
-	if !term.IsTerminal(int(a.stdin.Fd())) {
-		return hallmark.No, nil
-	}
-	answer, err := a.answer(ctx, "\n"+question+" [y/N] ")
-	if err == nil && (answer == "y" || answer == "yes") {
-		return hallmark.Given, nil
-	}
-	return hallmark.No, err
-}
-
-// answer is what the person at the terminal answers to a question, in lower case; "" at the
-// end of the input.
-func (a *app) answer(ctx context.Context, question string) (string, error) {
-	fmt.Fprint(a.stderr, question)
-	type line struct {
-		text string
-		err  error
-	}
-	read := make(chan line, 1)
-	go func() { // left behind by Ctrl-C, which ends the process
-		text, err := bufio.NewReader(a.stdin).ReadString('\n')
-		read <- line{text, err}
-	}()
-	select {
-	case <-ctx.Done():
-		fmt.Fprintln(a.stderr)
-		return "", ctx.Err()
-	case l := <-read:
-		if l.err != nil && !errors.Is(l.err, io.EOF) {
-			return "", l.err
-		}
-		return strings.ToLower(strings.TrimSpace(l.text)), nil
-	}
 }

@@ -11,6 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 )
 
 const top = "../../../" // of the repository
@@ -43,7 +47,7 @@ var (
 	codeBlock = regexp.MustCompile("(?ms)^ *```[a-z]*$(.*?)^ *```$|((?:^    .*\n)+)")
 	// spelled is a command line in code or in an error's hint, up to where the shell or a
 	// sentence ends it.
-	spelled = regexp.MustCompile(`(?:^|[ '"(/=])((?:hallmark|mcp-publisher|hashfile-mcp)(?: +(?:'[^']*'|[^ \n'"|;&<>#(){},…]+))+)`)
+	spelled = regexp.MustCompile(`(?:^|[ '"(/=])((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +(?:'[^']*'|[^ \n'"|;&<>#(){},…]+))+)`)
 	anyFlag = regexp.MustCompile("^--[a-z][a-z0-9-]*")
 )
 
@@ -75,7 +79,7 @@ func TestDocumentedCommands(t *testing.T) {
 }
 
 // quoted is a command line as hints and comments name it.
-var quoted = regexp.MustCompile("'((?:hallmark|mcp-publisher|hashfile-mcp)(?: +[^ '\"`\n|;&<>#(){},…]+)+)")
+var quoted = regexp.MustCompile("'((?:hallmark-registry|hallmark|mcp-publisher|hashfile-mcp)(?: +[^ '\"`\n|;&<>#(){},…]+)+)")
 
 // So is every one that the program's own texts name.
 func TestHintedCommands(t *testing.T) {
@@ -108,7 +112,7 @@ func TestHintedCommands(t *testing.T) {
 // Its arguments may be left out.
 func namesCommand(t *testing.T, page, line string) {
 	t.Helper()
-	words := shellWords(line)
+	words := handOver(shellWords(line))
 	for _, define := range programs {
 		root := define()
 		root.InitDefaultCompletionCmd()
@@ -116,14 +120,14 @@ func namesCommand(t *testing.T, page, line string) {
 			continue
 		}
 		args := words[1:]
-		if root.Name() == publisherName {
-			args = oneDash(root, args)
+		if root.Name() == author.PublisherName {
+			args = author.DoubleDashes(root, args)
 		}
 		c, rest, err := root.Find(args)
 		c.InitDefaultHelpFlag()
 		c.InitDefaultVersionFlag()
 		if err == nil && c.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && strings.ToUpper(rest[0]) != rest[0] {
-			err = usage(c, cobra.NoArgs(c, rest))
+			err = app.Usage(c, cobra.NoArgs(c, rest))
 		}
 		if err != nil {
 			t.Errorf("%s: %s: %v", page, line, err)
@@ -143,7 +147,15 @@ func namesCommand(t *testing.T, page, line string) {
 // The table of README.md has every command of hallmark, or the group that it is in, and
 // no other.
 func TestCommandTable(t *testing.T) {
-	root := Hallmark(new(app))
+	root := Hallmark(new(app.App))
+	for _, c := range root.Commands() {
+		if c.Name() == "registry" { // the commands that it hands over to
+			theirs := operator.HallmarkRegistry(new(app.App))
+			theirs.Use = c.Name()
+			root.RemoveCommand(c)
+			root.AddCommand(theirs)
+		}
+	}
 	leaves := map[string]bool{}
 	each(root, func(c *cobra.Command) {
 		if !c.HasSubCommands() {

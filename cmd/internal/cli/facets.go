@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -31,7 +32,7 @@ type facetFlags struct {
 
 func (f *facetFlags) register(c *cobra.Command) {
 	projectFlag(c, &f.dir)
-	logKeyFlag(c, &f.o.Log)
+	app.LogKeyFlag(c, &f.o.Log)
 	c.Flags().BoolVar(&f.asJSON, "json", false, "print what changed and the evidence as one JSON document")
 	c.Flags().BoolVar(&f.o.Offline, "offline", false, "ask nobody; what is locked and in the store is enough")
 	c.Flags().BoolVar(&f.o.Servers.Skip, "no-servers", false, "neither pin servers that facets declare nor write them into clients' files")
@@ -46,63 +47,63 @@ func (f *facetFlags) yesFlag(c *cobra.Command) {
 }
 
 // servers has the flow ask about servers that facets declare.
-func (a *app) servers(c *cobra.Command, h *hallmark.Host, f *facetFlags) {
+func servers(a *app.App, c *cobra.Command, h *hallmark.Host, f *facetFlags) {
 	f.o.Servers.Pin.Log = f.o.Log
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
-		a.bars.stop()
-		fmt.Fprintf(a.stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
+		a.Bars.Stop()
+		fmt.Fprintf(a.Stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
 			surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
-		showPreview(a.stderr, h.Preview(s))
+		showPreview(a.Stderr, h.Preview(s))
 		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
-			fmt.Fprintf(a.stderr, "  environment %s=%s\n", surface.Escape(name), surface.Escape(s.Environment[name]))
+			fmt.Fprintf(a.Stderr, "  environment %s=%s\n", surface.Escape(name), surface.Escape(s.Environment[name]))
 		}
 		if f.yes {
 			return true, nil
 		}
-		answer, err := a.ask(c.Context(), "Start it, to see what it shows?")
+		answer, err := a.Ask(c.Context(), "Start it, to see what it shows?")
 		return answer == hallmark.Given, err
 	}
 	f.o.Servers.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
-		a.bars.stop()
-		a.showPin(a.stderr, p)
+		a.Bars.Stop()
+		showPin(a, a.Stderr, p)
 		if f.yes {
 			return hallmark.Standing, nil
 		}
-		return a.ask(c.Context(), "Lock this?")
+		return a.Ask(c.Context(), "Lock this?")
 	}
 }
 
 // installing runs a flow that installs, and prints what became of it.
-func (a *app) installing(f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
-	return a.reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
-		defer unhurried()()
-		h, err := a.host(f.dir)
+func installing(a *app.App, f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
+	return a.Reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
+		defer collectRarely()()
+		h, err := a.Host(f.dir)
 		if err != nil {
 			return err
 		}
-		if err := a.logOptions(c, &f.o.Log); err != nil {
+		if err := a.LogOptions(c, &f.o.Log); err != nil {
 			return err
 		}
-		f.o.Progress = a.bars.fetching
-		a.servers(c, h, f)
+		f.o.Progress = a.Bars.Fetching
+		servers(a, c, h, f)
 		out, err := flow(c, h, args)
-		a.bars.stop()
+		a.Bars.Stop()
 		if f.asJSON {
-			return a.json(installResult(out, err), err)
+			return a.WriteJSON(installResult(out, err), err)
 		}
 		if out != nil && err == nil {
 			for _, w := range out.Verdict.Warnings() {
 				if w.Evidence.Scheme == evidence.Status || w.Evidence.Scheme == evidence.Finding {
-					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, w.Evidence.Title())
+					fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, w.Evidence.Title())
 				}
 			}
-			err = errors.Join(notes(a.stderr, out.Verdict), showInstallation(a.stdout, a.stderr, out, f.o.Dry))
+			err = errors.Join(app.WriteNotes(a.Stderr, out.Verdict), showInstallation(a.Stdout, a.Stderr, out, f.o.Dry))
 		}
 		return err
 	})
 }
 
-func (a *app) install() *cobra.Command {
+func installCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
 		Use:     "install",
@@ -115,19 +116,19 @@ edited since are kept and named.
 
 With --frozen the lock is the only authority and is not written: a facet that it does not
 cover, or that does not reproduce its integrity, is refused.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 	}
-	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, _ []string) (*hallmark.Installation, error) {
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, _ []string) (*hallmark.Installation, error) {
 		return hallmark.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	f.yesFlag(c)
 	c.Flags().BoolVar(&f.o.Frozen, "frozen", false, "take the lock as the only authority, and do not write it")
 	return c
 }
 
-func (a *app) add() *cobra.Command {
+func addCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	var source project.Facet
 	c := &cobra.Command{
@@ -137,32 +138,32 @@ func (a *app) add() *cobra.Command {
 		Long: `Add a facet of the registry, of a git repository or of a directory. The requirement is
 1.2.3, 1.2.*, 1.*, * or latest; without one it is the newest major version. A facet of the
 registry is locked only if the registry confirms it, and its log proves it, now.`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
-	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
 		add := source
 		if len(names) > 0 {
 			add.Name = names[0]
 			if at := strings.LastIndexByte(names[0], '@'); at > 0 {
 				if add.Kind() != project.FromRegistry {
-					return nil, usage(c, errors.New("a facet of git or of a directory has no requirement"))
+					return nil, app.Usage(c, errors.New("a facet of git or of a directory has no requirement"))
 				}
 				r, err := facet.ParseRequirement(names[0][at+1:])
 				if err != nil {
-					return nil, usage(c, err)
+					return nil, app.Usage(c, err)
 				}
 				add.Name, add.Requirement = names[0][:at], r
 			}
 		} else if add.Kind() == project.FromRegistry {
-			return nil, usage(c, errors.New("name a facet, or give --git or --path"))
+			return nil, app.Usage(c, errors.New("name a facet, or give --git or --path"))
 		}
 		if add.Name != "" && !facet.CheckName(add.Name) {
-			return nil, usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
+			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
 		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	f.yesFlag(c)
 	c.Flags().StringVar(&source.Git, "git", "", "`URL` of a git repository, https or ssh")
 	c.Flags().StringVar(&source.Tag, "tag", "", "`tag` of the repository")
@@ -173,19 +174,19 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 	return c
 }
 
-func (a *app) remove() *cobra.Command {
+func removeCommand(a *app.App) *cobra.Command {
 	var f facetFlags
 	c := &cobra.Command{
 		Use:     "remove NAME...",
 		Short:   "Take facets out of hallmark.toml, the lock and the project",
 		Example: "@acme/reviewer",
-		Args:    args(cobra.MinimumNArgs(1)),
+		Args:    app.Args(cobra.MinimumNArgs(1)),
 	}
-	c.RunE = a.installing(&f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
 		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	f.yesFlag(c)
 	return c
 }
@@ -291,7 +292,7 @@ type (
 // installJSON is what became of facets. Servers are those that they declare and that are
 // not pinned, Clients the files in which their servers are started by hallmark run.
 type installJSON struct {
-	outcome
+	app.Outcome
 	Written bool        `json:"written"`
 	Facets  []facetJSON `json:"facets"`
 	Targets []string    `json:"targets"`
@@ -309,7 +310,7 @@ func installResult(out *hallmark.Installation, err error) installJSON {
 	if out == nil {
 		out = &hallmark.Installation{}
 	}
-	result.outcome = outcomeOf(out.Verdict, err)
+	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
 	for _, f := range out.Facets {
 		j := facetJSON{f.Name, f.Outcome, f.By, f.Before, f.After, []assetJSON{}}
@@ -342,13 +343,13 @@ type statusJSON struct {
 }
 
 type statusResult struct {
-	outcome
+	app.Outcome
 	Facets  []statusJSON       `json:"facets"`
 	Servers []serverStatusJSON `json:"servers,omitempty"`
 	Waived  []string           `json:"waived,omitempty"`
 }
 
-func (a *app) list() *cobra.Command {
+func listCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON bool
 	c := &cobra.Command{
@@ -357,10 +358,10 @@ func (a *app) list() *cobra.Command {
 		Long: `List the facets that hallmark.toml declares or hallmark.lock has, and how many of their
 files are installed and were edited since; then what hallmark.toml opts out of. Nothing is
 fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
-		Args:              args(cobra.NoArgs),
+		Args:              app.Args(cobra.NoArgs),
 		ValidArgsFunction: completeDeclared,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
@@ -369,11 +370,11 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				return err
 			}
 			if asJSON {
-				r := statusResult{outcome: outcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}, Waived: waived}
+				r := statusResult{Outcome: app.OutcomeOf(policy.Verdict{}, nil), Facets: []statusJSON{}, Waived: waived}
 				for _, s := range all {
 					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Files: &s.Files, Present: &s.Present, Edited: s.Edited})
 				}
-				return a.json(r, nil)
+				return a.WriteJSON(r, nil)
 			}
 			for _, s := range all {
 				version := "(not locked)"
@@ -388,11 +389,11 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 				if s.Edited > 0 {
 					edited = fmt.Sprintf(", %d edited", s.Edited)
 				}
-				if _, err := fmt.Fprintf(a.stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "%s  %s  %s  %d of %s%s\n", s.Name, version, surface.Escape(declared), s.Present, evidence.Count(s.Files, "file"), edited); err != nil {
 					return err
 				}
 			}
-			return printWaived(a.stdout, waived)
+			return printWaived(a.Stdout, waived)
 		}),
 	}
 	projectFlag(c, &dir)

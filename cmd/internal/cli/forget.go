@@ -7,10 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) forget() *cobra.Command {
+func forgetCommand(a *app.App) *cobra.Command {
 	var dir string
 	var hosts []string
 	c := &cobra.Command{
@@ -27,9 +28,9 @@ asked, and that variables are sent to it, for every project.`,
 		ValidArgsFunction: completeDeclared,
 		RunE: func(c *cobra.Command, names []string) error {
 			if len(names)+len(hosts) == 0 {
-				return usage(c, errors.New("name a server or a facet, or give --host"))
+				return app.Usage(c, errors.New("name a server or a facet, or give --host"))
 			}
-			h, err := a.host(dir)
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
@@ -37,7 +38,7 @@ asked, and that variables are sent to it, for every project.`,
 				if err := hallmark.ForgetHost(h, host); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stderr, "%s: %s is not asked any more before somebody agrees\n", a.name, surface.Escape(host))
+				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name, surface.Escape(host))
 			}
 			if len(names) == 0 {
 				return nil
@@ -46,7 +47,7 @@ asked, and that variables are sent to it, for every project.`,
 				return err
 			}
 			for _, name := range names {
-				fmt.Fprintf(a.stderr, "%s: %s is forgotten on this machine\n", a.name, surface.Escape(name))
+				fmt.Fprintf(a.Stderr, "%s: %s is forgotten on this machine\n", a.Name, surface.Escape(name))
 			}
 			return nil
 		},

@@ -8,13 +8,17 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 var programs = []func() *cobra.Command{
-	func() *cobra.Command { return Definition(Hallmark) },
-	func() *cobra.Command { return Definition(Publisher) },
+	func() *cobra.Command { return app.Definition(Hallmark) },
+	func() *cobra.Command { return app.Definition(author.Publisher) },
+	func() *cobra.Command { return app.Definition(operator.HallmarkRegistry) },
 	func() *cobra.Command {
 		root := editor.Command(editor.ProgramName)
 		program.Define(root)
@@ -81,26 +85,35 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// handOver is a command line of hallmark registry as the program gets it that this hands
+// over to.
+func handOver(words []string) []string {
+	if len(words) > 1 && words[0] == "hallmark" && words[1] == "registry" {
+		return append([]string{registryProgram}, words[2:]...)
+	}
+	return words
+}
+
 // commandLine requires that a program has the command and the flags of a line, and would
 // take its arguments.
 func commandLine(t *testing.T, where, line string) {
 	t.Helper()
-	words := shellWords(line)
+	words := handOver(shellWords(line))
 	for _, define := range programs {
 		root := define()
 		if root.Name() != words[0] {
 			continue
 		}
 		args := words[1:]
-		if root.Name() == publisherName {
-			args = oneDash(root, args)
+		if root.Name() == author.PublisherName {
+			args = author.DoubleDashes(root, args)
 		}
 		c, rest, err := root.Find(args)
 		if err == nil {
 			err = c.ParseFlags(rest)
 		}
 		if err == nil && c.HasSubCommands() && c.Flags().NArg() > 0 {
-			err = usage(c, cobra.NoArgs(c, c.Flags().Args()))
+			err = app.Usage(c, cobra.NoArgs(c, c.Flags().Args()))
 		}
 		if err == nil && c.Args != nil {
 			err = c.Args(c, c.Flags().Args())
@@ -129,7 +142,7 @@ func shellWords(line string) []string {
 // What cannot be helped with is a mistake, not a success.
 func TestHelpUnknown(t *testing.T) {
 	for _, args := range [][]string{{"help", "nonsense"}, {"help", "log", "nonsense"}} {
-		if code := Main(Hallmark, args); code != 2 {
+		if code := app.Main(Hallmark, args); code != 2 {
 			t.Errorf("hallmark %s: exit code %d", strings.Join(args, " "), code)
 		}
 	}

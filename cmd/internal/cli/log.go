@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -19,18 +20,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) log() *cobra.Command {
+func logCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "log",
 		Short: "Monitor, witness and prove what registries published",
-		Args:  args(cobra.NoArgs),
+		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.logProof(), a.logVerify(), a.monitor(), a.witness(), a.logForget())
+	c.AddCommand(logProofCommand(a), logVerifyCommand(a), monitorCommand(a), witnessCommand(a), logForgetCommand(a))
 	return c
 }
 
-func (a *app) logProof() *cobra.Command {
+func logProofCommand(a *app.App) *cobra.Command {
 	var dir, base, output string
 	var asJSON bool
 	var o hallmark.LogOptions
@@ -40,13 +41,13 @@ func (a *app) logProof() *cobra.Command {
 		Example: "io.github.acme/notes@1.4.0 -o notes.proof",
 		Long: `Fetch a record and the proof that it is in its registry's log, verify both, and print the
 proof (C2SP tlog-proof). Who has the log's key can verify it without the registry.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o); err != nil {
+			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
 			h.Sending.Name(base)
@@ -55,66 +56,66 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 				return err
 			}
 			p, err := hallmark.LogProof(c.Context(), h, rules, names[0], o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if err == nil && output != "" {
 				err = durable.WriteFile(output, p.Proof, 0o644)
 			}
 			if asJSON {
-				return a.json(provenResult(p, err), err)
+				return a.WriteJSON(provenResult(p, err), err)
 			}
 			if err != nil {
 				return err
 			}
-			a.showProven(p)
+			showProven(a, p)
 			if output == "" {
-				_, err = a.stdout.Write(p.Proof)
+				_, err = a.Stdout.Write(p.Proof)
 			}
 			return err
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
-	logKeyFlag(c, &o)
+	a.AllowFlags(c)
+	app.LogKeyFlag(c, &o)
 	c.Flags().StringVar(&base, "registry", "", "base `URL` of the registry (default: that of "+"hallmark.toml)")
 	c.Flags().StringVarP(&output, "output", "o", "", "`file` to write the proof to (default: standard output)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print proof and evidence as one JSON document")
 	return c
 }
 
-func (a *app) logVerify() *cobra.Command {
+func logVerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var o hallmark.LogOptions
 	c := &cobra.Command{
 		Use:     "verify FILE",
 		Short:   "Verify a proof that lies in a file, without the network",
 		Example: "notes.proof",
-		Args:    args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(".")
+		Args:    app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o); err != nil {
+			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
 			p, err := hallmark.VerifyProof(h, names[0], o.Key)
 			if asJSON {
-				return a.json(provenResult(p, err), err)
+				return a.WriteJSON(provenResult(p, err), err)
 			}
 			if err == nil {
-				a.showProven(p)
+				showProven(a, p)
 			}
 			return err
 		}),
 	}
-	logKeyFlag(c, &o)
+	app.LogKeyFlag(c, &o)
 	c.Flags().BoolVar(&asJSON, "json", false, "print what the proof says as one JSON document")
 	return c
 }
 
 func provenResult(p *hallmark.ProvenRecord, err error) any {
 	type result struct {
-		outcome
+		app.Outcome
 		Origin   string `json:"origin,omitempty"`
 		Index    int64  `json:"index"`
 		Size     int64  `json:"size"`
@@ -124,17 +125,17 @@ func provenResult(p *hallmark.ProvenRecord, err error) any {
 		Proof    string `json:"proof,omitempty"`
 	}
 	if p == nil {
-		return result{outcome: outcomeOf(policy.Verdict{}, err)}
+		return result{Outcome: app.OutcomeOf(policy.Verdict{}, err)}
 	}
-	return result{outcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version, p.Leaf.Document.String(), string(p.Proof)}
+	return result{app.OutcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version, p.Leaf.Document.String(), string(p.Proof)}
 }
 
-func (a *app) showProven(p *hallmark.ProvenRecord) {
-	fmt.Fprintf(a.stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.name, surface.Escape(p.Leaf.Subject()), p.Index,
+func showProven(a *app.App, p *hallmark.ProvenRecord) {
+	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name, surface.Escape(p.Leaf.Subject()), p.Index,
 		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
 }
 
-func (a *app) monitor() *cobra.Command {
+func monitorCommand(a *app.App) *cobra.Command {
 	var o hallmark.MonitorOptions
 	var asJSON, follow bool
 	var every time.Duration
@@ -150,52 +151,52 @@ rewritten, a record without an entry, an entry without its record, two histories
 With --state the next run goes on where this one stopped, and holds the log to what it
 showed. Each run reads a part of what was read before again, all of it in --reread runs. With --from a directory with a copy of the log's files is read, without records.
 Exit code 3 if anything was found, now or in an earlier run with the same state.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if (len(names) == 0) == (o.From == "") {
-				return usage(c, errors.New("takes the URL of a registry, or a directory with --from"))
+				return app.Usage(c, errors.New("takes the URL of a registry, or a directory with --from"))
 			}
 			if len(names) > 0 {
 				o.URL = names[0]
 			}
 			if o.Reread < 0 {
-				return usage(c, errors.New("--reread is 0 at least"))
+				return app.Usage(c, errors.New("--reread is 0 at least"))
 			}
 			if every < time.Second {
-				return usage(c, errors.New("--every is a second at least"))
+				return app.Usage(c, errors.New("--every is a second at least"))
 			}
 			if follow {
 				o.Follow = every
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
 			shown := 0
 			o.Round = func(m *hallmark.Monitored) error {
 				if follow && len(m.Found) > shown {
-					showAnomalies(a.stdout, m.Found[shown:])
+					showAnomalies(a.Stdout, m.Found[shown:])
 					shown = len(m.Found)
 				}
 				return nil
 			}
 			m, err := hallmark.Monitor(c.Context(), h, o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if m == nil { // nothing was read, which is not the same as nothing found
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					*hallmark.Monitored
-				}{outcomeOf(policy.Verdict{}, err), m}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), m}, err)
 			}
-			showAnomalies(a.stdout, m.Found[min(shown, len(m.Found)):])
+			showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
 			if m.Began {
-				fmt.Fprintf(a.stderr, "%s: there was no %s: the log was read from its first entry\n", a.name, surface.Escape(o.State))
+				fmt.Fprintf(a.Stderr, "%s: there was no %s: the log was read from its first entry\n", a.Name, surface.Escape(o.State))
 			}
 			if err != nil && m.Size == 0 {
 				return err
@@ -204,13 +205,13 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			if m.Again > 0 {
 				again = fmt.Sprintf(", %d read again", m.Again)
 			}
-			fmt.Fprintf(a.stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.name, surface.Escape(m.Origin),
+			fmt.Fprintf(a.Stderr, "%s: log %s: %s, %d new%s; %s compared; %s\n", a.Name, surface.Escape(m.Origin),
 				evidence.Count(int(m.Size), "entry"), m.Read, again, evidence.Count(int(m.Records), "record"), evidence.Count(len(m.Found), "anomaly"))
 			return err
 		}),
 	}
 	f := c.Flags()
-	logKeyFlag(c, &o.Log)
+	app.LogKeyFlag(c, &o.Log)
 	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
 	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
 	f.IntVar(&o.Reread, "reread", hallmark.DefaultReread, "`number` of runs in which all that was read before is read again; 0 is never")
@@ -244,7 +245,7 @@ func showAnomalies(w io.Writer, found []hallmark.Anomaly) {
 	}
 }
 
-func (a *app) witness() *cobra.Command {
+func witnessCommand(a *app.App) *cobra.Command {
 	var o hallmark.WitnessOptions
 	c := &cobra.Command{
 		Use:   "witness --key-file FILE --state DIR --log KEY",
@@ -257,24 +258,24 @@ and what the registry is told with --witness.
 What was cosigned last is kept in --state. A log of which nothing is kept there is
 refused, as a witness that lost its state would cosign another history: --begin says
 that this witness never cosigned it. A new key needs no --begin.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			for flag, value := range map[string]string{"key-file": o.KeyFile, "state": o.State} {
 				if value == "" {
-					return usage(c, fmt.Errorf("--%s is needed", flag))
+					return app.Usage(c, fmt.Errorf("--%s is needed", flag))
 				}
 			}
 			if len(o.Logs) == 0 {
-				return usage(c, errors.New("--log names the key of a log to witness"))
+				return app.Usage(c, errors.New("--log names the key of a log to witness"))
 			}
 			for _, key := range o.Logs {
 				if _, err := ledger.ParseVerifier(key); err != nil {
-					return usage(c, err)
+					return app.Usage(c, err)
 				}
 			}
-			o.Logger = slog.New(slog.NewTextHandler(a.stderr, nil))
+			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 			o.Listening = func(addr net.Addr, key string) {
-				fmt.Fprintf(a.stderr, "%s: witness at http://%s, key %s\n", a.name, addr, key)
+				fmt.Fprintf(a.Stderr, "%s: witness at http://%s, key %s\n", a.Name, addr, key)
 			}
 			return hallmark.Witness(c.Context(), o)
 		},
@@ -289,21 +290,21 @@ that this witness never cosigned it. A new key needs no --begin.`,
 	return c
 }
 
-func (a *app) logForget() *cobra.Command {
+func logForgetCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget URL",
 		Short: "Forget which key a registry's log has",
 		Long: `Forget which key a registry's log has. The next use of the registry asks for the key
 again. What this machine saw of the log under the old key is not forgotten.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			key, err := hallmark.ForgetLog(c.Context(), h, names[0])
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: forgot the key %s\n", a.name, surface.Escape(key))
+				fmt.Fprintf(a.Stderr, "%s: forgot the key %s\n", a.Name, surface.Escape(key))
 			}
 			return err
 		},

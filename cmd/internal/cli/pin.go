@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -24,7 +25,7 @@ func projectFlag(c *cobra.Command, dir *string) {
 	c.Flags().StringVar(dir, "project", ".", "`directory` that holds "+project.ConfigFile)
 }
 
-func (a *app) pin() *cobra.Command {
+func pinCommand(a *app.App) *cobra.Command {
 	var (
 		dir           string
 		asJSON, write bool
@@ -47,43 +48,43 @@ are declared in hallmark.toml, and with --write-config the client starts them by
 'hallmark run NAME' from then on. What its entries were is kept in FILE.hallmark beside
 its file, for 'hallmark unpin'.`,
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
 			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
-				return usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
+				return app.Usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
 			}
 			if from.Client != "" && from.Config != "" {
-				return usage(c, errors.New("--client and --config exclude each other"))
+				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.From.Home, _ = os.UserHomeDir() // without one there are no user's files
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm, o.Begin = consent.asking(c.Context(), a, a.showPin), consent.beginning(c.Context(), a, h)
+			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *hallmark.Pinned) { showPin(a, w, p) }), consent.beginning(c.Context(), a, h)
 			o.Start = consent.starting(c.Context(), a)
 			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if asJSON {
-				return a.json(pinResult(pinned, err), err)
+				return a.WriteJSON(pinResult(pinned, err), err)
 			}
 			if err != nil {
 				return err
 			}
 			if len(pinned) == 0 {
-				fmt.Fprintf(a.stderr, "%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n", a.name, project.ConfigFile)
+				fmt.Fprintf(a.Stderr, "%s: %s declares no server, so that nothing is pinned; 'hallmark scan' shows those of clients\n", a.Name, project.ConfigFile)
 			}
 			for _, p := range pinned {
-				fmt.Fprintf(a.stderr, "%s: %s is pinned\n", a.name, p.Name)
+				fmt.Fprintf(a.Stderr, "%s: %s is pinned\n", a.Name, p.Name)
 				for _, file := range p.Clients {
 					if write {
-						fmt.Fprintf(a.stderr, "%s: %s starts it by 'hallmark run %s'\n", a.name, surface.Escape(file), p.Name)
+						fmt.Fprintf(a.Stderr, "%s: %s starts it by 'hallmark run %s'\n", a.Name, surface.Escape(file), p.Name)
 					}
 				}
 			}
@@ -91,10 +92,10 @@ its file, for 'hallmark unpin'.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the entries and the evidence as one JSON document")
-	logKeyFlag(c, &log)
+	app.LogKeyFlag(c, &log)
 	c.Flags().StringSliceVar(&scripts, "allow-scripts", nil, "run the install scripts of this npm `package`, and lock that; may be repeated")
 	clientFlags(c, &from)
 	c.Flags().BoolVar(&write, "write-config", false, "let the client start the servers by hallmark run")
@@ -129,13 +130,13 @@ func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
 
 func pinResult(pinned []*hallmark.Pinned, err error) any {
 	return struct {
-		outcome
+		app.Outcome
 		Servers []pinnedJSON `json:"servers"`
-	}{outcomeOf(policy.Verdict{}, err), pinnedServers(pinned)}
+	}{app.OutcomeOf(policy.Verdict{}, err), pinnedServers(pinned)}
 }
 
 // showPin prints all that consent is asked for.
-func (a *app) showPin(w io.Writer, p *hallmark.Pinned) {
+func showPin(a *app.App, w io.Writer, p *hallmark.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
 	showEntry(w, p.Entry, p.Runtime)
 	showWeaker(w, p.Weaker)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -18,18 +19,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-func (a *app) plugin() *cobra.Command {
+func pluginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plugin",
 		Short: "Hash, sign, check and install plugins of Node hosts",
 		Long: `A plugin is a directory or zip with mcp-plugin.json and dist/. Each check ends with
 0, or with the code of its most urgent error: 3 integrityError, 5 signatureError,
 4 policyError, 2 validationError; 1 means that nothing was decided.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.pluginHash(), a.pluginValidate(), a.pluginVerify(), a.pluginGate(), a.pluginSign(), a.pluginLock(),
-		a.pluginInstall(), a.pluginRevalidate(), a.pluginForget(), a.pluginOrder(), a.pluginPack(), a.pluginPublish())
+	c.AddCommand(pluginHashCommand(a), pluginValidateCommand(a), pluginVerifyCommand(a), pluginGateCommand(a), pluginSignCommand(a), pluginLockCommand(a),
+		pluginInstallCommand(a), pluginRevalidateCommand(a), pluginForgetCommand(a), pluginOrderCommand(a), pluginPackCommand(a), pluginPublishCommand(a))
 	return c
 }
 
@@ -73,7 +74,7 @@ func (f *pluginFlags) options(c *cobra.Command) (hallmark.PluginOptions, error) 
 		return os.Getenv(env)
 	})
 	if err != nil {
-		return f.o, usage(c, err)
+		return f.o, app.Usage(c, err)
 	}
 	f.o.Flags = flags
 	return f.o, nil
@@ -85,7 +86,7 @@ func flagName(env string) string {
 
 // pluginOutcome is the JSON answer about one plugin.
 type pluginOutcome struct {
-	outcome
+	app.Outcome
 	ErrorType string         `json:"error_type,omitempty"`
 	Path      string         `json:"path"`
 	Name      string         `json:"name,omitempty"`
@@ -116,29 +117,29 @@ func outcomeOfPlugin(path string, r *plugin.Result, o hallmark.PluginOptions, er
 	if errors.As(err, &invalid) {
 		p.Issues = invalid.Issues
 	}
-	p.outcome = outcomeOf(verdict, err)
+	p.Outcome = app.OutcomeOf(verdict, err)
 	p.ErrorType = errorTypes[p.Class]
 	return p
 }
 
 // checked prints a checked plugin and returns what ends the program.
-func (a *app) checked(path string, r *plugin.Result, o hallmark.PluginOptions, asJSON bool, err error) error {
+func checked(a *app.App, path string, r *plugin.Result, o hallmark.PluginOptions, asJSON bool, err error) error {
 	if err == nil {
 		err = r.Verdict.Err()
 	}
-	a.bars.stop()
+	a.Bars.Stop()
 	if asJSON {
-		return a.json(outcomeOfPlugin(path, r, o, err), err)
+		return a.WriteJSON(outcomeOfPlugin(path, r, o, err), err)
 	}
 	if r != nil {
-		if failed := pluginReport(a.stdout, r); failed != nil {
+		if failed := pluginReport(a.Stdout, r); failed != nil {
 			return failed
 		}
 	}
 	if err != nil {
 		return &typed{err}
 	}
-	_, err = fmt.Fprintf(a.stderr, "%s: %s: ok\n", a.name, surface.Escape(r.Manifest.Subject()))
+	_, err = fmt.Fprintf(a.Stderr, "%s: %s: ok\n", a.Name, surface.Escape(r.Manifest.Subject()))
 	return err
 }
 

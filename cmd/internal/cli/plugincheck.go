@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -16,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) pluginVerify() *cobra.Command {
+func pluginVerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	c := &cobra.Command{
@@ -27,18 +28,18 @@ func (a *app) pluginVerify() *cobra.Command {
 allowlist, signatures, capabilities. Every byte is read once. With --copy-to a plugin
 that is allowed is written to a new directory from the bytes that were checked: load it
 from there, and no change of the original matters.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o, err := f.options(c)
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			r, err := hallmark.VerifyPlugin(c.Context(), h, names[0], o)
-			return a.checked(names[0], r, o, asJSON, err)
+			return checked(a, names[0], r, o, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -47,17 +48,17 @@ from there, and no change of the original matters.`,
 	return c
 }
 
-func (a *app) pluginValidate() *cobra.Command {
+func pluginValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate DIR|ZIP",
 		Short: "Check a plugin's manifest and dist.hash",
 		Long:  "Check the manifest of a plugin and its dist.hash, and print the hash that was computed.",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:  app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			demands, err := unvalidated(os.Getenv)
 			if err != nil {
-				return usage(c, err)
+				return app.Usage(c, err)
 			}
 			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
 			computed := ""
@@ -65,21 +66,21 @@ func (a *app) pluginValidate() *cobra.Command {
 				computed = hash.String()
 			}
 			if asJSON {
-				return a.json(struct {
+				return a.WriteJSON(struct {
 					pluginOutcome
 					Computed  string   `json:"computed,omitempty"`
 					Unchecked []string `json:"not_checked,omitempty"` // what the environment demands, and 'plugin verify' checks
 				}{outcomeOfPlugin(names[0], r, hallmark.PluginOptions{}, err), computed, demands}, err)
 			}
 			if computed != "" {
-				fmt.Fprintln(a.stdout, computed)
+				fmt.Fprintln(a.Stdout, computed)
 			}
 			if err != nil {
 				return &typed{err}
 			}
-			fmt.Fprintf(a.stderr, "%s: %s is valid (profile %s)\n", a.name, surface.Escape(r.Manifest.Subject()), r.Profile)
+			fmt.Fprintf(a.Stderr, "%s: %s is valid (profile %s)\n", a.Name, surface.Escape(r.Manifest.Subject()), r.Profile)
 			if len(demands) > 0 {
-				fmt.Fprintf(a.stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.name, strings.Join(demands, ", "))
+				fmt.Fprintf(a.Stderr, "%s: not checked here: %s; 'hallmark plugin verify' does\n", a.Name, strings.Join(demands, ", "))
 			}
 			return nil
 		}),
@@ -105,23 +106,23 @@ func unvalidated(getenv func(string) string) (demands []string, err error) {
 	return demands, err
 }
 
-func (a *app) pluginGate() *cobra.Command {
+func pluginGateCommand(a *app.App) *cobra.Command {
 	var asJSON, asSARIF bool
 	var f *pluginFlags
 	c := &cobra.Command{
 		Use:     "gate DIR|ZIP...",
 		Short:   "Check many plugins as verify does, before a release",
 		Example: "plugins/notes plugins/tasks\nplugins/notes --sarif",
-		Args:    args(cobra.MinimumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:    app.Args(cobra.MinimumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if asJSON && asSARIF {
-				return usage(c, errors.New("--json and --sarif exclude each other"))
+				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
 			}
 			o, err := f.options(c)
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -131,9 +132,9 @@ func (a *app) pluginGate() *cobra.Command {
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if asSARIF {
-				return a.json(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
+				return a.WriteJSON(evidence.MakeSARIF(program.Release(), nil, pluginResults(outcomes)), err)
 			}
-			return a.printPlugins(outcomes, asJSON, err)
+			return printPlugins(a, outcomes, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -142,26 +143,26 @@ func (a *app) pluginGate() *cobra.Command {
 	return c
 }
 
-func (a *app) pluginOrder() *cobra.Command {
+func pluginOrderCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "order DIR|ZIP...",
 		Short: "Print the order in which plugins are to be loaded",
 		Long:  "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing else of them is checked.",
-		Args:  args(cobra.MinimumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:  app.Args(cobra.MinimumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			order, err := hallmark.OrderPlugins(c.Context(), names)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Order []string `json:"order"`
-				}{outcomeOf(policy.Verdict{}, nil), order}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), order}, nil)
 			}
 			for _, name := range order {
-				fmt.Fprintln(a.stdout, name)
+				fmt.Fprintln(a.Stdout, name)
 			}
 			return nil
 		}),
@@ -189,19 +190,19 @@ func outcomesOfPlugins(all []hallmark.Checked, o hallmark.PluginOptions) ([]plug
 }
 
 // printPlugins prints a line for each plugin, or one document. It returns err.
-func (a *app) printPlugins(outcomes []pluginOutcome, asJSON bool, err error) error {
+func printPlugins(a *app.App, outcomes []pluginOutcome, asJSON bool, err error) error {
 	if asJSON {
-		return a.json(struct {
-			outcome
+		return a.WriteJSON(struct {
+			app.Outcome
 			Plugins []pluginOutcome `json:"plugins"`
-		}{outcomeOf(policy.Verdict{}, err), outcomes}, err)
+		}{app.OutcomeOf(policy.Verdict{}, err), outcomes}, err)
 	}
 	for _, p := range outcomes {
 		word := "ok"
 		if !p.OK {
 			word = p.ErrorType
 		}
-		fmt.Fprintf(a.stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
+		fmt.Fprintf(a.Stdout, "%-15s  %s\n", word, surface.Escape(p.Path))
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -15,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) pluginInstall() *cobra.Command {
+func pluginInstallCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	var base, sum string
@@ -27,37 +29,37 @@ func (a *app) pluginInstall() *cobra.Command {
 		Long: `Check a plugin as 'hallmark plugin verify' does, and place the bytes that were checked
 below plugins/ as NAME@VERSION. A file or directory of the name goes before a plugin of
 the registry, of which the record and its proof in the registry's log are checked too.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if o.PluginOptions, err = f.options(c); err != nil {
 				return err
 			}
 			if sum != "" {
 				if o.SHA256, err = digest.Parse(sum); err != nil {
-					return usage(c, err)
+					return app.Usage(c, err)
 				}
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			if o.Registry, err = pluginRegistry(h, c, base); err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			o.Progress = a.bars.fetching
+			o.Progress = a.Bars.Fetching
 			in, err := hallmark.InstallPlugin(c.Context(), h, names[0], o)
-			return a.installed(names[0], in, o.PluginOptions, asJSON, err)
+			return installed(a, names[0], in, o.PluginOptions, asJSON, err)
 		}),
 	}
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	f = newPluginFlags(c)
 	c.Flags().StringVar(&o.Dir, "dir", "plugins", "`directory` that holds the plugins")
 	c.Flags().StringVar(&sum, "sha256", "", "`digest` that the zip must have")
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of hallmark.toml, else that of the last login)")
-	logKeyFlag(c, &o.Log)
+	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
@@ -76,30 +78,30 @@ func pluginRegistry(h *hallmark.Host, c *cobra.Command, base string) (project.Re
 	if _, bad := os.Stat(project.ConfigFile); bad == nil {
 		return project.Registry{}, nil // it names none
 	}
-	if client, _, err := target(h, c, ""); err == nil {
+	if client, _, err := author.FindRegistry(h, c, ""); err == nil {
 		return project.Registry{URL: client.Base}, nil
 	}
 	return project.Registry{}, nil
 }
 
-func (a *app) pluginLock() *cobra.Command {
+func pluginLockCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	c := &cobra.Command{
 		Use:   "lock DIR",
 		Short: "Write or refresh " + plugin.LockFile + " without installing",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:  app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o, err := f.options(c)
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			in, err := hallmark.LockPlugin(c.Context(), h, names[0], o)
-			return a.installed(names[0], in, o, asJSON, err)
+			return installed(a, names[0], in, o, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -108,31 +110,31 @@ func (a *app) pluginLock() *cobra.Command {
 }
 
 // installed prints an installed or refused plugin.
-func (a *app) installed(from string, in *hallmark.Installed, o hallmark.PluginOptions, asJSON bool, err error) error {
+func installed(a *app.App, from string, in *hallmark.Installed, o hallmark.PluginOptions, asJSON bool, err error) error {
 	if in == nil {
 		in = &hallmark.Installed{}
 	}
 	if err != nil || in.Path == "" || !asJSON {
-		if failed := a.checked(from, in.Result, o, asJSON, err); failed != nil || err != nil {
+		if failed := checked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
 			return failed
 		}
 	}
 	if asJSON {
-		return a.json(struct {
+		return a.WriteJSON(struct {
 			pluginOutcome
 			Installed string               `json:"installed"`
 			Lock      *project.InstallLock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
-	a.machineWarnings(hallmark.Checked{Path: in.Path, Result: in.Result})
+	machineWarnings(a, hallmark.Checked{Path: in.Path, Result: in.Result})
 	if in.Already {
-		fmt.Fprintf(a.stderr, "%s: it was installed already\n", a.name)
+		fmt.Fprintf(a.Stderr, "%s: it was installed already\n", a.Name)
 	}
-	_, err = fmt.Fprintln(a.stdout, filepath.ToSlash(in.Path))
+	_, err = fmt.Fprintln(a.Stdout, filepath.ToSlash(in.Path))
 	return err
 }
 
-func (a *app) pluginRevalidate() *cobra.Command {
+func pluginRevalidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	var dir string
@@ -144,13 +146,13 @@ host, and against all that its install.lock.json owes. The flags that it was loc
 only add demands and take rights. On the machine that installed a plugin the lock itself
 is compared with what was written then, and a plugin that is gone is missed. What else
 lies among the plugins, or in the directory of one, is refused.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			o, err := f.options(c)
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -160,14 +162,14 @@ lies among the plugins, or in the directory of one, is refused.`,
 			}
 			if !asJSON {
 				for _, v := range all {
-					a.machineWarnings(v)
+					machineWarnings(a, v)
 				}
 			}
 			outcomes, err := outcomesOfPlugins(all, o)
 			if len(outcomes) == 0 && !asJSON {
-				fmt.Fprintf(a.stderr, "%s: no plugin is installed in %s\n", a.name, surface.Escape(filepath.ToSlash(dir)))
+				fmt.Fprintf(a.Stderr, "%s: no plugin is installed in %s\n", a.Name, surface.Escape(filepath.ToSlash(dir)))
 			}
-			return a.printPlugins(outcomes, asJSON, err)
+			return printPlugins(a, outcomes, asJSON, err)
 		}),
 	}
 	f = newPluginFlags(c)
@@ -178,18 +180,18 @@ lies among the plugins, or in the directory of one, is refused.`,
 
 // machineWarnings says of an allowed plugin that this machine did not install it, or that it
 // is less than what this machine accepted before.
-func (a *app) machineWarnings(v hallmark.Checked) {
+func machineWarnings(a *app.App, v hallmark.Checked) {
 	if v.Err != nil || !v.Result.Verdict.Allowed() {
 		return
 	}
 	for _, f := range v.Result.Verdict.Warnings() {
 		if e := f.Evidence; e.Scheme == evidence.Installed && e.Authority == evidence.Machine {
-			fmt.Fprintf(a.stderr, "%s: warning: %s: %s\n", a.name, surface.Escape(filepath.ToSlash(v.Path)), e.Reason)
+			fmt.Fprintf(a.Stderr, "%s: warning: %s: %s\n", a.Name, surface.Escape(filepath.ToSlash(v.Path)), e.Reason)
 		}
 	}
 }
 
-func (a *app) pluginForget() *cobra.Command {
+func pluginForgetCommand(a *app.App) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
 		Use:     "forget NAME@VERSION",
@@ -197,16 +199,16 @@ func (a *app) pluginForget() *cobra.Command {
 		Example: "net-utils@1.1.0",
 		Long: `Forget that this machine installed a plugin, by the name of its directory, which was
 removed on purpose: 'hallmark plugin revalidate' misses it until then.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			if err := hallmark.ForgetPlugin(c.Context(), h, dir, names[0]); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stderr, "%s: forgot %s\n", a.name, surface.Escape(names[0]))
+			_, err = fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))
 			return err
 		},
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -19,22 +21,22 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-func (a *app) pluginHash() *cobra.Command {
+func pluginHashCommand(a *app.App) *cobra.Command {
 	var asJSON, write bool
 	var profile string
 	c := &cobra.Command{
 		Use:     "hash DIR|ZIP",
 		Short:   "Compute a plugin's dist.hash, and write it into the manifest",
 		Example: "notes --write",
-		Args:    args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:    app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			r, err := hallmark.HashPlugin(c.Context(), names[0], tree.Profile(profile), write)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Hash    string       `json:"hash"`
 					Tree    string       `json:"hallmark-tree-v1"`
 					Profile tree.Profile `json:"profile"`
@@ -42,19 +44,19 @@ func (a *app) pluginHash() *cobra.Command {
 					Bytes   int64        `json:"totalBytes"`
 					Written bool         `json:"written"`
 					Stale   bool         `json:"lock_stale"`
-				}{outcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written, r.Stale}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), r.Hash.String(), r.Tree.String(), r.Profile, r.Files, r.Bytes, r.Written, r.Stale}, nil)
 			}
-			fmt.Fprintln(a.stdout, r.Hash)
+			fmt.Fprintln(a.Stdout, r.Hash)
 			if write {
 				state := "was up to date"
 				if r.Written {
 					state = "written"
 				}
-				fmt.Fprintf(a.stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.name, plugin.ManifestFile, state,
+				fmt.Fprintf(a.Stderr, "%s: %s %s: %s, %s bytes, profile %s\n", a.Name, plugin.ManifestFile, state,
 					evidence.Count(r.Files, "file"), evidence.Group(r.Bytes), r.Profile)
 			}
 			if r.Stale {
-				fmt.Fprintf(a.stderr, "%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.name, plugin.LockFile)
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is of the manifest before; 'hallmark plugin lock' writes it anew\n", a.Name, plugin.LockFile)
 			}
 			return nil
 		}),
@@ -65,7 +67,7 @@ func (a *app) pluginHash() *cobra.Command {
 	return c
 }
 
-func (a *app) pluginSign() *cobra.Command {
+func pluginSignCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var keyFile, id string
 	c := &cobra.Command{
@@ -77,10 +79,10 @@ name, version, entry, permissions and policy too. The key is PEM (Ed25519, RSA, 
 P-384) or minisign's; the password of an encrypted one is read from HALLMARK_KEY_PASSWORD.
 The hash is checked first: what does not match is not signed. A lock beside the manifest
 is written anew, for the manifest with its signatures.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if keyFile == "" {
-				return usage(c, errors.New("name the private key with --key FILE"))
+				return app.Usage(c, errors.New("name the private key with --key FILE"))
 			}
 			text, err := readKey(keyFile)
 			if err != nil {
@@ -90,7 +92,7 @@ is written anew, for the manifest with its signatures.`,
 			if err != nil {
 				return evidence.Errorf(evidence.Validation, keyFile, "", err)
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -98,13 +100,13 @@ is written anew, for the manifest with its signatures.`,
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					SignedBy  string         `json:"signed_by"`
 					Algorithm sign.Algorithm `json:"algorithm"`
-				}{outcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), id, key.Public().Algorithm()}, nil)
 			}
-			_, err = fmt.Fprintf(a.stderr, "%s: signed by %s (%s)\n", a.name, surface.Escape(id), key.Public().Algorithm())
+			_, err = fmt.Fprintf(a.Stderr, "%s: signed by %s (%s)\n", a.Name, surface.Escape(id), key.Public().Algorithm())
 			return err
 		}),
 	}
@@ -124,14 +126,14 @@ func readKey(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, sign.MaxKey+1))
 }
 
-func (a *app) pluginPack() *cobra.Command {
+func pluginPackCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var out string
 	c := &cobra.Command{
 		Use:   "pack DIR",
 		Short: "Pack a plugin as a zip; the same files give the same bytes",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args:  app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if out == "" {
 				abs, err := filepath.Abs(names[0])
 				if err != nil {
@@ -144,17 +146,17 @@ func (a *app) pluginPack() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					File        string        `json:"file"`
 					ContentHash digest.Digest `json:"content_hash"`
 					Left        []string      `json:"left_out"`
-				}{outcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(out), d, append([]string{}, left...)}, nil)
 			}
 			for _, path := range left {
-				fmt.Fprintf(a.stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is no part of the plugin, and was left out\n", a.Name, surface.Escape(path))
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
+			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", d, surface.Escape(filepath.ToSlash(out)))
 			return err
 		}),
 	}
@@ -163,7 +165,7 @@ func (a *app) pluginPack() *cobra.Command {
 	return c
 }
 
-func (a *app) pluginPublish() *cobra.Command {
+func pluginPublishCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var o hallmark.PublishOptions
 	var base string
@@ -176,24 +178,24 @@ what it recorded, and the proof that its log has it, are compared.
 
 Names of plugins have no scope: publishing needs an API token that names the plugin, or
 one for every name, in HALLMARK_TOKEN.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(".")
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+			if o.Registry, o.Token, err = author.FindRegistry(h, c, base); err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
 			p, err := hallmark.PublishPlugin(c.Context(), h, names[0], o)
-			return a.sentArchive(p, asJSON, err)
+			return author.ReportPublishedArchive(a, p, asJSON, err)
 		}),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
-	logKeyFlag(c, &o.Log)
+	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

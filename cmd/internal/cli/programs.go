@@ -1,19 +1,15 @@
 package cli
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
-	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
 // Hallmark is the program with all commands.
-func Hallmark(a *app) *cobra.Command {
+func Hallmark(a *app.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "hallmark",
 		Short: "Integrity for MCP servers, from publish to launch",
@@ -35,54 +31,10 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
-	add("author", a.init(), a.hashGen(), a.verify(), a.validate(), a.login(), a.logout(), a.pack(), a.publish(), a.status())
-	add("user", a.scan(), a.pin(), a.unpin(), a.pull(), a.run(), a.review(), a.forget(), a.check(), a.surface(), a.verifyServer(), a.config(), editor.Command("hashfile"),
-		a.add(), a.install(), a.upgrade(), a.remove(), a.outdated(), a.list(), a.store())
-	add("host", a.plugin(), a.trust())
-	add("operator", a.registry(), a.log())
+	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a), author.PublishCommand(a), author.StatusCommand(a))
+	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a), forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a), editor.Command("hashfile"),
+		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a), storeCommand(a))
+	add("host", pluginCommand(a), trustCommand(a))
+	add("operator", registryCommand(), logCommand(a))
 	return root
-}
-
-const publisherName = "mcp-publisher"
-
-// Publisher is mcp-publisher: the author's commands.
-func Publisher(a *app) *cobra.Command {
-	root := &cobra.Command{
-		Use:   publisherName,
-		Short: "Hash the packages of an MCP server and publish it",
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	root.AddCommand(a.init(), a.login(), a.logout(), a.publish(), a.status(), a.verify(), a.hashGen(), a.validate(), &cobra.Command{
-		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(a.stdout, "%s %s\n", root.Name(), program.Release())
-			return err
-		},
-	})
-	return root
-}
-
-// oneDash rewrites -flag and -flag=value, as the official mcp-publisher and its examples
-// write them, with two dashes, where a command below root has a flag of that name.
-func oneDash(root *cobra.Command, args []string) []string {
-	known := map[string]bool{}
-	var learn func(*cobra.Command)
-	learn = func(c *cobra.Command) {
-		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
-		for _, below := range c.Commands() {
-			learn(below)
-		}
-	}
-	learn(root)
-	out := slices.Clone(args)
-	for i, arg := range out {
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		switch {
-		case arg == "--":
-			return out
-		case len(name) > 1 && strings.HasPrefix(arg, "-") && known[name]:
-			out[i] = "-" + arg
-		}
-	}
-	return out
 }

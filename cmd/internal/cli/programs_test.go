@@ -3,11 +3,12 @@ package cli
 import (
 	"io"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
@@ -15,11 +16,11 @@ import (
 // check that was misspelt would pass it.
 func TestGroupsRefuse(t *testing.T) {
 	groups := 0
-	var look func(c *cobra.Command, path []string)
-	look = func(c *cobra.Command, path []string) {
+	var look func(define app.Program, c *cobra.Command, path []string)
+	look = func(define app.Program, c *cobra.Command, path []string) {
 		if c.HasSubCommands() && c.Name() != "completion" {
 			groups++
-			root := Hallmark(&app{stdout: io.Discard, stderr: io.Discard})
+			root := define(&app.App{Stdout: io.Discard, Stderr: io.Discard})
 			root.SilenceErrors, root.SilenceUsage = true, true
 			root.SetOut(io.Discard)
 			root.SetArgs(append(slices.Clone(path), "nonsense"))
@@ -28,29 +29,25 @@ func TestGroupsRefuse(t *testing.T) {
 			}
 		}
 		for _, below := range c.Commands() {
-			look(below, append(slices.Clone(path), below.Name()))
+			look(define, below, append(slices.Clone(path), below.Name()))
 		}
 	}
-	look(Hallmark(&app{stdout: io.Discard, stderr: io.Discard}), nil)
+	for _, define := range []app.Program{Hallmark, operator.HallmarkRegistry} {
+		look(define, define(&app.App{Stdout: io.Discard, Stderr: io.Discard}), nil)
+	}
 	if groups < 9 {
 		t.Errorf("%d groups", groups)
 	}
 }
 
-// The official mcp-publisher takes its flags with one dash, and its help writes them so.
-func TestOneDash(t *testing.T) {
-	root := Publisher(new(app))
-	for line, want := range map[string]string{
-		"login dns -algorithm ed25519 -domain example.com -private-key 00": "login dns --algorithm ed25519 --domain example.com --private-key 00",
-		"status -status=deleted -y -all-versions com.example/notes":        "status --status=deleted -y --all-versions com.example/notes",
-		"publish --no-hash -json":                                          "publish --no-hash --json",
-		"publish -":                                                        "publish -",
-		"publish -unknown -n":                                              "publish -unknown -n",
-		"publish -- -json":                                                 "publish -- -json",
-	} {
-		args := strings.Fields(line)
-		if got := strings.Join(oneDash(root, args), " "); got != want || !slices.Equal(args, strings.Fields(line)) {
-			t.Errorf("%s: %s", line, got)
-		}
+// What hallmark offers to hand over is what the other program has.
+func TestRegistryCommandsAreKnown(t *testing.T) {
+	var there []string
+	for _, c := range operator.HallmarkRegistry(new(app.App)).Commands() {
+		there = append(there, c.Name())
+	}
+	offered := slices.Sorted(slices.Values(registryCommand().ValidArgs))
+	if slices.Sort(there); !slices.Equal(offered, there) {
+		t.Errorf("hallmark registry offers %q, %s has %q", offered, registryProgram, there)
 	}
 }

@@ -6,11 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) pull() *cobra.Command {
+func pullCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON bool
 	var o hallmark.PullOptions
@@ -21,10 +22,10 @@ func (a *app) pull() *cobra.Command {
 		Long: `Fetch the image of a server by the digest that hallmark.lock has, with its manifest and
 every blob, compare each with the digest that leads to it, and write an OCI layout, from
 which container engines load images. Nothing is left behind if anything differs.`,
-		Args:              args(cobra.ExactArgs(1)),
+		Args:              app.Args(cobra.ExactArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
@@ -32,26 +33,26 @@ which container engines load images. Nothing is left behind if anything differs.
 				o.Output = names[0] + ".oci"
 			}
 			p, err := hallmark.Pull(c.Context(), h, dir, names[0], o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if p == nil {
 				p = new(hallmark.Pulled)
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Digest digest.Digest `json:"digest"`
 					Output string        `json:"output"`
-				}{outcomeOf(p.Verdict, err), p.Digest, p.Output}, err)
+				}{app.OutcomeOf(p.Verdict, err), p.Digest, p.Output}, err)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: %s: %d files, each verified, in %s\n", a.name, p.Digest, p.Files, surface.Escape(p.Output))
+			fmt.Fprintf(a.Stderr, "%s: %s: %d files, each verified, in %s\n", a.Name, p.Digest, p.Files, surface.Escape(p.Output))
 			return nil
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	c.Flags().StringVarP(&o.Output, "output", "o", "", "the `directory` to make (default NAME.oci)")
 	c.Flags().StringVar(&o.Platform, "platform", "", "the `platform` of an index, or all (default this machine's)")
 	c.Flags().BoolVar(&asJSON, "json", false, "print what was fetched as one JSON document")

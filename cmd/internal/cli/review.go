@@ -11,12 +11,13 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) review() *cobra.Command {
+func reviewCommand(a *app.App) *cobra.Command {
 	var dir, approve string
 	var asJSON bool
 	var o hallmark.ReviewOptions
@@ -32,7 +33,7 @@ are approved for 'hallmark run NAME --'.
 
 In scripts --approve takes the digest that was shown as "consent", of all items or of
 those that --item names.`,
-		Args: args(func(c *cobra.Command, names []string) error {
+		Args: app.Args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
 			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
 				return errors.New("takes one NAME; arguments for 'hallmark run' follow '--'")
@@ -40,37 +41,37 @@ those that --item names.`,
 			return nil
 		}),
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
 			if approve != "" {
 				if o.Approve, err = digest.Parse(approve); err != nil {
-					return usage(c, err)
+					return app.Usage(c, err)
 				}
 			}
 			o.Arguments = names[1:]
 			chosen := false
 			o.Choose = func(r *hallmark.Reviewed) (items []string, err error) {
-				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.stdin.Fd())) {
+				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.Stdin.Fd())) {
 					return nil, nil // one question is enough
 				}
 				chosen = true
-				a.showReview(a.stderr, r)
-				return a.chooseItems(c.Context(), r.Items)
+				showReview(a, a.Stderr, r)
+				return chooseItems(c.Context(), a, r.Items)
 			}
 			o.Confirm = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
 				switch {
 				case chosen && len(r.Refused) == len(r.Items):
 					return hallmark.No, nil
 				case chosen: // each was asked for
-					fmt.Fprintf(a.stderr, "\n  consent     %s\n", r.Consent())
+					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
 					return hallmark.Given, nil
 				case !asJSON:
-					a.showReview(a.stderr, r)
+					showReview(a, a.Stderr, r)
 				}
-				return a.ask(c.Context(), "Approve this?")
+				return a.Ask(c.Context(), "Approve this?")
 			}
 			r, err := hallmark.Review(c.Context(), h, dir, names[0], o)
 			if r == nil {
@@ -78,7 +79,7 @@ those that --item names.`,
 			}
 			if asJSON {
 				result := struct {
-					outcome
+					app.Outcome
 					Consent digest.Digest       `json:"consent"`
 					Entry   project.ServerLock  `json:"entry"`
 					Launch  *project.LaunchLock `json:"launch,omitempty"` // of a server that is not locked
@@ -87,7 +88,7 @@ those that --item names.`,
 					Changes []surface.Change    `json:"changes"`
 					Weaker  []project.Weakening `json:"weaker,omitempty"`
 					Refused []string            `json:"refused,omitempty"` // items that drifted and are not among them
-				}{outcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker, r.Refused}
+				}{app.OutcomeOf(r.Verdict, err), digest.Digest{}, r.Entry, nil, r.Extra, r.Runtime, r.Changes, r.Weaker, r.Refused}
 				if r.Surface != nil || r.Unlocked != nil {
 					result.Consent = r.Consent()
 				}
@@ -95,29 +96,29 @@ those that --item names.`,
 					launch := r.Unlocked.Launch()
 					result.Launch = &launch
 				}
-				return a.json(result, err)
+				return a.WriteJSON(result, err)
 			}
 			for _, key := range r.Absent {
-				fmt.Fprintf(a.stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.name, r.Name, surface.Escape(key), "approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
+				fmt.Fprintf(a.Stderr, "%s: %s: %s: %s; clients of another kind may be\n", a.Name, r.Name, surface.Escape(key), "approved, and not shown to the client at "+r.Note.At.Format("2006-01-02 15:04:05Z"))
 			}
 			switch {
 			case err != nil:
 				return err
 			case r.Clean:
-				fmt.Fprintf(a.stderr, "%s: %s: nothing to approve\n", a.name, r.Name)
+				fmt.Fprintf(a.Stderr, "%s: %s: nothing to approve\n", a.Name, r.Name)
 			case o.Dismiss:
-				fmt.Fprintf(a.stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.name, r.Name)
+				fmt.Fprintf(a.Stderr, "%s: %s: what was seen is not approved, and forgotten\n", a.Name, r.Name)
 			case len(r.Refused) > 0:
-				fmt.Fprintf(a.stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.name, r.Name, len(r.Items)-len(r.Refused), len(r.Items),
+				fmt.Fprintf(a.Stderr, "%s: %s: %d of %d items are approved; withheld: %s\n", a.Name, r.Name, len(r.Items)-len(r.Refused), len(r.Items),
 					surface.Escape(strings.Join(r.Refused, ", ")))
 			default:
-				fmt.Fprintf(a.stderr, "%s: %s is approved\n", a.name, r.Name)
+				fmt.Fprintf(a.Stderr, "%s: %s is approved\n", a.Name, r.Name)
 			}
 			return nil
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	c.Flags().StringVar(&approve, "approve", "", "approve exactly what was shown with this `digest`")
 	c.Flags().StringArrayVar(&o.Items, "item", nil, "approve only this `item` of what drifted, as tool:NAME or instructions; may be given several times")
 	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "approve the launch line of a server that is not locked, for 'hallmark run --unlocked'")
@@ -127,11 +128,11 @@ those that --item names.`,
 }
 
 // chooseItems asks for each item of a drift whether it is approved.
-func (a *app) chooseItems(ctx context.Context, items []string) ([]string, error) {
-	fmt.Fprint(a.stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
+func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, error) {
+	fmt.Fprint(a.Stderr, "\nApprove each? y: yes; n: no; a: this and all that follow; q: none of those that follow.\n")
 	approved := []string{}
 	for i, item := range items {
-		answer, err := a.answer(ctx, fmt.Sprintf("  %s [y/N/a/q] ", surface.Escape(item)))
+		answer, err := a.ReadAnswer(ctx, fmt.Sprintf("  %s [y/N/a/q] ", surface.Escape(item)))
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +148,7 @@ func (a *app) chooseItems(ctx context.Context, items []string) ([]string, error)
 	return approved, nil
 }
 
-func (a *app) showReview(w io.Writer, r *hallmark.Reviewed) {
+func showReview(a *app.App, w io.Writer, r *hallmark.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
 	defer func() {
 		if len(r.Extra) > 0 {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
@@ -31,7 +32,7 @@ func spareCollector() {
 	time.AfterFunc(startTime, func() { debug.SetGCPercent(usual) })
 }
 
-func (a *app) run() *cobra.Command {
+func runCommand(a *app.App) *cobra.Command {
 	var (
 		dir, logFile string
 		o            hallmark.RunOptions
@@ -53,7 +54,7 @@ machine approved its launch line: 'hallmark review NAME'. What this machine appr
 owed: --unlocked does not stand for it. Arguments after '--' are approved with the rest, unless
 the server's table has extra_arguments = "any".`,
 
-		Args: args(func(c *cobra.Command, names []string) error {
+		Args: app.Args(func(c *cobra.Command, names []string) error {
 			dash := c.ArgsLenAtDash()
 			if len(names) == 0 || dash == 0 || dash < 0 && len(names) > 1 || dash > 1 {
 				return errors.New("takes one NAME; arguments for the server follow '--'")
@@ -63,26 +64,26 @@ the server's table has extra_arguments = "any".`,
 		ValidArgsFunction: completeServers,
 		RunE: func(c *cobra.Command, names []string) error {
 			if o.Unlocked && o.Settings.RequireLock {
-				return usage(c, errors.New("--unlocked and --require-lock exclude each other"))
+				return app.Usage(c, errors.New("--unlocked and --require-lock exclude each other"))
 			}
 			spareCollector()
-			h, err := a.host(dir)
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &log); err != nil {
+			if err := a.LogOptions(c, &log); err != nil {
 				return err
 			}
 			o.LogKey = log.Key // nobody is asked: standard input is the client's
 			o.Arguments = names[1:]
-			o.Stdin, o.Stdout, o.Stderr = a.stdin, a.stdout, a.stderr
+			o.Stdin, o.Stdout, o.Stderr = a.Stdin, a.Stdout, a.Stderr
 			o.Judged = func(v policy.Verdict) {
-				a.bars.stop()
+				a.Bars.Stop()
 				for _, f := range v.Warnings() {
-					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
+					fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
 				}
 				if v.Err() == nil {
-					program.ForClients(a.name, names[0])
+					program.ForClients(a.Name, names[0])
 				}
 			}
 			if logFile != "" {
@@ -93,10 +94,10 @@ the server's table has extra_arguments = "any".`,
 				defer f.Close()
 				o.Log = f
 			}
-			if term.IsTerminal(int(a.stdin.Fd())) { // else it is the client's
+			if term.IsTerminal(int(a.Stdin.Fd())) { // else it is the client's
 				o.Ask = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
-					a.showReview(a.stderr, r)
-					return a.ask(c.Context(), "Approve this?")
+					showReview(a, a.Stderr, r)
+					return a.Ask(c.Context(), "Approve this?")
 				}
 			}
 			code, err := hallmark.Run(c.Context(), h, dir, names[0], o)
@@ -110,8 +111,8 @@ the server's table has extra_arguments = "any".`,
 		},
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
-	logKeyFlag(c, &log)
+	a.AllowFlags(c)
+	app.LogKeyFlag(c, &log)
 	c.Flags().BoolVar(&o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
 	c.Flags().BoolVar(&o.Unlocked, "unlocked", false, "start a server that is not locked, if this machine approved its launch line")
 	c.Flags().BoolVar(&o.Settings.RequireLock, "require-lock", false, "refuse a server that is not locked, whatever hallmark.toml says")

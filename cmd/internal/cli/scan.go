@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
@@ -18,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) scan() *cobra.Command {
+func scanCommand(a *app.App) *cobra.Command {
 	var (
 		o               hallmark.ScanOptions
 		asJSON, asSARIF bool
@@ -43,18 +44,18 @@ script of the checkout, a URL or disabled; so it is wherever such a file is scan
 client's directory is part of the project that holds it: a hallmark.toml there counts
 for nothing. With --strict what a hallmark.toml opts out of is refused, that of a
 project below this one too.`,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, paths []string) error {
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, paths []string) error {
 			if asJSON && asSARIF {
-				return usage(c, errors.New("--json and --sarif exclude each other"))
+				return app.Usage(c, errors.New("--json and --sarif exclude each other"))
 			}
 			if err := scanned(c, &o, paths); err != nil {
 				return err
 			}
-			h, err := a.host(o.Dir)
+			h, err := a.Host(o.Dir)
 			if err != nil {
 				return err
 			}
-			if a.name == "hallmark" {
+			if a.Name == "hallmark" {
 				o.Program, _ = os.Executable() // without one nothing is guarded
 			}
 			o.Home, _ = os.UserHomeDir() // without one there are no user's files
@@ -63,19 +64,19 @@ project below this one too.`,
 				return err
 			}
 			err = found.Verdict.Err()
-			if unwritten := a.summarize(o.Dir, summary, "scan", found.Verdict); unwritten != nil {
+			if unwritten := summarize(a, o.Dir, summary, "scan", found.Verdict); unwritten != nil {
 				return errors.Join(err, unwritten)
 			}
 			switch {
 			case asSARIF:
-				return a.json(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
+				return a.WriteJSON(evidence.MakeSARIF(program.Release(), launcher.Rules, results(found.Rules)), err)
 			case asJSON:
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					*hallmark.Scanned
-				}{outcomeOf(found.Verdict, err), found}, err)
+				}{app.OutcomeOf(found.Verdict, err), found}, err)
 			}
-			return errors.Join(showScan(a.stdout, found), a.scanError(found, err))
+			return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
 		}),
 	}
 	c.Flags().StringVar(&o.Dir, "project", ".", "only the files of the project in `directory`, and below it")
@@ -97,7 +98,7 @@ func scanned(c *cobra.Command, o *hallmark.ScanOptions, paths []string) error {
 	}
 	switch {
 	case len(paths) > 1 || len(paths) == 1 && o.Dir != ".":
-		return usage(c, errors.New("--project takes one directory"))
+		return app.Usage(c, errors.New("--project takes one directory"))
 	case len(paths) == 1:
 		o.Dir = paths[0]
 	}
@@ -105,7 +106,7 @@ func scanned(c *cobra.Command, o *hallmark.ScanOptions, paths []string) error {
 }
 
 // scanError says in a line how much was refused: what and why was printed with its server.
-func (a *app) scanError(found *hallmark.Scanned, err error) error {
+func scanError(a *app.App, found *hallmark.Scanned, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -120,10 +121,10 @@ func (a *app) scanError(found *hallmark.Scanned, err error) error {
 		}
 	}
 	if files > 0 {
-		fmt.Fprintf(a.stderr, "%s: unreadable: %s\n", a.name, evidence.Count(files, "file"))
+		fmt.Fprintf(a.Stderr, "%s: unreadable: %s\n", a.Name, evidence.Count(files, "file"))
 	}
 	if refused > 0 {
-		fmt.Fprintf(a.stderr, "%s: refused: %s\n", a.name, evidence.Count(refused, "finding"))
+		fmt.Fprintf(a.Stderr, "%s: refused: %s\n", a.Name, evidence.Count(refused, "finding"))
 	}
 	return program.Shown{Err: err}
 }

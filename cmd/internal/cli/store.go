@@ -8,23 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) store() *cobra.Command {
+func storeCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "store",
 		Short: "Verify, prune or find the store of this machine",
-		Args:  args(cobra.NoArgs),
+		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.storeVerify(), a.storePrune(), &cobra.Command{
-		Use: "path", Short: "Print the store's directory", Args: args(cobra.NoArgs),
+	c.AddCommand(storeVerifyCommand(a), storePruneCommand(a), &cobra.Command{
+		Use: "path", Short: "Print the store's directory", Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -32,14 +33,14 @@ func (a *app) store() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, path)
+			_, err = fmt.Fprintln(a.Stdout, path)
 			return err
 		},
 	})
 	return c
 }
 
-func (a *app) storeVerify() *cobra.Command {
+func storeVerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "verify",
@@ -47,9 +48,9 @@ func (a *app) storeVerify() *cobra.Command {
 		Long: `Hash every file of every slot again and compare it with the slot's address and sidecar.
 Whatever else lies in the store is refused; what was moved to quarantine is named.
 Nothing is moved or mended: whatever uses a bad slot does that.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(".")
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -58,26 +59,26 @@ Nothing is moved or mended: whatever uses a bad slot does that.`,
 				err = found.Verdict.Err()
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Slots       int      `json:"slots"`
 					Quarantined []string `json:"quarantined"`
-				}{outcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
+				}{app.OutcomeOf(found.Verdict, err), found.Slots, append([]string{}, found.Quarantined...)}, err)
 			}
 			for _, path := range found.Quarantined {
-				fmt.Fprintf(a.stderr, "%s: in quarantine, not verified and not used: %s\n", a.name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: in quarantine, not verified and not used: %s\n", a.Name, surface.Escape(path))
 			}
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: %s verified\n", a.name, evidence.Count(found.Slots, "slot"))
+				fmt.Fprintf(a.Stderr, "%s: %s verified\n", a.Name, evidence.Count(found.Slots, "slot"))
 			}
-			return errors.Join(report(a.stdout, found.Verdict), err)
+			return errors.Join(app.WriteReport(a.Stdout, found.Verdict), err)
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	return c
 }
 
-func (a *app) storePrune() *cobra.Command {
+func storePruneCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var age time.Duration
 	c := &cobra.Command{
@@ -85,25 +86,25 @@ func (a *app) storePrune() *cobra.Command {
 		Short: "Remove what no lock of this machine's projects names",
 		Long: `Remove from the store what no project that this machine has installed or approved
 something for has in its lock. What is younger than --older-than stays.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(".")
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			gone, err := hallmark.PruneStore(c.Context(), h, age)
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Removed []digest.Digest `json:"removed"`
-				}{outcomeOf(policy.Verdict{}, err), append([]digest.Digest{}, gone...)}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), append([]digest.Digest{}, gone...)}, err)
 			}
 			for _, d := range gone {
-				if _, err := fmt.Fprintln(a.stdout, d); err != nil {
+				if _, err := fmt.Fprintln(a.Stdout, d); err != nil {
 					return err
 				}
 			}
-			fmt.Fprintf(a.stderr, "%s: %s removed\n", a.name, evidence.Count(len(gone), "slot"))
+			fmt.Fprintf(a.Stderr, "%s: %s removed\n", a.Name, evidence.Count(len(gone), "slot"))
 			return err
 		}),
 	}

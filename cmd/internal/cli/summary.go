@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -23,7 +24,7 @@ const maxRows = 100
 // summarize appends a verdict to a file as Markdown: a line, and a table of what was refused,
 // waived or warned about, and what was not looked at. Nothing is written without a file, and
 // nothing where a link of the project at dir leads.
-func (a *app) summarize(dir, file, what string, v policy.Verdict, unseen ...string) error {
+func summarize(a *app.App, dir, file, what string, v policy.Verdict, unseen ...string) error {
 	if file == "" {
 		return nil
 	}
@@ -31,7 +32,7 @@ func (a *app) summarize(dir, file, what string, v policy.Verdict, unseen ...stri
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(markdown(a.name+" "+what, v, unseen))
+	_, err = f.WriteString(markdown(a.Name+" "+what, v, unseen))
 	if closed := f.Close(); err == nil {
 		err = closed
 	}

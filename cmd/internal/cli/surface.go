@@ -13,22 +13,23 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) surface() *cobra.Command {
+func surfaceCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "surface",
 		Short: "Capture, hash, compare and show what servers show a model",
 		Long: `A surface is all that a server shows a model: tools, prompts, resources, templates and
 instructions, in one canonical form (spec/surface.md).`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.surfaceCapture(), a.surfaceHash(), a.surfaceDiff(), a.surfaceShow())
+	c.AddCommand(surfaceCaptureCommand(a), surfaceHashCommand(a), surfaceDiffCommand(a), surfaceShowCommand(a))
 	return c
 }
 
@@ -40,41 +41,41 @@ type seeing struct {
 	log    hallmark.LogOptions
 }
 
-func (s *seeing) register(c *cobra.Command, a *app) {
+func (s *seeing) register(c *cobra.Command, a *app.App) {
 	projectFlag(c, &s.dir)
-	a.allowFlags(c)
-	logKeyFlag(c, &s.log)
+	a.AllowFlags(c)
+	app.LogKeyFlag(c, &s.log)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print one JSON document")
 	c.Flags().BoolVar(&s.o.TrustLock, "trust-lock", false, "accept the lock of this checkout without this machine's approval")
 	s.o.Judged = func(v policy.Verdict) {
-		a.bars.stop()
+		a.Bars.Stop()
 		for _, f := range v.Warnings() {
-			fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
+			fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
 		}
 	}
 }
 
 // capture starts the server called name, or the command of s.
-func (s *seeing) capture(a *app, c *cobra.Command, name string) (*surface.Surface, error) {
-	h, err := a.host(s.dir)
+func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
+	h, err := a.Host(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.logOptions(c, &s.log); err != nil {
+	if err := a.LogOptions(c, &s.log); err != nil {
 		return nil, err
 	}
 	s.o.LogKey = s.log.Key
 	seen, err := hallmark.CaptureSurface(c.Context(), h, s.dir, name, s.o)
-	a.bars.stop()
+	a.Bars.Stop()
 	return seen, err
 }
 
 // stored is the surface in a file, or of a locked server if there is no such file.
-func (s *seeing) stored(a *app, c *cobra.Command, name string) (*surface.Surface, error) {
+func (s *seeing) stored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	if isFile(name) {
 		return hallmark.ReadSurface(name)
 	}
-	h, err := a.host(s.dir)
+	h, err := a.Host(s.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -103,17 +104,17 @@ func digestsOf(s *surface.Surface) surfaceJSON {
 
 // shownJSON is a surface with its contents.
 type shownJSON struct {
-	outcome
+	app.Outcome
 	surfaceJSON
 	Document json.RawMessage   `json:"document"`
 	Warnings []surface.Warning `json:"warnings"`
 }
 
 func shownResult(s *surface.Surface) shownJSON {
-	return shownJSON{outcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(), append([]surface.Warning{}, surface.Warnings(s)...)}
+	return shownJSON{app.OutcomeOf(policy.Verdict{}, nil), digestsOf(s), s.Canonical(), append([]surface.Warning{}, surface.Warnings(s)...)}
 }
 
-func (a *app) surfaceCapture() *cobra.Command {
+func surfaceCaptureCommand(a *app.App) *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
 		Use:     "capture NAME | -- COMMAND [ARGUMENT...]",
@@ -123,7 +124,7 @@ func (a *app) surfaceCapture() *cobra.Command {
 behind '--', and print its surface: what it shows under every version of the protocol, to a
 client that can do nothing and to one that can do everything. Nothing is locked by this.`,
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
+		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, words []string) error {
 			name := ""
 			switch dash := c.ArgsLenAtDash(); {
 			case dash == 0 && len(words) > 0:
@@ -131,18 +132,18 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 			case dash < 0 && len(words) == 1 && len(s.o.Variables) == 0:
 				name = words[0]
 			case len(s.o.Variables) > 0:
-				return usage(c, errors.New("--variable is for a command behind '--'"))
+				return app.Usage(c, errors.New("--variable is for a command behind '--'"))
 			default:
-				return usage(c, errors.New("takes one NAME, or a command behind '--'"))
+				return app.Usage(c, errors.New("takes one NAME, or a command behind '--'"))
 			}
 			seen, err := s.capture(a, c, name)
 			if err != nil {
 				return err
 			}
 			if s.asJSON {
-				return a.json(shownResult(seen), nil)
+				return a.WriteJSON(shownResult(seen), nil)
 			}
-			_, err = a.stdout.Write(seen.Indented())
+			_, err = a.Stdout.Write(seen.Indented())
 			return err
 		}),
 	}
@@ -151,13 +152,13 @@ client that can do nothing and to one that can do everything. Nothing is locked 
 	return c
 }
 
-func (a *app) surfaceHash() *cobra.Command {
+func surfaceHashCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "hash FILE...",
 		Short: "Print the digests of surfaces that lie in files",
-		Args:  args(cobra.MinimumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(_ *cobra.Command, files []string) error {
+		Args:  app.Args(cobra.MinimumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, files []string) error {
 			type hashed struct {
 				File string `json:"file"`
 				surfaceJSON
@@ -171,13 +172,13 @@ func (a *app) surfaceHash() *cobra.Command {
 				all = append(all, hashed{file, digestsOf(s)})
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Files []hashed `json:"files"`
-				}{outcomeOf(policy.Verdict{}, nil), all}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), all}, nil)
 			}
 			for _, f := range all {
-				if _, err := fmt.Fprintf(a.stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface, surface.Escape(f.File), f.APISurface); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "surface      %s  %s\napi_surface  %s  %[2]s\n", f.Surface, surface.Escape(f.File), f.APISurface); err != nil {
 					return err
 				}
 			}
@@ -188,7 +189,7 @@ func (a *app) surfaceHash() *cobra.Command {
 	return c
 }
 
-func (a *app) surfaceDiff() *cobra.Command {
+func surfaceDiffCommand(a *app.App) *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
 		Use:     "diff NAME | OLD NEW",
@@ -198,8 +199,8 @@ func (a *app) surfaceDiff() *cobra.Command {
 started as 'hallmark run' starts it; or two surfaces, each a file or the name of a locked
 server. Changes are classified, the words that changed are marked, and what a terminal
 would obey or hide is escaped. Exit code 6 if anything differs.`,
-		Args: args(cobra.RangeArgs(1, 2)),
-		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.RangeArgs(1, 2)),
+		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
 			before, err := s.stored(a, c, names[0])
 			if err != nil {
 				return err
@@ -208,7 +209,7 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 			if len(names) == 2 {
 				after, err = s.stored(a, c, names[1])
 			} else if isFile(names[0]) {
-				return usage(c, errors.New("name a server, or two files"))
+				return app.Usage(c, errors.New("name a server, or two files"))
 			} else {
 				after, err = s.capture(a, c, names[0])
 			}
@@ -220,14 +221,14 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 				err = evidence.Errorf(evidence.Drift, surface.Escape(strings.Join(names, ", ")), "", fmt.Errorf("%s", evidence.Count(len(changes), "change")))
 			}
 			if s.asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Old     surfaceJSON      `json:"old"`
 					New     surfaceJSON      `json:"new"`
 					Changes []surface.Change `json:"changes"`
-				}{outcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), changes}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), changes}, err)
 			}
-			if _, failed := io.WriteString(a.stdout, surface.Text(changes)); failed != nil {
+			if _, failed := io.WriteString(a.Stdout, surface.Text(changes)); failed != nil {
 				return failed
 			}
 			return err
@@ -237,27 +238,27 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 	return c
 }
 
-func (a *app) surfaceShow() *cobra.Command {
+func surfaceShowCommand(a *app.App) *cobra.Command {
 	var s seeing
 	c := &cobra.Command{
 		Use:   "show NAME | FILE",
 		Short: "Print a surface for a person to read",
 		Long: `Print every item of a surface with all its text. What a terminal would obey or hide is
 escaped, and what looks like an instruction to the model is named.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&s.asJSON, func(c *cobra.Command, names []string) error {
 			seen, err := s.stored(a, c, names[0])
 			if err != nil {
 				return err
 			}
 			if s.asJSON {
-				return a.json(shownResult(seen), nil)
+				return a.WriteJSON(shownResult(seen), nil)
 			}
-			return showItems(a.stdout, seen)
+			return showItems(a.Stdout, seen)
 		}),
 	}
 	projectFlag(c, &s.dir)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	c.Flags().BoolVar(&s.asJSON, "json", false, "print the surface, its digests and warnings as one JSON document")
 	return c
 }
@@ -273,7 +274,7 @@ func showItems(w io.Writer, s *surface.Surface) error {
 		if err := json.Indent(&indented, item.JSON, "  ", "  "); err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "  %s\n", visible(indented.Bytes()))
+		fmt.Fprintf(&b, "  %s\n", app.EscapeJSON(indented.Bytes()))
 		for i := range warnings {
 			if warnings[i].Item == item.Key() {
 				fmt.Fprintf(&b, "  look at  %s\n", warnings[i])

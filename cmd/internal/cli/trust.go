@@ -7,36 +7,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) trust() *cobra.Command {
+func trustCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trust",
 		Short: "The keys whose signatures this machine trusts",
-		Args:  args(cobra.NoArgs),
+		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.trustAdd(), a.trustList(), a.trustRevoke())
+	c.AddCommand(trustAddCommand(a), trustListCommand(a), trustRevokeCommand(a))
 	return c
 }
 
-func (a *app) trustAdd() *cobra.Command {
+func trustAddCommand(a *app.App) *cobra.Command {
 	var id, owner, from, until string
 	c := &cobra.Command{
 		Use:     "add FILE",
 		Short:   "Trust a public key: PEM, or minisign's",
 		Example: "acme.pem --owner Acme",
-		Args:    args(cobra.ExactArgs(1)),
+		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			text, err := readKey(names[0])
 			if err != nil {
 				return err
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -55,13 +56,13 @@ func (a *app) trustAdd() *cobra.Command {
 					continue
 				}
 				if *t.to, err = time.Parse(time.RFC3339, t.text); err != nil {
-					return usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
+					return app.Usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
 				}
 			}
 			if err := hallmark.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error { return keys.Add(k) }); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.stdout, "%s  %s\n", k.ID, k.Public.Algorithm())
+			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", k.ID, k.Public.Algorithm())
 			return err
 		},
 	}
@@ -72,14 +73,14 @@ func (a *app) trustAdd() *cobra.Command {
 	return c
 }
 
-func (a *app) trustList() *cobra.Command {
+func trustListCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the trusted keys, revoked ones too",
-		Args:  args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(".")
+		Args:  app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
@@ -103,13 +104,13 @@ func (a *app) trustList() *cobra.Command {
 				rows = append(rows, row{k.ID, k.Public.Algorithm(), k.Owner, state, k.Public.String()})
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Keys []row `json:"keys"`
-				}{outcomeOf(policy.Verdict{}, nil), rows}, nil)
+				}{app.OutcomeOf(policy.Verdict{}, nil), rows}, nil)
 			}
 			for _, r := range rows {
-				fmt.Fprintf(a.stdout, "%s  %s  %s  %s\n", r.ID, r.Algorithm, r.State, surface.Escape(r.Owner))
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", r.ID, r.Algorithm, r.State, surface.Escape(r.Owner))
 			}
 			return nil
 		}),
@@ -118,14 +119,14 @@ func (a *app) trustList() *cobra.Command {
 	return c
 }
 
-func (a *app) trustRevoke() *cobra.Command {
+func trustRevokeCommand(a *app.App) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "End the trust in a key, in earlier signatures too",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}

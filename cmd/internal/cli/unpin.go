@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -20,7 +21,7 @@ func clientFlags(c *cobra.Command, f *hallmark.ClientFiles) {
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
 }
 
-func (a *app) unpin() *cobra.Command {
+func unpinCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON, yes bool
 	var o hallmark.UnpinOptions
@@ -33,28 +34,28 @@ the servers from hallmark.lock with the files beside it and this machine's appro
 hallmark.toml is left alone. What a file inside the project gets back is shown and asked for,
 as FILE.hallmark, which says it, came with the project. An entry that was edited since is not touched: everything
 is undone, or nothing.`,
-		Args:              args(cobra.MinimumNArgs(1)),
+		Args:              app.Args(cobra.MinimumNArgs(1)),
 		ValidArgsFunction: completeServers,
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(dir)
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
 			if o.Files.Client != "" && o.Files.Config != "" {
-				return usage(c, errors.New("--client and --config exclude each other"))
+				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.Files.Home, _ = os.UserHomeDir() // without one there are no user's files
 			o.Confirm = func(all []hallmark.Restored) (bool, error) {
 				for _, x := range all {
-					fmt.Fprintf(a.stderr, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
+					fmt.Fprintf(a.Stderr, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
 					for line := range strings.Lines(x.Was) {
-						fmt.Fprintf(a.stderr, "  restores    %s\n", surface.Escape(strings.TrimSpace(line)))
+						fmt.Fprintf(a.Stderr, "  restores    %s\n", surface.Escape(strings.TrimSpace(line)))
 					}
 				}
 				if yes {
 					return true, nil
 				}
-				answer, err := a.ask(c.Context(), "Restore this?")
+				answer, err := a.Ask(c.Context(), "Restore this?")
 				return answer == hallmark.Given, err
 			}
 			undone, err := hallmark.Unpin(c.Context(), h, dir, names, o)
@@ -62,22 +63,22 @@ is undone, or nothing.`,
 				if undone == nil {
 					undone = []hallmark.Unpinned{}
 				}
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Servers []hallmark.Unpinned `json:"servers"`
-				}{outcomeOf(policy.Verdict{}, err), undone}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
 			}
 			if err != nil {
 				return err
 			}
 			for _, u := range undone {
 				for _, file := range u.Restored {
-					fmt.Fprintf(a.stderr, "%s: %s is restored in %s\n", a.name, u.Name, surface.Escape(file))
+					fmt.Fprintf(a.Stderr, "%s: %s is restored in %s\n", a.Name, u.Name, surface.Escape(file))
 				}
 				if u.Unlocked {
-					fmt.Fprintf(a.stderr, "%s: %s is not locked any more\n", a.name, u.Name)
+					fmt.Fprintf(a.Stderr, "%s: %s is not locked any more\n", a.Name, u.Name)
 					if u.Declared {
-						fmt.Fprintf(a.stderr, "%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it is pinned again or taken out\n", a.name, u.Name, project.ConfigFile)
+						fmt.Fprintf(a.Stderr, "%s: %s is still declared in %s, so that 'hallmark check' refuses the project until it is pinned again or taken out\n", a.Name, u.Name, project.ConfigFile)
 					}
 				}
 			}

@@ -10,11 +10,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) upgrade() *cobra.Command {
+func upgradeCommand(a *app.App) *cobra.Command {
 	var (
 		f       facetFlags
 		consent consentFlags
@@ -34,57 +35,57 @@ image's tag stays as it is and is resolved anew. What leads to an older version 
 locked one is shown as a rollback. Each server needs consent. All of it is written, or
 nothing.`,
 		ValidArgsFunction: completeDeclared,
-		RunE: a.reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.host(f.dir)
+		RunE: a.Reporting(&f.asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.Host(f.dir)
 			if err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &f.o.Log); err != nil {
+			if err := a.LogOptions(c, &f.o.Log); err != nil {
 				return err
 			}
-			f.o.Progress = a.bars.fetching
+			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
-			a.servers(c, h, &f)
+			servers(a, c, h, &f)
 			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, a.showUpgrade), consent.beginning(c.Context(), a, h)
+			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *hallmark.Pinned) { showUpgrade(a, w, p) }), consent.beginning(c.Context(), a, h)
 			o.Pin.Start = consent.starting(c.Context(), a)
 			if f.o.Dry {
 				o.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
-					a.bars.stop()
-					a.showUpgrade(a.stderr, p)
+					a.Bars.Stop()
+					showUpgrade(a, a.Stderr, p)
 					return hallmark.No, nil
 				}
 			}
 			o.Show = func(out *hallmark.Installation) error {
-				a.bars.stop()
-				return showChangesOfFacets(a.stderr, out)
+				a.Bars.Stop()
+				return showChangesOfFacets(a.Stderr, out)
 			}
 			out, err := hallmark.Upgrade(c.Context(), h, f.dir, names, o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if f.asJSON {
-				return a.json(upgradeResult(out, err), err)
+				return a.WriteJSON(upgradeResult(out, err), err)
 			}
 			if err != nil {
 				return err
 			}
 			if out.Facets != nil {
-				err = errors.Join(notes(a.stderr, out.Facets.Verdict), showInstallation(a.stdout, a.stderr, out.Facets, f.o.Dry))
+				err = errors.Join(app.WriteNotes(a.Stderr, out.Facets.Verdict), showInstallation(a.Stdout, a.Stderr, out.Facets, f.o.Dry))
 			}
-			return errors.Join(err, showUpgraded(a.stdout, out))
+			return errors.Join(err, showUpgraded(a.Stdout, out))
 		}),
 	}
 	f.register(c)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	consent.register(c)
 	c.Flags().BoolVar(&f.o.Dry, "dry-run", false, "show what would change, and write nothing")
 	return c
 }
 
 // showUpgrade prints what the upgrade of a server changes, and all that consent is asked for.
-func (a *app) showUpgrade(w io.Writer, p *hallmark.Pinned) {
+func showUpgrade(a *app.App, w io.Writer, p *hallmark.Pinned) {
 	var before project.ServerLock
 	if p.Before != nil {
 		before = *p.Before
@@ -103,7 +104,7 @@ func (a *app) showUpgrade(w io.Writer, p *hallmark.Pinned) {
 	}
 	line("api_surface", before.APISurface.String(), p.Entry.APISurface.String())
 	line("surface", before.Surface.String(), p.Entry.Surface.String())
-	a.showPin(w, p)
+	showPin(a, w, p)
 }
 
 // showUpgraded prints one line for each server.
@@ -169,7 +170,7 @@ func upgradeResult(out *hallmark.Upgraded, err error) any {
 	return result
 }
 
-func (a *app) outdated() *cobra.Command {
+func outdatedCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON bool
 	c := &cobra.Command{
@@ -178,20 +179,20 @@ func (a *app) outdated() *cobra.Command {
 		Long: `Ask the sources of all facets and servers what they have now: one line for each of which an
 upgrade would take another version, or which has a newer one that its declaration does not
 allow. Exit code 6 if a tag was moved, of a repository or an image.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(dir)
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(dir)
 			if err != nil {
 				return err
 			}
 			all, err := hallmark.Outdated(c.Context(), h, dir)
 			if asJSON {
-				r := statusResult{outcome: outcomeOf(all.Verdict, err), Facets: []statusJSON{}, Servers: serverStatus(all.Servers)}
+				r := statusResult{Outcome: app.OutcomeOf(all.Verdict, err), Facets: []statusJSON{}, Servers: serverStatus(all.Servers)}
 				for _, s := range all.Facets {
 					outdated := s.Outdated()
 					r.Facets = append(r.Facets, statusJSON{Name: s.Name, Declared: s.Declared, Locked: s.Locked, Wanted: s.Wanted, Newest: s.Newest, Outdated: &outdated, Rollback: s.Rollback()})
 				}
-				return a.json(r, err)
+				return a.WriteJSON(r, err)
 			}
 			row := func(outdated, rollback bool, name, locked, wanted, newest string) error {
 				if !outdated && (newest == "" || newest == wanted) {
@@ -201,7 +202,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 				if rollback {
 					note += ", a rollback"
 				}
-				_, err := fmt.Fprintf(a.stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(note))
+				_, err := fmt.Fprintf(a.Stdout, "%s  %s -> %s  (%s)\n", name, surface.Escape(locked), surface.Escape(wanted), surface.Escape(note))
 				return err
 			}
 			for _, s := range all.Facets {
@@ -229,7 +230,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 		}),
 	}
 	projectFlag(c, &dir)
-	a.allowFlags(c)
+	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print all facets and servers as one JSON document")
 	return c
 }

@@ -9,8 +9,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/cli"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/operator"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
@@ -32,7 +35,7 @@ func write(dir string) error {
 	}
 	hashfile := editor.Command(editor.ProgramName)
 	program.Define(hashfile)
-	for _, root := range []*cobra.Command{cli.Definition(cli.Hallmark), cli.Definition(cli.Publisher), hashfile} {
+	for _, root := range []*cobra.Command{app.Definition(cli.Hallmark), app.Definition(author.Publisher), app.Definition(operator.HallmarkRegistry), hashfile} {
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
 		header := doc.GenManHeader{Section: "1", Manual: "Hallmark", Source: "Hallmark " + program.Release()}

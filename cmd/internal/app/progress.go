@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ const (
 	barEvery = 100 * time.Millisecond
 )
 
-func newBars(out *os.File) *bars {
+func NewBars(out *os.File) *bars {
 	b := &bars{files: map[string]progress{}}
 	if term.IsTerminal(int(out.Fd())) && os.Getenv("TERM") != "dumb" {
 		b.out = out
@@ -47,8 +47,8 @@ func newBars(out *os.File) *bars {
 	return b
 }
 
-// fetching is told how far a download is; total is negative if it is unknown.
-func (b *bars) fetching(what string, done, total int64) {
+// Fetching is told how far a download is; total is negative if it is unknown.
+func (b *bars) Fetching(what string, done, total int64) {
 	if b.out == nil {
 		return
 	}
@@ -77,7 +77,7 @@ func (b *bars) doing(what string) {
 		return
 	}
 	if what == "" {
-		b.stop()
+		b.Stop()
 		return
 	}
 	b.mu.Lock()
@@ -96,8 +96,8 @@ func (b *bars) draw(line string) {
 	}
 }
 
-// stop removes the bar, so that other text can be printed.
-func (b *bars) stop() {
+// Stop removes the bar, so that other text can be printed.
+func (b *bars) Stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.width > 0 {
@@ -107,11 +107,11 @@ func (b *bars) stop() {
 }
 
 // aside writes to standard error where a bar may stand.
-type aside struct{ a *app }
+type aside struct{ a *App }
 
 func (w aside) Write(text []byte) (int, error) {
-	w.a.bars.stop()
-	return w.a.stderr.Write(text)
+	w.a.Bars.Stop()
+	return w.a.Stderr.Write(text)
 }
 
 // line is the bar after some time.

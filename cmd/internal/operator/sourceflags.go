@@ -1,4 +1,4 @@
-package cli
+package operator
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
@@ -16,8 +17,8 @@ import (
 type sourceFlags struct {
 	npm, pypi, nuget, cargo, github string
 	credentials                     string
-	limits                          fetchFlags
-	together, held                  mebibytes
+	limits                          app.FetchFlags
+	together, held                  app.Mebibytes
 }
 
 func (s *sourceFlags) register(f *pflag.FlagSet) {
@@ -27,9 +28,9 @@ func (s *sourceFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&s.cargo, "cargo-index", "", "`URL` of a sparse index of crates (default: the public one)")
 	f.StringVar(&s.github, "github-url", "", "base `URL` of the GitHub that releases come from (default: the public one)")
 	f.StringVar(&s.credentials, "credentials", "", "TOML `file` with the credentials of package hosts, each for the namespaces that may use it")
-	s.limits.register(f)
-	mebibytesVar(f, &s.together, "max-fetch-bytes", 4096, 0, "`MiB` that the packages of one document may have together; 0 is no limit")
-	mebibytesVar(f, &s.held, "max-held-bytes", 16384, 0, "`MiB` of packages in temporary files at once; 0 is no limit")
+	s.limits.Register(f)
+	app.MebibytesVar(f, &s.together, "max-fetch-bytes", 4096, 0, "`MiB` that the packages of one document may have together; 0 is no limit")
+	app.MebibytesVar(f, &s.held, "max-held-bytes", 16384, 0, "`MiB` of packages in temporary files at once; 0 is no limit")
 }
 
 // set makes c fetch from there.
@@ -43,8 +44,8 @@ func (s *sourceFlags) set(c *fetch.Config) (err error) {
 		}
 	}
 	c.PyPI.Base, c.NuGet.Index, c.Cargo.Index, c.GitHub.Base = s.pypi, s.nuget, s.cargo, s.github
-	s.limits.set(&c.Limits)
-	c.Limits.Together, c.Limits.Held = s.together.bytes(), s.held.bytes()
+	s.limits.Set(&c.Limits)
+	c.Limits.Together, c.Limits.Held = s.together.Bytes(), s.held.Bytes()
 	c.Credentials, err = s.readCredentials()
 	return err
 }

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"testing"
@@ -12,19 +12,19 @@ import (
 // Without flags the limits are the defaults, and each flag reaches its limit. No redirects
 // are not the default of them.
 func TestFetchFlags(t *testing.T) {
-	var l fetchFlags
+	var l FetchFlags
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
-	l.register(f)
+	l.Register(f)
 	d := fetch.DefaultLimits()
 	want := fetch.Limits{FileSize: d.FileSize, FileTime: d.FileTime, Redirects: d.Redirects, DocumentFiles: d.DocumentFiles, DocumentAtOnce: d.DocumentAtOnce, Parallel: d.Parallel}
-	if got := l.of(); got != want {
+	if got := l.Of(); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	if err := f.Parse([]string{"--max-file-bytes=2", "--max-file-time=3s", "--max-redirects=0", "--max-files=5", "--max-files-at-once=6"}); err != nil {
 		t.Fatal(err)
 	}
 	want = fetch.Limits{FileSize: 2 << 20, FileTime: 3 * time.Second, Redirects: -1, DocumentFiles: 5, DocumentAtOnce: 6, Parallel: 6}
-	if got := l.of(); got != want {
+	if got := l.Of(); got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

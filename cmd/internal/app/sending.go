@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -16,14 +16,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// allowFlags adds --allow-env and --allow-host.
-func (a *app) allowFlags(c *cobra.Command) {
+// AllowFlags adds --allow-env and --allow-host.
+func (a *App) AllowFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.allowHost, "allow-host", nil, "let a host that a file of the checkout names be asked: `HOST[:PORT]`; may be repeated (also $HALLMARK_ALLOW_HOSTS, separated by commas)")
 	c.Flags().StringArrayVar(&a.allowEnv, "allow-env", nil, "let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
 // sending is what may be sent: what the flags say, and what a person at a terminal agrees to.
-func (a *app) sending() (*hallmark.Sending, error) {
+func (a *App) sending() (*hallmark.Sending, error) {
 	s := new(hallmark.Sending)
 	for _, text := range a.allowEnv {
 		v, err := project.ParseVariable(text)
@@ -50,22 +50,22 @@ func (a *app) sending() (*hallmark.Sending, error) {
 		s.Hosts = append(s.Hosts, host)
 	}
 	s.Name(os.Getenv("HALLMARK_REGISTRY"))
-	if a.stdin != nil && term.IsTerminal(int(a.stdin.Fd())) {
+	if a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) {
 		s.Ask = func(u fetch.VariableUse) (hallmark.Consent, error) {
-			a.bars.stop()
-			fmt.Fprintf(a.stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
+			a.Bars.Stop()
+			fmt.Fprintf(a.Stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
 				surface.Escape(u.File), surface.Escape(u.Variable), surface.Escape(u.Host))
-			return a.ask(context.Background(), "Send it there, now and later?")
+			return a.Ask(context.Background(), "Send it there, now and later?")
 		}
 	}
 	if s.Ask != nil {
 		s.AskHosts = func(uses []fetch.HostUse) (hallmark.Consent, error) {
-			a.bars.stop()
-			fmt.Fprintln(a.stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
+			a.Bars.Stop()
+			fmt.Fprintln(a.Stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
 			for _, u := range uses {
-				fmt.Fprintf(a.stderr, "  %s  (%s)\n", surface.Escape(u.Host), surface.Escape(u.File))
+				fmt.Fprintf(a.Stderr, "  %s  (%s)\n", surface.Escape(u.Host), surface.Escape(u.File))
 			}
-			return a.ask(context.Background(), "Ask them, now and later?")
+			return a.Ask(context.Background(), "Ask them, now and later?")
 		}
 	}
 	return s, nil

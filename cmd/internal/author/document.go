@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"encoding/json"
@@ -6,21 +6,47 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) hashGen() *cobra.Command {
+// readDocument reads the server.json that is named, or the one in this directory.
+func readDocument(names []string) (name string, data []byte, err error) {
+	name, open := "server.json", beneath.Open
+	if len(names) > 0 {
+		name, open = names[0], os.Open
+	}
+	f, err := open(name)
+	if err != nil {
+		kind, hint := evidence.Operation, ""
+		if errors.Is(err, os.ErrNotExist) {
+			kind, hint = evidence.Validation, "name the file, or begin one with 'hallmark init'"
+		}
+		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
+	}
+	defer f.Close()
+	data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
+	return filepath.ToSlash(name), data, err
+}
+
+// maxDocument is how large a server.json may be, in bytes. One byte more is read, so that
+// the parser sees that it is too large.
+const maxDocument = 1 << 20
+
+func HashGenCommand(a *app.App) *cobra.Command {
 	var write, asJSON bool
-	var limits fetchFlags
+	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "hash-gen [server.json]",
 		Short:   "Hash every file of a server's packages, for file_hashes",
@@ -30,8 +56,8 @@ file_hashes object. What the package's own registry says of a file is compared t
 Nothing is published. With --write the object is put into the file instead, which
 keeps the rest of it byte for byte. A hash tells which bytes a file has, not who made
 it: it shows integrity, not authenticity.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -40,7 +66,7 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.hostWithin(".", limits.of())
+			h, err := a.HostWithin(".", limits.Of())
 			if err != nil {
 				return err
 			}
@@ -48,7 +74,7 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			a.bars.stop()
+			a.Bars.Stop()
 			err = hashes.Verdict.Err()
 			if err == nil && write {
 				err = hallmark.WriteHashes(name, data, hashes.Files)
@@ -58,35 +84,35 @@ it: it shows integrity, not authenticity.`,
 				object[f.Key] = f.Value
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					FileHashes map[string]string `json:"file_hashes,omitempty"`
-				}{outcomeOf(hashes.Verdict, err), object}, err)
+				}{app.OutcomeOf(hashes.Verdict, err), object}, err)
 			}
 			if err != nil {
 				return err
 			}
-			if err := notes(a.stderr, hashes.Verdict); err != nil {
+			if err := app.WriteNotes(a.Stderr, hashes.Verdict); err != nil {
 				return err
 			}
 			if write {
-				fmt.Fprintf(a.stderr, "%s: %s written to %s\n", a.name, evidence.Count(len(hashes.Files), "hash"), name)
+				fmt.Fprintf(a.Stderr, "%s: %s written to %s\n", a.Name, evidence.Count(len(hashes.Files), "hash"), name)
 				return nil
 			}
-			return a.json(map[string]any{"file_hashes": object}, nil)
+			return a.WriteJSON(map[string]any{"file_hashes": object}, nil)
 		}),
 	}
 	c.Flags().BoolVar(&write, "write", false, "put file_hashes into the file instead of printing it")
 	c.Flags().BoolVar(&asJSON, "json", false, "print hashes and evidence as one JSON document")
-	limits.register(c.Flags())
-	a.allowFlags(c)
+	limits.Register(c.Flags())
+	a.AllowFlags(c)
 	return c
 }
 
-func (a *app) verify() *cobra.Command {
+func VerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var settings policy.Settings
-	var limits fetchFlags
+	var limits app.FetchFlags
 	c := &cobra.Command{
 		Use:     "verify [server.json]",
 		Short:   "Recompute every hash that a server.json claims",
@@ -95,8 +121,8 @@ func (a *app) verify() *cobra.Command {
 fileSha256 and with what the package's own registry says. Packages that nobody
 claims a hash for are named. Exit code 3 if a hash differs, 1 if a file could not
 be fetched. That all match shows integrity, not authenticity.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -105,7 +131,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			h, err := a.hostWithin(".", limits.of())
+			h, err := a.HostWithin(".", limits.Of())
 			if err != nil {
 				return err
 			}
@@ -113,27 +139,27 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			a.bars.stop()
+			a.Bars.Stop()
 			if asJSON {
-				return a.json(outcomeOf(verdict, verdict.Err()), verdict.Err())
+				return a.WriteJSON(app.OutcomeOf(verdict, verdict.Err()), verdict.Err())
 			}
-			return errors.Join(report(a.stdout, verdict), verdict.Err())
+			return errors.Join(app.WriteReport(a.Stdout, verdict), verdict.Err())
 		}),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the evidence as one JSON document")
 	c.Flags().BoolVar(&settings.RequireHashes, "require-hashes", false, "refuse packages without a hash (exit code 4)")
-	limits.register(c.Flags())
-	a.allowFlags(c)
+	limits.Register(c.Flags())
+	a.AllowFlags(c)
 	return c
 }
 
-func (a *app) validate() *cobra.Command {
+func ValidateCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "validate [server.json]",
 		Short: "Check the form and meaning of a server.json, offline",
-		Args:  args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(_ *cobra.Command, names []string) error {
+		Args:  app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(_ *cobra.Command, names []string) error {
 			name, data, err := readDocument(names)
 			if err != nil {
 				return err
@@ -150,16 +176,16 @@ func (a *app) validate() *cobra.Command {
 				if issues == nil {
 					issues = serverjson.Issues{}
 				}
-				return a.json(struct {
+				return a.WriteJSON(struct {
 					Valid  bool              `json:"valid"`
 					Issues serverjson.Issues `json:"issues"`
 				}{failed == nil, issues}, failed)
 			}
 			for _, issue := range issues {
-				fmt.Fprintf(a.stdout, "%s  %s\n", issue.Severity, issue)
+				fmt.Fprintf(a.Stdout, "%s  %s\n", issue.Severity, issue)
 			}
 			if failed == nil {
-				fmt.Fprintf(a.stderr, "%s: %s is valid\n", a.name, name)
+				fmt.Fprintf(a.Stderr, "%s: %s is valid\n", a.Name, name)
 			}
 			return failed
 		}),
@@ -180,12 +206,12 @@ func issuesOf(data []byte) (serverjson.Issues, error) {
 	return nil, err
 }
 
-func (a *app) publish() *cobra.Command {
+func PublishCommand(a *app.App) *cobra.Command {
 	var (
 		asJSON bool
 		o      hallmark.PublishOptions
 		base   string
-		limits fetchFlags
+		limits app.FetchFlags
 	)
 	c := &cobra.Command{
 		Use:     "publish [server.json | FILE.facet]",
@@ -205,23 +231,23 @@ token for @acme/*; a name without one needs an API token for every name.
 
 The token is that of the last login to the registry, or an API token in HALLMARK_TOKEN.
 A registry that knows no file_hashes gets them in the publisher's _meta.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			h, err := a.hostWithin(".", limits.of())
+		Args: app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
+			h, err := a.HostWithin(".", limits.Of())
 			if err != nil {
 				return err
 			}
 			if len(names) > 0 && hallmark.IsArchive(names[0]) {
 				if o.NoHash {
-					return usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
+					return app.Usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
 				}
-				if o.Registry, o.Token, err = target(h, c, base); err != nil {
+				if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
 					return err
 				}
-				if err := a.logOptions(c, &o.Log); err != nil {
+				if err := a.LogOptions(c, &o.Log); err != nil {
 					return err
 				}
-				return a.publishArchive(c, h, names[0], o, asJSON)
+				return publishArchive(a, c, h, names[0], o, asJSON)
 			}
 			name, data, err := readDocument(names)
 			if err != nil {
@@ -231,45 +257,45 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err
 			}
-			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+			if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
 				return err
 			}
-			if err := a.logOptions(c, &o.Log); err != nil {
+			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
 			p, err := hallmark.Publish(c.Context(), h, doc, name, o)
-			a.bars.stop()
+			a.Bars.Stop()
 			if p == nil {
 				p = &hallmark.Publication{}
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Record *registry.Envelope `json:"record,omitempty"`
 					Moved  bool               `json:"hashes_moved,omitempty"`
 					Entry  *int64             `json:"log_entry,omitempty"`
-				}{outcomeOf(p.Verdict, err), p.Record, p.Moved, p.Entry}, err)
+				}{app.OutcomeOf(p.Verdict, err), p.Record, p.Moved, p.Entry}, err)
 			}
 			if p.Moved {
-				fmt.Fprintf(a.stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.name)
+				fmt.Fprintf(a.Stderr, "%s: the registry knows no file_hashes; they are sent in the publisher's _meta, where it does not look at them\n", a.Name)
 			}
 			if err != nil {
 				return err
 			}
-			if err := notes(a.stderr, p.Verdict); err != nil {
+			if err := app.WriteNotes(a.Stderr, p.Verdict); err != nil {
 				return err
 			}
-			a.published(doc.Name+"@"+doc.Version, p.Verdict, p.Entry)
-			return registryEvidence(a.stdout, p.Record)
+			reportPublished(a, doc.Name+"@"+doc.Version, p.Verdict, p.Entry)
+			return registryEvidence(a.Stdout, p.Record)
 		}),
 	}
 	c.Flags().StringVar(&base, "registry", os.Getenv("HALLMARK_REGISTRY"), "base `URL` of the registry (default $HALLMARK_REGISTRY, else that of the last login)")
-	logKeyFlag(c, &o.Log)
+	app.LogKeyFlag(c, &o.Log)
 	c.Flags().BoolVar(&o.NoHash, "no-hash", false, "fetch nothing; send the document as it is")
 	c.Flags().BoolVar(&o.NoSurface, "no-surface", false, "do not start a packed server to publish which tools it shows")
 	c.Flags().StringSliceVar(&o.Variables, "variable", nil, "`name` of an environment variable that a packed server gets when it is started")
-	limits.register(c.Flags())
-	a.allowFlags(c)
+	limits.Register(c.Flags())
+	a.AllowFlags(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }

@@ -1,4 +1,4 @@
-package cli
+package operator
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -25,11 +26,11 @@ func placeFlags(c *cobra.Command, p *hallmark.Place) {
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
-func (a *app) reverify() *cobra.Command {
+func reverifyCommand(a *app.App) *cobra.Command {
 	o := hallmark.ReverifyOptions{Fetch: fetch.ServerConfig()}
 	var since, github string
 	sources := sourceFlags{}
-	network := networkFlags{}
+	network := app.NetworkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "reverify",
@@ -42,47 +43,47 @@ as it is. The same failure found again adds nothing. The registry may be serving
 meanwhile.
 
 Exit code 3 if a claim fails, 1 if a file could not be reached.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) (err error) {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
 			if since != "" {
 				if o.Since, err = sinceTime(since, time.Now()); err != nil {
-					return usage(c, err)
+					return app.Usage(c, err)
 				}
 			}
 			if err := sources.set(&o.Fetch); err != nil {
 				return err
 			}
-			if o.Fetch.RootCAs, err = network.set(); err != nil {
+			if o.Fetch.RootCAs, err = network.Set(); err != nil {
 				return err
 			}
 			o.Fetch.GitHub.API = github
 			o.Version = program.Release()
-			o.Logger = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			r, err := hallmark.Reverify(c.Context(), o)
 			if r == nil {
 				r = &hallmark.Reverification{Failing: []string{}, Found: []hallmark.ReverifiedRecord{}}
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					*hallmark.Reverification
-				}{outcomeOf(policy.Verdict{}, err), r}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
 			}
 			for _, found := range r.Found {
 				if len(found.Evidence) == 0 {
-					fmt.Fprintf(a.stdout, "%s: holds again\n", surface.Escape(found.Subject))
+					fmt.Fprintf(a.Stdout, "%s: holds again\n", surface.Escape(found.Subject))
 					continue
 				}
-				fmt.Fprintf(a.stdout, "%s:\n", surface.Escape(found.Subject))
-				if failed := found.Evidence.WriteText(a.stdout); failed != nil {
+				fmt.Fprintf(a.Stdout, "%s:\n", surface.Escape(found.Subject))
+				if failed := found.Evidence.WriteText(a.Stdout); failed != nil {
 					return errors.Join(failed, err)
 				}
 			}
-			fmt.Fprintf(a.stderr, "%s: %s, %d with claims, %d failing, %s\n",
-				a.name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
+			fmt.Fprintf(a.Stderr, "%s: %s, %d with claims, %d failing, %s\n",
+				a.Name, evidence.Count(r.Records, "record"), r.Claimed, len(r.Failing), evidence.Count(len(r.Found), "new finding"))
 			return err
 		}),
 	}
@@ -90,7 +91,7 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 	placeFlags(c, &o.Place)
 	f.StringVar(&since, "since", "", "only records published since `time`: RFC 3339, a date, or a span such as 12h or 30d")
 	sources.register(f)
-	network.register(f)
+	network.Register(f)
 	f.StringVar(&github, "github-api", "", "base `URL` of GitHub's API (default: the public one)")
 	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
 	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
@@ -115,9 +116,9 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("--since %+q: use a time such as 2026-01-31T12:00:00Z, a date, or a span such as 12h or 30d", s)
 }
 
-func (a *app) importRecords() *cobra.Command {
+func importRecordsCommand(a *app.App) *cobra.Command {
 	var o hallmark.ImportOptions
-	network := networkFlags{}
+	network := app.NetworkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "import URL|FILE",
@@ -131,12 +132,12 @@ them is recomputed, which 'hallmark registry reverify' can do later.
 An import from a URL that was interrupted goes on where it stopped, and a later one asks
 only for what changed. Records that are here already are never replaced: one that is
 there with another document is reported, with exit code 3.`,
-		Args: args(cobra.ExactArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
+		Args: app.Args(cobra.ExactArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
 			if err := registryDir(&o.Data); err != nil {
 				return err
 			}
-			if o.RootCAs, err = network.set(); err != nil {
+			if o.RootCAs, err = network.Set(); err != nil {
 				return err
 			}
 			o.From = names[0]
@@ -144,21 +145,21 @@ there with another document is reported, with exit code 3.`,
 			o.Progress = func(i hallmark.Imported) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
-					fmt.Fprintf(a.stderr, "%s: %s added, %d present\n", a.name, evidence.Count(i.Added, "record"), i.Present)
+					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"), i.Present)
 				}
 			}
 			o.Warn = func(format string, v ...any) {
-				fmt.Fprintf(a.stderr, "%s: %s\n", a.name, fmt.Sprintf(format, v...))
+				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, fmt.Sprintf(format, v...))
 			}
 			i, err := hallmark.Import(c.Context(), o)
 			if i == nil {
 				i = &hallmark.Imported{Conflicts: []string{}, Refused: []string{}}
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					*hallmark.Imported
-				}{outcomeOf(policy.Verdict{}, err), i}, err)
+				}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
 			}
 			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
 			if i.Followed > 0 {
@@ -167,20 +168,20 @@ there with another document is reported, with exit code 3.`,
 			if i.Invalid > 0 {
 				said = append(said, fmt.Sprintf("%d that would be refused at publish", i.Invalid))
 			}
-			fmt.Fprintf(a.stderr, "%s: %s\n", a.name, strings.Join(said, ", "))
+			fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, strings.Join(said, ", "))
 			return err
 		}),
 	}
 	f := c.Flags()
 	placeFlags(c, &o.Place)
-	network.register(f)
+	network.Register(f)
 	f.BoolVar(&o.Restore, "restore", false, "the file is an export of this registry itself: take records with their evidence, as its own")
 	f.BoolVar(&o.Restart, "restart", false, "begin from the start, not where the last import from the URL stopped or ended")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
 
-func (a *app) export() *cobra.Command {
+func exportCommand(a *app.App) *cobra.Command {
 	var at hallmark.Place
 	c := &cobra.Command{
 		Use:     "export [FILE]",
@@ -189,7 +190,7 @@ func (a *app) export() *cobra.Command {
 		Long: `Write every record to standard output, or to a new file: one JSON object a line, as the
 registry answers it, with its evidence and findings. The registry may be serving
 meanwhile. 'hallmark registry import --restore' reads it back.`,
-		Args: args(cobra.MaximumNArgs(1)),
+		Args: app.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, names []string) (err error) {
 			if err := registryDir(&at.Data); err != nil {
 				return err
@@ -198,10 +199,10 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 			if len(names) > 0 {
 				n, err = hallmark.ExportFile(c.Context(), at, names[0])
 			} else {
-				n, err = hallmark.Export(c.Context(), at, a.stdout)
+				n, err = hallmark.Export(c.Context(), at, a.Stdout)
 			}
 			if err == nil {
-				fmt.Fprintf(a.stderr, "%s: %s\n", a.name, evidence.Count(n, "record"))
+				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, evidence.Count(n, "record"))
 			}
 			return err
 		},
@@ -210,7 +211,7 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 	return c
 }
 
-func (a *app) backup() *cobra.Command {
+func backupCommand(a *app.App) *cobra.Command {
 	var at hallmark.Place
 	c := &cobra.Command{
 		Use:     "backup FILE",
@@ -220,7 +221,7 @@ func (a *app) backup() *cobra.Command {
 when it is complete. To restore, stop the registry and put the file in the place of
 registry.db, without the -wal and -shm files beside it. A registry on PostgreSQL is
 backed up with PostgreSQL's own means. Keys are files beside the database; copy them too.`,
-		Args: args(cobra.ExactArgs(1)),
+		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, names []string) error {
 			if err := registryDir(&at.Data); err != nil {
 				return err
@@ -228,7 +229,7 @@ backed up with PostgreSQL's own means. Keys are files beside the database; copy 
 			if err := hallmark.Backup(c.Context(), at, names[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: %s written\n", a.name, filepath.ToSlash(names[0]))
+			fmt.Fprintf(a.Stderr, "%s: %s written\n", a.Name, filepath.ToSlash(names[0]))
 			return nil
 		},
 	}

@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -15,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) pack() *cobra.Command {
+func PackCommand(a *app.App) *cobra.Command {
 	var o hallmark.PackOptions
 	var asJSON bool
 	c := &cobra.Command{
@@ -29,8 +30,8 @@ its contents, which locks keep, and that of the file, which downloads are checke
 A facet takes the files that facet.json names; a server takes all in its directory, save
 those of version control. The same files give the same bytes, on any machine. Links and
 names that some system could not extract are refused, and nothing is written then.`,
-		Args: args(cobra.MaximumNArgs(1)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.MaximumNArgs(1)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			if len(names) > 0 {
 				o.Dir = names[0]
 			}
@@ -43,8 +44,8 @@ names that some system could not extract are refused, and nothing is written the
 				kind = ledger.Artifact
 			}
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					File             string                   `json:"file"`
 					Kind             ledger.Kind              `json:"kind"`
 					Name             string                   `json:"name"`
@@ -55,20 +56,20 @@ names that some system could not extract are refused, and nothing is written the
 					Assets           map[string]digest.Digest `json:"assets"`
 					Left             []string                 `json:"left_out"`
 					Warnings         []string                 `json:"warnings"`
-				}{outcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(), p.Integrity, p.ContentHash, p.Size,
+				}{app.OutcomeOf(policy.Verdict{}, nil), filepath.ToSlash(p.File), kind, p.Name(), p.Version(), p.Integrity, p.ContentHash, p.Size,
 					p.Digests, append([]string{}, p.Left...), append([]string{}, p.Warnings()...)}, nil)
 			}
 			for _, w := range p.Warnings() {
-				fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, surface.Escape(w))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, surface.Escape(w))
 			}
 			for _, path := range p.Left {
-				fmt.Fprintf(a.stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is not named by facet.json, and was left out\n", a.Name, surface.Escape(path))
 			}
 			for _, path := range p.Hidden {
-				fmt.Fprintf(a.stderr, "%s: warning: %s is in the archive\n", a.name, surface.Escape(path))
+				fmt.Fprintf(a.Stderr, "%s: warning: %s is in the archive\n", a.Name, surface.Escape(path))
 			}
-			fmt.Fprintf(a.stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.name, kind, p.Name(), p.Version(), evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
-			_, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
+			fmt.Fprintf(a.Stderr, "%s: packed %s %s@%s, %s, %d bytes, to %s\n", a.Name, kind, p.Name(), p.Version(), evidence.Count(len(p.Files), "file"), p.Size, filepath.ToSlash(p.File))
+			_, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Integrity, p.ContentHash)
 			return err
 		}),
 	}
@@ -78,42 +79,42 @@ names that some system could not extract are refused, and nothing is written the
 }
 
 // publishArchive publishes a .facet.
-func (a *app) publishArchive(c *cobra.Command, h *hallmark.Host, name string, o hallmark.PublishOptions, asJSON bool) error {
+func publishArchive(a *app.App, c *cobra.Command, h *hallmark.Host, name string, o hallmark.PublishOptions, asJSON bool) error {
 	p, err := hallmark.PublishArchive(c.Context(), h, name, o)
-	return a.sentArchive(p, asJSON, err)
+	return ReportPublishedArchive(a, p, asJSON, err)
 }
 
-// sentArchive prints an archive that was published, or not.
-func (a *app) sentArchive(p *hallmark.ArchivePublication, asJSON bool, err error) error {
+// ReportPublishedArchive prints an archive that was published, or not.
+func ReportPublishedArchive(a *app.App, p *hallmark.ArchivePublication, asJSON bool, err error) error {
 	if p == nil {
 		p = &hallmark.ArchivePublication{}
 	}
 	if asJSON {
-		return a.json(struct {
-			outcome
+		return a.WriteJSON(struct {
+			app.Outcome
 			Record *registry.ArchiveRecord `json:"record,omitempty"` // with the api_surface of a server
 			Entry  *int64                  `json:"log_entry,omitempty"`
-		}{outcomeOf(p.Verdict, err), p.Record, p.Entry}, err)
+		}{app.OutcomeOf(p.Verdict, err), p.Record, p.Entry}, err)
 	}
 	if err != nil {
 		return err
 	}
-	a.published(p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
-	if _, err = fmt.Fprintf(a.stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
-		_, err = fmt.Fprintf(a.stdout, "api_surface        %s\n", p.APISurface)
+	reportPublished(a, p.Record.Kind+" "+p.Record.Subject(), p.Verdict, p.Entry)
+	if _, err = fmt.Fprintf(a.Stdout, "content_integrity  %s\ncontent_hash       %s\n", p.Record.ContentIntegrity, p.Record.ContentHash); err == nil && !p.APISurface.IsZero() {
+		_, err = fmt.Fprintf(a.Stdout, "api_surface        %s\n", p.APISurface)
 	}
 	return err
 }
 
-// published says what was published, and what is known of its entry in the log.
-func (a *app) published(subject string, v policy.Verdict, entry *int64) {
-	fmt.Fprintf(a.stderr, "%s: published %s\n", a.name, surface.Escape(subject))
+// reportPublished says what was published, and what is known of its entry in the log.
+func reportPublished(a *app.App, subject string, v policy.Verdict, entry *int64) {
+	fmt.Fprintf(a.Stderr, "%s: published %s\n", a.Name, surface.Escape(subject))
 	if entry != nil {
-		fmt.Fprintf(a.stderr, "%s: it is entry %d of the registry's log\n", a.name, *entry)
+		fmt.Fprintf(a.Stderr, "%s: it is entry %d of the registry's log\n", a.Name, *entry)
 	}
 	for _, f := range v.Warnings() {
 		if f.Evidence.Scheme == evidence.LogKey { // the one that a person can do something about
-			fmt.Fprintf(a.stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.name, f.Evidence.Title())
+			fmt.Fprintf(a.Stderr, "%s: warning: %s; --log-key names the key that the proof is to be verified with\n", a.Name, f.Evidence.Title())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"cmp"
@@ -11,24 +11,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-func (a *app) login() *cobra.Command {
+func LoginCommand(a *app.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login METHOD",
 		Short: "Get a token of a registry",
 		Long: `Get a token of a registry, with which publish and status work for five minutes.
 It is kept in a file that only this user can read.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage(c, errors.New("name a method: github, github-oidc, dns, http or none"))
+			return app.Usage(c, errors.New("name a method: github, github-oidc, dns, http or none"))
 		},
 	}
-	github := a.loginMethod("github", "As a person, through GitHub",
+	github := newLoginMethod(a, "github", "As a person, through GitHub",
 		`Gives io.github.USER/*, and io.github.ORGANISATION/* for those that the user owns if the
 token may read organisations. Without a token a person is asked to let the program in.
 
@@ -37,16 +38,16 @@ MCP_GITHUB_TOKEN.`)
 	github.command.Flags().StringVar(&github.token, "token", "", "access `token` of GitHub (default $MCP_GITHUB_TOKEN)")
 	github.command.Flags().StringVar(&github.github, "github", "", "base `URL` of GitHub (default: the public one)")
 	c.AddCommand(github.command,
-		a.loginMethod("github-oidc", "As a workflow of GitHub Actions",
+		newLoginMethod(a, "github-oidc", "As a workflow of GitHub Actions",
 			`Gives io.github.OWNER/* for the owner of the workflow's repository. The job needs the
 permission id-token: write.`).command,
-		a.loginMethod("none", "As nobody, where the registry allows it",
+		newLoginMethod(a, "none", "As nobody, where the registry allows it",
 			`Gives io.modelcontextprotocol.anonymous/*, for trying things out.`).command)
 	for method, place := range map[string]string{
 		"dns":  "a TXT record of the domain. Gives com.example/* and com.example.* for example.com",
 		"http": "https://DOMAIN/.well-known/mcp-registry-auth. Gives com.example/* for example.com",
 	} {
-		m := a.loginMethod(method, "As the owner of a domain, by "+method,
+		m := newLoginMethod(a, method, "As the owner of a domain, by "+method,
 			`The registry looks for the public key in `+place+`.
 What to put there is printed.
 
@@ -73,23 +74,23 @@ type loginMethod struct {
 	asJSON                          bool
 }
 
-func (a *app) loginMethod(method, short, long string) *loginMethod {
+func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 	m := new(loginMethod)
 	m.command = &cobra.Command{
-		Use: method, Short: short, Long: long, Args: args(cobra.NoArgs),
-		RunE: a.reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
-			h, err := a.host(".")
+		Use: method, Short: short, Long: long, Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&m.asJSON, func(c *cobra.Command, _ []string) error {
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			o := hallmark.LoginOptions{
 				Registry: &registry.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
-				Tell:        func(line string) { fmt.Fprintln(a.stderr, line) },
+				Tell:        func(line string) { fmt.Fprintln(a.Stderr, line) },
 			}
 			if m.proof {
 				if m.domain == "" {
-					return usage(c, errors.New("name the domain with --domain"))
+					return app.Usage(c, errors.New("name the domain with --domain"))
 				}
 				if o.Key, err = m.proofKey(a, c); err != nil {
 					return err
@@ -98,20 +99,20 @@ func (a *app) loginMethod(method, short, long string) *loginMethod {
 			s, err := hallmark.Login(c.Context(), h, o)
 			if m.asJSON {
 				answer := struct {
-					outcome
+					app.Outcome
 					Registry  string `json:"registry,omitempty"`
 					Method    string `json:"method"`
 					ExpiresAt string `json:"expires_at,omitempty"`
-				}{outcome: outcomeOf(verdictless, err), Method: method}
+				}{Outcome: app.OutcomeOf(verdictless, err), Method: method}
 				if err == nil {
 					answer.Registry, answer.ExpiresAt = s.Registry, time.Unix(s.Expires, 0).UTC().Format(time.RFC3339)
 				}
-				return a.json(answer, err)
+				return a.WriteJSON(answer, err)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: logged in to %s until %s\n", a.name, surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
+			fmt.Fprintf(a.Stderr, "%s: logged in to %s until %s\n", a.Name, surface.Escape(s.Registry), time.Unix(s.Expires, 0).Format(time.TimeOnly))
 			return nil
 		}),
 	}
@@ -123,13 +124,13 @@ func (a *app) loginMethod(method, short, long string) *loginMethod {
 }
 
 // proofKey reads the private key from where the flags say.
-func (m *loginMethod) proofKey(a *app, c *cobra.Command) (*auth.ProofKey, error) {
+func (m *loginMethod) proofKey(a *app.App, c *cobra.Command) (*auth.ProofKey, error) {
 	if (m.key == "") == (m.keyFile == "") {
-		return nil, usage(c, errors.New("give the private key with --private-key-file or --private-key"))
+		return nil, app.Usage(c, errors.New("give the private key with --private-key-file or --private-key"))
 	}
 	text := m.key
 	if m.keyFile != "" {
-		in := io.Reader(a.stdin)
+		in := io.Reader(a.Stdin)
 		if m.keyFile != "-" {
 			f, err := os.Open(m.keyFile)
 			if err != nil {
@@ -154,33 +155,33 @@ func (m *loginMethod) proofKey(a *app, c *cobra.Command) (*auth.ProofKey, error)
 // maxKeyFile is how much of a private key's file is read, in bytes.
 const maxKeyFile = 4 << 10
 
-func (a *app) logout() *cobra.Command {
+func LogoutCommand(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Forget the token of the last login",
 		Long: `Remove the kept token, and that of the official client, which would be used in its
 place.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
 			removed, err := hallmark.Logout(h)
 			for _, path := range removed {
-				fmt.Fprintf(a.stderr, "%s: removed %s\n", a.name, path)
+				fmt.Fprintf(a.Stderr, "%s: removed %s\n", a.Name, path)
 			}
 			if err == nil && len(removed) == 0 {
-				fmt.Fprintf(a.stderr, "%s: not logged in\n", a.name)
+				fmt.Fprintf(a.Stderr, "%s: not logged in\n", a.Name)
 			}
 			return err
 		},
 	}
 }
 
-// target is the registry of a command and the token for it: the one that is named, or
+// FindRegistry is the registry of a command and the token for it: the one that is named, or
 // that of the last login.
-func target(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, string, error) {
+func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, string, error) {
 	s, err := hallmark.CurrentSession(h)
 	if err != nil {
 		return nil, "", err
@@ -189,7 +190,7 @@ func target(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, 
 		base = s.Registry
 	}
 	if base == "" {
-		return nil, "", usage(c, errors.New("name the registry with --registry URL, or log in"))
+		return nil, "", app.Usage(c, errors.New("name the registry with --registry URL, or log in"))
 	}
 	client := &registry.Client{Base: base}
 	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {

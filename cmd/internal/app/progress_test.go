@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"bytes"
@@ -14,10 +14,10 @@ func TestBar(t *testing.T) {
 	var out bytes.Buffer
 	columns := 80
 	b := &bars{out: &out, columns: func() int { return columns }, files: map[string]progress{}}
-	b.fetching("a", 10<<20, 20<<20)
+	b.Fetching("a", 10<<20, 20<<20)
 	b.drawn = time.Time{}
-	b.fetching("b", 512, -1)
-	b.fetching("b", 1024, -1) // too soon to be drawn
+	b.Fetching("b", 512, -1)
+	b.Fetching("b", 1024, -1) // too soon to be drawn
 	if got, want := screen(out.String()), "fetching 10.0 MiB / 20.0 MiB [===============               ] 10.0 MiB/s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -25,36 +25,36 @@ func TestBar(t *testing.T) {
 		t.Errorf("%q", out.String())
 	}
 	b.drawn = time.Time{}
-	b.fetching("a", 20<<20, 20<<20) // a shorter line does not leave the end of the longer one
-	b.stop()
+	b.Fetching("a", 20<<20, 20<<20) // a shorter line does not leave the end of the longer one
+	b.Stop()
 	if got := screen(out.String()); got != "" || !strings.HasSuffix(out.String(), "\r") {
 		t.Errorf("%q is left", got)
 	}
 	before := out.Len()
-	b.stop()
+	b.Stop()
 	if out.Len() != before {
 		t.Error("a second stop writes")
 	}
 	b.drawn = time.Time{}
-	b.fetching("c", 1, 2) // what was fetched before does not count any more
+	b.Fetching("c", 1, 2) // what was fetched before does not count any more
 	if got := screen(out.String()); !strings.HasPrefix(got, "fetching 1 B / 2 B [") {
 		t.Errorf("%q", got)
 	}
-	b.stop()
+	b.Stop()
 	b.drawn, columns = time.Time{}, 20
-	b.fetching("c", 1, 2)
+	b.Fetching("c", 1, 2)
 	if got := screen(out.String()); got != "fetching 1 B / 2 B" {
 		t.Errorf("%q in 20 columns", got)
 	}
-	b.stop()
+	b.Stop()
 	columns = 80
-	b.fetching("c", 1, 2)
+	b.Fetching("c", 1, 2)
 	b.doing("capturing what \x1b[31mnötes shows: 10 starts")
 	if got := screen(out.String()); got != `capturing what \x1b[31mnötes shows: 10 starts` {
 		t.Errorf("%q", got)
 	}
 	b.drawn = time.Time{}
-	b.fetching("d", 3, 4) // what was fetched before does not count any more
+	b.Fetching("d", 3, 4) // what was fetched before does not count any more
 	if got := screen(out.String()); !strings.HasPrefix(got, "fetching 3 B / 4 B [") {
 		t.Errorf("%q", got)
 	}
@@ -69,10 +69,10 @@ func TestBar(t *testing.T) {
 		t.Errorf("%q is left", got)
 	}
 	none := &bars{files: map[string]progress{}}
-	none.fetching("a", 1, 2)
+	none.Fetching("a", 1, 2)
 	none.doing("nothing")
 	none.doing("")
-	none.stop()
+	none.Stop()
 }
 
 // screen is what a line shows after text with carriage returns was written to it.

@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"bytes"
@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// outcome is the part that every JSON answer has.
-type outcome struct {
+// Outcome is the part that every JSON answer has.
+type Outcome struct {
 	OK       bool             `json:"ok"`
 	ExitCode int              `json:"exit_code"`
 	Class    evidence.Class   `json:"class"`
@@ -28,8 +28,8 @@ type outcome struct {
 	Findings []policy.Finding `json:"findings,omitempty"`
 }
 
-func outcomeOf(v policy.Verdict, err error) outcome {
-	o := outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
+func OutcomeOf(v policy.Verdict, err error) Outcome {
+	o := Outcome{OK: err == nil, ExitCode: program.ExitCode(err), Class: evidence.ClassOf(err), Findings: v.Findings}
 	if err == nil {
 		return o
 	}
@@ -52,8 +52,8 @@ func outcomeOf(v policy.Verdict, err error) outcome {
 	return o
 }
 
-// json prints v as one document and returns err as already shown.
-func (a *app) json(v any, err error) error {
+// WriteJSON prints v as one document and returns err as already shown.
+func (a *App) WriteJSON(v any, err error) error {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -61,7 +61,7 @@ func (a *app) json(v any, err error) error {
 	if failed := e.Encode(v); failed != nil {
 		return failed
 	}
-	if _, failed := a.stdout.Write(visible(out.Bytes())); failed != nil {
+	if _, failed := a.Stdout.Write(EscapeJSON(out.Bytes())); failed != nil {
 		return failed
 	}
 	if err != nil {
@@ -70,22 +70,22 @@ func (a *app) json(v any, err error) error {
 	return nil
 }
 
-// reporting makes an error that a command met before it had anything to report a JSON
+// Reporting makes an error that a command met before it had anything to report a JSON
 // document too, if JSON was asked for.
-func (a *app) reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+func (a *App) Reporting(asJSON *bool, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := run(c, args)
 		if err == nil || !*asJSON || errors.As(err, new(program.Shown)) {
 			return err
 		}
-		a.bars.stop()
-		return a.json(outcomeOf(policy.Verdict{}, err), err)
+		a.Bars.Stop()
+		return a.WriteJSON(OutcomeOf(policy.Verdict{}, err), err)
 	}
 }
 
-// visible writes what a terminal would obey or hide, such as bidi controls, as \u
+// EscapeJSON writes what a terminal would obey or hide, such as bidi controls, as \u
 // escapes. In a JSON document it can only stand in strings, where that means the same.
-func visible(document []byte) []byte {
+func EscapeJSON(document []byte) []byte {
 	out := make([]byte, 0, len(document))
 	for _, r := range string(document) {
 		switch {
@@ -101,9 +101,9 @@ func visible(document []byte) []byte {
 	return out
 }
 
-// report prints what a verdict allowed to w, warnings with their details. What it
+// WriteReport prints what a verdict allowed to w, warnings with their details. What it
 // refused is the error's to print.
-func report(w io.Writer, v policy.Verdict) error {
+func WriteReport(w io.Writer, v policy.Verdict) error {
 	var allowed evidence.Report
 	for _, f := range v.Findings {
 		if f.Class == evidence.OK {
@@ -111,16 +111,16 @@ func report(w io.Writer, v policy.Verdict) error {
 		}
 	}
 	var b bytes.Buffer // and not a call of the system for each line
-	if err := errors.Join(allowed.WriteText(&b), notes(&b, v)); err != nil {
+	if err := errors.Join(allowed.WriteText(&b), WriteNotes(&b, v)); err != nil {
 		return err
 	}
 	_, err := b.WriteTo(w)
 	return err
 }
 
-// notes prints what a person should know of files that match: that a version was
+// WriteNotes prints what a person should know of files that match: that a version was
 // withdrawn, or how the file was got.
-func notes(w io.Writer, v policy.Verdict) error {
+func WriteNotes(w io.Writer, v policy.Verdict) error {
 	for _, f := range v.Findings {
 		e := f.Evidence
 		if f.Class == evidence.OK && e.Outcome == evidence.Match && e.Reason != "" {

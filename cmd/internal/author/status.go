@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -21,7 +22,7 @@ import (
 // verdictless is for commands that judge nothing.
 var verdictless = policy.Verdict{}
 
-func (a *app) status() *cobra.Command {
+func StatusCommand(a *app.App) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool
 	var o hallmark.StatusOptions
@@ -32,49 +33,49 @@ func (a *app) status() *cobra.Command {
 		Long: `Change the status of one version of a server, or of all with --all-versions. A deleted
 version is no longer listed; it can be restored, and nobody can publish it again. With
 --archive it is a facet, a server that is packed from source (artifact) or a plugin.`,
-		Args: args(cobra.RangeArgs(1, 2)),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, names []string) error {
+		Args: app.Args(cobra.RangeArgs(1, 2)),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
 			o.Name, o.Status, o.Archive = names[0], registry.Status(status), ledger.Kind(archive)
 			switch {
 			case status == "":
-				return usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
+				return app.Usage(c, errors.New("say with --status whether it is active, deprecated or deleted"))
 			case all && len(names) == 2:
-				return usage(c, errors.New("either a version or --all-versions"))
+				return app.Usage(c, errors.New("either a version or --all-versions"))
 			case !all && len(names) == 1:
-				return usage(c, errors.New("name the version, or say --all-versions"))
+				return app.Usage(c, errors.New("name the version, or say --all-versions"))
 			case !all:
 				o.Version = names[1]
 			}
-			h, err := a.host(".")
+			h, err := a.Host(".")
 			if err != nil {
 				return err
 			}
-			if o.Registry, o.Token, err = target(h, c, base); err != nil {
+			if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
 				return err
 			}
 			var before []hallmark.VersionStatus
 			o.Confirm = func(states []hallmark.VersionStatus) error {
 				before = states
 				for _, s := range states {
-					fmt.Fprintf(a.stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version), surface.Escape(string(s.Status)), o.Status)
+					fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version), surface.Escape(string(s.Status)), o.Status)
 				}
 				if !all || yes {
 					return nil
 				}
-				return a.confirm(fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
+				return confirm(a, fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
 			}
 			n, err := hallmark.SetStatus(c.Context(), o)
 			if asJSON {
-				return a.json(struct {
-					outcome
+				return a.WriteJSON(struct {
+					app.Outcome
 					Updated int                      `json:"updated"`
 					Before  []hallmark.VersionStatus `json:"before,omitempty"`
-				}{outcomeOf(verdictless, err), n, before}, err)
+				}{app.OutcomeOf(verdictless, err), n, before}, err)
 			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: %d updated\n", a.name, n)
+			fmt.Fprintf(a.Stderr, "%s: %d updated\n", a.Name, n)
 			return nil
 		}),
 	}
@@ -90,15 +91,15 @@ version is no longer listed; it can be restored, and nobody can publish it again
 }
 
 // confirm asks a person. Where there is none it is a refusal.
-func (a *app) confirm(question string) error {
+func confirm(a *app.App, question string) error {
 	refused := func(why string) error {
 		return evidence.Errorf(evidence.Refused, "", "say --yes", errors.New(why))
 	}
-	if !term.IsTerminal(int(a.stdin.Fd())) {
+	if !term.IsTerminal(int(a.Stdin.Fd())) {
 		return refused("not confirmed: there is nobody to ask")
 	}
-	fmt.Fprintf(a.stderr, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.stdin).ReadString('\n')
+	fmt.Fprintf(a.Stderr, "%s [y/N] ", question)
+	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if answer := strings.ToLower(strings.TrimSpace(line)); err != nil || answer != "y" && answer != "yes" {
 		return refused("not confirmed")
 	}

@@ -1,4 +1,4 @@
-package cli
+package operator
 
 import (
 	"bytes"
@@ -12,20 +12,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 )
 
-// run runs a command of hallmark and returns what it printed and its exit code.
+// run runs a command of hallmark-registry and returns what it printed and its exit code.
 func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, log bytes.Buffer
-	a := &app{name: "hallmark", stdin: os.Stdin, stdout: &out, stderr: &log, bars: newBars(os.Stderr)}
-	root := Hallmark(a)
+	a := &app.App{Name: "hallmark-registry", Stdin: os.Stdin, Stdout: &out, Stderr: &log, Bars: app.NewBars(os.Stderr)}
+	root := HallmarkRegistry(a)
 	root.SetArgs(args)
 	root.SetOut(&out)
 	root.SetErr(&log)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return app.Usage(c, err) })
 	err := root.ExecuteContext(t.Context())
 	var shown program.Shown
 	if err != nil && !errors.As(err, &shown) {
@@ -44,7 +45,7 @@ func TestRegistryDataCommands(t *testing.T) {
 		}
 	}
 	registry := func(args ...string) (string, string, int) {
-		return run(t, append([]string{"registry"}, append(args, "--data", data)...)...)
+		return run(t, append(args, "--data", data)...)
 	}
 	document := `{"name":"com.example/a","version":"1.0.0","description":"A","remotes":[{"type":"sse","url":"https://example.com"}]}`
 
@@ -86,7 +87,7 @@ func TestRegistryDataCommands(t *testing.T) {
 	}
 
 	exported, log, code := registry("export")
-	if code != 0 || strings.Count(exported, "\n") != 1 || !strings.Contains(exported, `"importedFrom":"file:seed.json"`) || !strings.Contains(log, "hallmark: 1 record\n") {
+	if code != 0 || strings.Count(exported, "\n") != 1 || !strings.Contains(exported, `"importedFrom":"file:seed.json"`) || !strings.Contains(log, "hallmark-registry: 1 record\n") {
 		t.Errorf("export: %d %q %q", code, exported, log)
 	}
 	file := filepath.Join(dir, "export.jsonl")
@@ -110,7 +111,7 @@ func TestRegistryDataCommands(t *testing.T) {
 	if _, log, code := registry("backup", backup); code != 2 || !strings.Contains(log, "new name") {
 		t.Errorf("over a backup: %d %q", code, log)
 	}
-	if again, log, code := run(t, "registry", "export", "--data", filepath.Dir(backup)); code != 0 || again != exported {
+	if again, log, code := run(t, "export", "--data", filepath.Dir(backup)); code != 0 || again != exported {
 		t.Errorf("export of the backup: %d %q %q", code, again, log)
 	}
 

@@ -1,4 +1,4 @@
-package cli
+package author
 
 import (
 	"context"
@@ -10,10 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-func (a *app) init() *cobra.Command {
+func InitCommand(a *app.App) *cobra.Command {
 	var offline bool
 	c := &cobra.Command{
 		Use:   "init",
@@ -21,13 +22,13 @@ func (a *app) init() *cobra.Command {
 		Long: `Write server.json with what package.json, pyproject.toml, a Dockerfile and git say, and
 examples to replace for what they do not. A repository at GitHub is asked for its
 number, by which it is found after it was renamed; that may fail.`,
-		Args: args(cobra.NoArgs),
+		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: hallmark.GitHubAPI()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {
-					fmt.Fprintf(a.stderr, "%s: repository.id is left out: %v\n", a.name, err)
+					fmt.Fprintf(a.Stderr, "%s: repository.id is left out: %v\n", a.Name, err)
 				}
 				return number, err
 			}
@@ -46,9 +47,9 @@ number, by which it is found after it was renamed; that may fail.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.name, file, a.name, a.name)
+			fmt.Fprintf(a.Stderr, "%s: wrote %s; edit name, description and packages, then\n  %s login github\n  %s publish\n", a.Name, file, a.Name, a.Name)
 			for _, issue := range issues.Errors() {
-				fmt.Fprintf(a.stderr, "%s: %s is not valid yet: %s\n", a.name, file, issue)
+				fmt.Fprintf(a.Stderr, "%s: %s is not valid yet: %s\n", a.Name, file, issue)
 			}
 			return nil
 		},

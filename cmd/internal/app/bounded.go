@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"cmp"
@@ -19,7 +19,8 @@ type bounded[T cmp.Ordered] struct {
 }
 
 func (b bounded[T]) String() string { return fmt.Sprint(*b.p) }
-func (b bounded[T]) Type() string   { return b.kind }
+
+func (b bounded[T]) Type() string { return b.kind }
 
 func (b bounded[T]) Set(text string) error {
 	n, err := b.parse(text)
@@ -30,7 +31,7 @@ func (b bounded[T]) Set(text string) error {
 	return nil
 }
 
-func intVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage string) {
+func IntVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage string) {
 	*p = value
 	f.Var(bounded[int]{p, least, most, strconv.Atoi, "number"}, name, usage)
 }
@@ -38,23 +39,23 @@ func intVar(f *pflag.FlagSet, p *int, name string, value, least, most int, usage
 // maxMiB is more than any of these limits needs, and as bytes far from overflowing.
 const maxMiB = 1 << 30
 
-// mebibytesVar is a flag in MiB, whose value is in bytes.
-func mebibytesVar(f *pflag.FlagSet, p *mebibytes, name string, value, least mebibytes, usage string) {
+// MebibytesVar is a flag in MiB, whose value is in bytes.
+func MebibytesVar(f *pflag.FlagSet, p *Mebibytes, name string, value, least Mebibytes, usage string) {
 	*p = value
-	parse := func(s string) (mebibytes, error) {
+	parse := func(s string) (Mebibytes, error) {
 		n, err := strconv.ParseInt(s, 10, 64)
-		return mebibytes(n), err
+		return Mebibytes(n), err
 	}
-	f.Var(bounded[mebibytes]{p, least, maxMiB, parse, "number"}, name, usage)
+	f.Var(bounded[Mebibytes]{p, least, maxMiB, parse, "number"}, name, usage)
 }
 
-// mebibytes is a number of 2^20 bytes.
-type mebibytes int64
+// Mebibytes is a number of 2^20 bytes.
+type Mebibytes int64
 
-func (m mebibytes) bytes() int64 { return int64(m) << 20 }
+func (m Mebibytes) Bytes() int64 { return int64(m) << 20 }
 
-// rateVar is a flag with a number a second; 0 is no limit.
-func rateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
+// RateVar is a flag with a number a second; 0 is no limit.
+func RateVar(f *pflag.FlagSet, p *float64, name string, value float64, usage string) {
 	*p = value
 	f.Var(bounded[float64]{p, 0, 1_000_000, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, "number"}, name, usage)
 }

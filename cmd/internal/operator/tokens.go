@@ -1,4 +1,4 @@
-package cli
+package operator
 
 import (
 	"errors"
@@ -11,18 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// tokens are the commands for API tokens, beside a registry that may be running.
-func (a *app) tokens() *cobra.Command {
+// tokensCommand are the commands for API tokens, beside a registry that may be running.
+func tokensCommand(a *app.App) *cobra.Command {
 	var at hallmark.Place
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
-		Args:  args(cobra.NoArgs),
+		Args:  app.Args(cobra.NoArgs),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringVar(&at.Data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
@@ -38,13 +39,13 @@ func (a *app) tokens() *cobra.Command {
 		}
 		return errors.Join(f(s), s.Close())
 	}
-	c.AddCommand(a.tokenCreate(with), a.tokenList(with), a.tokenRevoke(with))
+	c.AddCommand(tokenCreateCommand(a, with), tokenListCommand(a, with), tokenRevokeCommand(a, with))
 	return c
 }
 
 type withTokens func(*cobra.Command, func(*hallmark.TokenStore) error) error
 
-func (a *app) tokenCreate(with withTokens) *cobra.Command {
+func tokenCreateCommand(a *app.App, with withTokens) *cobra.Command {
 	var note, lifetime string
 	var publish, edit []string
 	var asJSON bool
@@ -55,11 +56,11 @@ func (a *app) tokenCreate(with withTokens) *cobra.Command {
 		Long: `Make a token that may publish under the given names and change their status: a name, or
 the beginning of names and a star, as in com.example/*. The text is printed this once;
 the registry keeps its hash.`,
-		Args: args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+		Args: app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			life, err := duration(lifetime)
 			if err != nil {
-				return usage(c, err)
+				return app.Usage(c, err)
 			}
 			var permissions []auth.Permission
 			for _, r := range publish {
@@ -69,7 +70,7 @@ the registry keeps its hash.`,
 				permissions = append(permissions, auth.Permission{Action: auth.Edit, Resource: r})
 			}
 			if len(permissions) == 0 {
-				return usage(c, errors.New("say with --publish or --edit for which names"))
+				return app.Usage(c, errors.New("say with --publish or --edit for which names"))
 			}
 			return with(c, func(s *hallmark.TokenStore) error {
 				t, text, err := s.Create(c.Context(), note, permissions, life)
@@ -77,13 +78,13 @@ the registry keeps its hash.`,
 					return err
 				}
 				if asJSON {
-					return a.json(struct {
+					return a.WriteJSON(struct {
 						registry.Token
 						Text string `json:"token"`
 					}{t, text}, nil)
 				}
-				fmt.Fprintf(a.stderr, "%s: token %s, shown this once\n", a.name, t.ID)
-				_, err = fmt.Fprintln(a.stdout, text)
+				fmt.Fprintf(a.Stderr, "%s: token %s, shown this once\n", a.Name, t.ID)
+				_, err = fmt.Fprintln(a.Stdout, text)
 				return err
 			})
 		}),
@@ -112,13 +113,13 @@ func duration(s string) (time.Duration, error) {
 	return 0, fmt.Errorf("%q is no time such as 12h or 90d", s)
 }
 
-func (a *app) tokenList(with withTokens) *cobra.Command {
+func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List tokens, without their text",
-		Args:  args(cobra.NoArgs),
-		RunE: a.reporting(&asJSON, func(c *cobra.Command, _ []string) error {
+		Args:  app.Args(cobra.NoArgs),
+		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
 			return with(c, func(s *hallmark.TokenStore) error {
 				all, err := s.List(c.Context())
 				if err != nil {
@@ -128,11 +129,11 @@ func (a *app) tokenList(with withTokens) *cobra.Command {
 					if all == nil {
 						all = []registry.Token{}
 					}
-					return a.json(struct {
+					return a.WriteJSON(struct {
 						Tokens []registry.Token `json:"tokens"`
 					}{all}, nil)
 				}
-				w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+				w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 				for _, t := range all {
 					var grants []string
 					for _, p := range t.Permissions {
@@ -160,18 +161,18 @@ func state(t registry.Token) string {
 	return "valid"
 }
 
-func (a *app) tokenRevoke(with withTokens) *cobra.Command {
+func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Have a token refused from now on",
-		Args:  args(cobra.ExactArgs(1)),
+		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
 			return with(c, func(s *hallmark.TokenStore) error {
 				t, err := s.Revoke(c.Context(), ids[0])
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stderr, "%s: token %s is revoked\n", a.name, t.ID)
+				fmt.Fprintf(a.Stderr, "%s: token %s is revoked\n", a.Name, t.ID)
 				return nil
 			})
 		},

@@ -1,4 +1,4 @@
-package cli
+package operator
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
@@ -87,18 +88,18 @@ func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
 type limitFlags struct {
 	requests, logins, writes float64 // a second
 	checks, eachChecks       int
-	bytes, eachBytes         mebibytes
+	bytes, eachBytes         app.Mebibytes
 	proxies                  []string
 }
 
 func (l *limitFlags) register(f *pflag.FlagSet) {
-	rateVar(f, &l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
-	rateVar(f, &l.logins, "rate-logins", 1, "logins a second from one address; 0 is no limit")
-	rateVar(f, &l.writes, "rate-writes", 5, "publishes and changes of status a second with one token; 0 is no limit")
-	intVar(f, &l.checks, "max-checks", 16, 0, maxChecks, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
-	intVar(f, &l.eachChecks, "max-checks-each", 4, 0, maxChecks, "of these, publishes with one token, or without one from one address; 0 is no limit")
-	mebibytesVar(f, &l.bytes, "max-body-bytes", 128, 0, "`MiB` of request bodies in memory at once; 0 is no limit")
-	mebibytesVar(f, &l.eachBytes, "max-body-bytes-each", 32, 0, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
+	app.RateVar(f, &l.requests, "rate-requests", 50, "requests a second from one address; this machine's has no limit; 0 is no limit")
+	app.RateVar(f, &l.logins, "rate-logins", 1, "logins a second from one address; 0 is no limit")
+	app.RateVar(f, &l.writes, "rate-writes", 5, "publishes and changes of status a second with one token; 0 is no limit")
+	app.IntVar(f, &l.checks, "max-checks", 16, 0, maxChecks, "publishes whose packages are fetched at once, --max-files-at-once of each; 0 is no limit, and then so many files of all")
+	app.IntVar(f, &l.eachChecks, "max-checks-each", 4, 0, maxChecks, "of these, publishes with one token, or without one from one address; 0 is no limit")
+	app.MebibytesVar(f, &l.bytes, "max-body-bytes", 128, 0, "`MiB` of request bodies in memory at once; 0 is no limit")
+	app.MebibytesVar(f, &l.eachBytes, "max-body-bytes-each", 32, 0, "of these, `MiB` of requests from one address; this machine's has no limit; 0 is no limit")
 	f.StringSliceVar(&l.proxies, "trusted-proxy", nil, "`address` or network of a proxy whose X-Forwarded-For is believed")
 }
 
@@ -112,7 +113,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
 	out := registry.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
-		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.bytes(), EachBytes: l.eachBytes.bytes(),
+		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.Bytes(), EachBytes: l.eachBytes.Bytes(),
 	}
 	for _, text := range l.proxies {
 		p, err := netip.ParsePrefix(text)

@@ -1,0 +1,52 @@
+package app
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/hallmark-mcp/hallmark"
+)
+
+// Ask puts a question to the person at the terminal; only yes is consent, and without a
+// terminal there is none.
+func (a *App) Ask(ctx context.Context, question string) (hallmark.Consent, error) {
+	if !term.IsTerminal(int(a.Stdin.Fd())) {
+		return hallmark.No, nil
+	}
+	answer, err := a.ReadAnswer(ctx, "\n"+question+" [y/N] ")
+	if err == nil && (answer == "y" || answer == "yes") {
+		return hallmark.Given, nil
+	}
+	return hallmark.No, err
+}
+
+// ReadAnswer is what the person at the terminal answers to a question, in lower case; "" at the
+// end of the input.
+func (a *App) ReadAnswer(ctx context.Context, question string) (string, error) {
+	fmt.Fprint(a.Stderr, question)
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // left behind by Ctrl-C, which ends the process
+		text, err := bufio.NewReader(a.Stdin).ReadString('\n')
+		read <- line{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(a.Stderr)
+		return "", ctx.Err()
+	case l := <-read:
+		if l.err != nil && !errors.Is(l.err, io.EOF) {
+			return "", l.err
+		}
+		return strings.ToLower(strings.TrimSpace(l.text)), nil
+	}
+}

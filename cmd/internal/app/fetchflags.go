@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+)
+
+// FetchFlags limit what is fetched, for publishers and registries alike.
+type FetchFlags struct {
+	bytes                    Mebibytes
+	time                     time.Duration
+	redirects, files, atOnce int
+}
+
+func (l *FetchFlags) Register(f *pflag.FlagSet) {
+	d := fetch.DefaultLimits()
+	MebibytesVar(f, &l.bytes, "max-file-bytes", Mebibytes(d.FileSize>>20), 1, "`MiB` of one file of a package")
+	durationVar(f, &l.time, "max-file-time", d.FileTime, time.Second, 24*time.Hour, "`time` to fetch one file, all attempts included")
+	IntVar(f, &l.redirects, "max-redirects", d.Redirects, 0, 50, "redirects of one request; 0 is none")
+	IntVar(f, &l.files, "max-files", d.DocumentFiles, 1, hallmark.MaxFiles, "files that one document may name")
+	IntVar(f, &l.atOnce, "max-files-at-once", d.DocumentAtOnce, 1, hallmark.MaxFiles, "files of one document that are fetched at once")
+}
+
+// Of is limits as the flags have them.
+func (l *FetchFlags) Of() (limits fetch.Limits) {
+	l.Set(&limits)
+	return limits
+}
+
+// Set makes limits those of the flags. Of a client for one document at a time Parallel is
+// theirs as well.
+func (l *FetchFlags) Set(limits *fetch.Limits) {
+	limits.FileSize, limits.FileTime, limits.DocumentFiles = l.bytes.Bytes(), l.time, l.files
+	limits.DocumentAtOnce, limits.Parallel = l.atOnce, l.atOnce
+	if limits.Redirects = l.redirects; l.redirects == 0 {
+		limits.Redirects = -1 // none
+	}
+}
+
+// NetworkFlags are how the commands of a registry reach others.
+type NetworkFlags struct{ dns, authorities string }
+
+func (n *NetworkFlags) Register(f *pflag.FlagSet) {
+	f.StringVar(&n.dns, "dns-server", "", "`host:port` of the DNS server to ask instead of the system's")
+	f.StringVar(&n.authorities, "ca-file", "", "PEM `file` with authorities to trust besides the system's")
+}
+
+// Set makes this process ask the DNS server, packages and databases included, and returns
+// the authorities; nil are the system's.
+func (n *NetworkFlags) Set() (*x509.CertPool, error) {
+	if server := n.dns; server != "" {
+		net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, server)
+		}}
+	}
+	if n.authorities == "" {
+		return nil, nil
+	}
+	return readRoots(n.authorities)
+}
+
+// readRoots are the system's authorities and those of a file.
+func readRoots(file string) (*x509.CertPool, error) {
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, "", "", err)
+	}
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, evidence.Errorf(evidence.Validation, file, "", errors.New("no certificate in PEM"))
+	}
+	return pool, nil
+}

@@ -1,0 +1,158 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+func serveCommand(a *app.App) *cobra.Command {
+	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
+	var validation string
+	var witnesses []string
+	network := app.NetworkFlags{}
+	sources := sourceFlags{}
+	login := loginFlags{}
+	limits := limitFlags{}
+	var archiveMiB int64
+	c := &cobra.Command{
+		Use:         "serve",
+		Short:       "Serve a registry",
+		Annotations: map[string]string{program.Hangup: "its files are read again"},
+		Example:     "--allow-anonymous\n--addr 0.0.0.0:8080 --data registry --policy policy.toml",
+		Long: `Serve an MCP registry that fetches the files of every published server itself and
+recomputes their hashes. A publish needs a token that permits its name: of a login, or
+one made with 'registry token create'. With --allow-anonymous it needs none. Either way
+a package must name the server that it is published as.
+
+The registry signs a log of what it publishes. A key that has signed signs only what
+extends what it signed last, which is kept beside the key (FILE.head) and in the bucket.
+A key of which nothing is found there signs nothing: bring that along, say --first-log if
+the key is new, or replace the log with --replace-log. A key that the registry creates
+itself is new.
+
+SIGHUP reads the files of --policy and --credentials again.`,
+		Args: app.Args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			switch registry.Validation(validation) {
+			case registry.Off, registry.Observe, registry.Enforce:
+			default:
+				return app.Usage(c, fmt.Errorf("--validation is off, observe or enforce, not %+q", validation))
+			}
+			if o.FirstLog && o.ReplaceLog != "" {
+				return app.Usage(c, errors.New("--first-log is for a log that takes no other's place, which --replace-log is for"))
+			}
+			err := registryDir(&o.Data)
+			if err != nil {
+				return err
+			}
+			if o.Login, err = login.methods(); err != nil {
+				return app.Usage(c, err)
+			}
+			if o.Limits, err = limits.limits(); err != nil {
+				return app.Usage(c, err)
+			}
+			if o.ArchiveLimit = archiveMiB << 20; archiveMiB < 1 || o.ArchiveLimit > registry.MaxBlob {
+				return app.Usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
+			}
+			for _, w := range witnesses {
+				witness, err := registry.ParseWitness(w)
+				if err != nil {
+					return app.Usage(c, err)
+				}
+				o.Witnesses = append(o.Witnesses, witness)
+			}
+			if o.Fetch.RootCAs, err = network.Set(); err != nil {
+				return err
+			}
+			reload := make(chan os.Signal, 1)
+			signal.Notify(reload, syscall.SIGHUP)
+			defer signal.Stop(reload)
+			o.Reload = reload
+			o.Commit, o.Built = app.FindRevision()
+			o.Validation = registry.Validation(validation)
+			if err := sources.set(&o.Fetch); err != nil {
+				return err
+			}
+			if sources.credentials != "" {
+				o.Credentials = sources.readCredentials
+			}
+			o.Fetch.GitHub.API = o.Login.GitHubAPI
+			o.Version = program.Release()
+			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
+			o.Listening = func(addr net.Addr) {
+				fmt.Fprintf(a.Stderr, "%s: registry at http://%s, data in %s\n", a.Name, addr, o.Data)
+			}
+			return hallmark.Serve(c.Context(), o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`host:port` to listen on")
+	f.StringVar(&o.Data, "data", "", "`directory` of the database (default: below the user's data directory)")
+	f.StringVar(&o.Database, "db", "", "`URL` of a PostgreSQL database, postgres://… (default: a file in the data directory)")
+	f.StringVar(&o.Blobs, "blobs", "", "`URL` of the bucket of archives, s3://bucket/prefix?endpoint=…&region=…&path-style=true (default: a directory in the data directory)")
+	f.StringVar(&o.DebugAddr, "debug-addr", "", "`host:port` to serve profiles of the program on (default: nowhere)")
+	f.BoolVar(&o.AllowAnonymous, "allow-anonymous", false, "take publishes without a token")
+	f.BoolVar(&o.RequireHashes, "require-hashes", false, "refuse servers with a package without hash")
+	f.StringVar(&validation, "validation", string(registry.Enforce), "what to do about hashes: off, observe or enforce")
+	sources.register(f)
+	f.StringSliceVar(&o.AllowHosts, "allow-host", nil, "`host` that may resolve to a private address")
+	f.StringSliceVar(&o.BundleHosts, "bundle-host", nil, "`host` that downloadable bundles may come from, besides the well-known ones")
+	f.StringVar(&o.TokenKeyFile, "token-key-file", "", "`file` with the 32-byte seed of the key that signs tokens, in hexadecimal; the same for all replicas (default: token.key in --data, created)")
+	f.StringVar(&o.LogKeyFile, "log-key-file", "", "`file` with the key that signs the log, or, with --log-origin, its 32-byte seed in hexadecimal; the same for all replicas (default: log.key in --data, created)")
+	f.StringVar(&o.LogOrigin, "log-origin", "", "`name` of the log, such as the registry's host (default: the key's, or a random one with a new key)")
+	f.BoolVar(&o.FirstLog, "first-log", false, "the key of --log-key-file is new and never signed a log: begin its first one; refused once it has begun")
+	f.StringVar(&o.ReplaceLog, "replace-log", "", "`name` of a log that cannot go on, as its database lost entries: the log of a new key with another name takes its place")
+	f.StringArrayVar(&witnesses, "witness", nil, "witness that cosigns the log, `key=URL`; may be repeated")
+	f.StringVar(&o.PolicyFile, "policy", "", "TOML `file` with validation, require_hashes, allow_anonymous and blocked; it goes before the flags")
+	network.Register(f)
+	login.register(f)
+	limits.register(f)
+	f.Int64Var(&archiveMiB, "max-archive", registry.MaxArchive>>20, "`MiB` of an uploaded archive")
+	f.DurationVar(&o.Presign, "presign", 0, "send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
+	return c
+}
+
+// registryDir fills in the default of --data.
+func registryDir(dir *string) error {
+	if *dir != "" {
+		return nil
+	}
+	data, err := dataDir()
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "name the registry's directory with --data, or set HALLMARK_HOME", err)
+	}
+	*dir = filepath.Join(data, "registry")
+	return nil
+}
+
+// dataDir is the user's data directory, by the platform's convention.
+func dataDir() (string, error) {
+	if home := os.Getenv("HALLMARK_HOME"); home != "" {
+		return filepath.Abs(home)
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "hallmark"), nil
+	}
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "hallmark"), err
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "share", "hallmark"), err
+}
