@@ -72,7 +72,7 @@ func (a Algorithm) Size() int {
 	return 0
 }
 
-func (a Algorithm) new() hash.Hash {
+func (a Algorithm) newHash() hash.Hash {
 	switch a {
 	case SHA256:
 		return sha256.New()
