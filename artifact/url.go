@@ -7,7 +7,7 @@ import "strings"
 func splitURL(s string) (user, host, path, query, fragment string, err error) {
 	s, ok := strings.CutPrefix(s, "//")
 	if !ok {
-		return "", "", "", "", "", bad(PartURL, `has no "//" before its host`)
+		return "", "", "", "", "", refuse(PartURL, `has no "//" before its host`)
 	}
 	s, fragment, _ = strings.Cut(s, "#")
 	if i := strings.IndexByte(s, '?'); i >= 0 {
@@ -34,7 +34,7 @@ func splitURL(s string) (user, host, path, query, fragment string, err error) {
 	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if d := unescape(segment, false); d == "." || d == ".." {
-			return "", "", "", "", "", bad(PartURL, `the path holds a "." or ".." segment`)
+			return "", "", "", "", "", refuse(PartURL, `the path holds a "." or ".." segment`)
 		}
 	}
 	return user, host, path, query, fragment, nil
@@ -45,17 +45,17 @@ func splitURL(s string) (user, host, path, query, fragment string, err error) {
 func checkHost(s string) error {
 	name, port, hasPort := strings.Cut(s, ":")
 	if name == "" {
-		return bad(PartURL, "the host is empty")
+		return refuse(PartURL, "the host is empty")
 	}
 	if name[0] == '[' {
-		return bad(PartURL, "IPv6 addresses are not read; use a host name")
+		return refuse(PartURL, "IPv6 addresses are not read; use a host name")
 	}
 	if len(name) > 253 {
-		return bad(PartURL, "the host is longer than 253 characters")
+		return refuse(PartURL, "the host is longer than 253 characters")
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if len(label) > 63 || !only(label, "_-") || label[0] == '-' || label[len(label)-1] == '-' {
-			return bad(PartURL, "malformed host name")
+		if len(label) > 63 || !onlyAlnumOr(label, "_-") || label[0] == '-' || label[len(label)-1] == '-' {
+			return refuse(PartURL, "malformed host name")
 		}
 	}
 	if !hasPort {
@@ -64,12 +64,12 @@ func checkHost(s string) error {
 	n := 0
 	for i := range len(port) {
 		if !isDigit(port[i]) || n > 65535 {
-			return bad(PartURL, "malformed port")
+			return refuse(PartURL, "malformed port")
 		}
 		n = 10*n + int(port[i]-'0')
 	}
 	if n < 1 || n > 65535 || port[0] == '0' {
-		return bad(PartURL, "malformed port")
+		return refuse(PartURL, "malformed port")
 	}
 	return nil
 }
@@ -80,37 +80,37 @@ func checkEscapes(s, extra string) error {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case unreserved(c) || strings.IndexByte("!$&'()*+,;=", c) >= 0 || strings.IndexByte(extra, c) >= 0:
+		case isUnreserved(c) || strings.IndexByte("!$&'()*+,;=", c) >= 0 || strings.IndexByte(extra, c) >= 0:
 		case c == '%':
-			d, ok := escape(s[i:])
+			d, ok := decodeEscape(s[i:])
 			if !ok {
-				return bad(PartURL, "malformed percent escape")
+				return refuse(PartURL, "malformed percent escape")
 			}
 			if d < ' ' || d == 0x7f {
-				return bad(PartURL, "a control character is escaped in it")
+				return refuse(PartURL, "a control character is escaped in it")
 			}
 			i += 2
 		default:
-			return bad(PartURL, "holds %q, which a URL must escape", c)
+			return refuse(PartURL, "holds %q, which a URL must escape", c)
 		}
 	}
 	return nil
 }
 
-func unreserved(c byte) bool { return isAlnum(c) || strings.IndexByte("-._~", c) >= 0 }
+func isUnreserved(c byte) bool { return isAlnum(c) || strings.IndexByte("-._~", c) >= 0 }
 
-// escape decodes the "%xx" at the start of s.
-func escape(s string) (byte, bool) {
+// decodeEscape decodes the "%xx" at the start of s.
+func decodeEscape(s string) (byte, bool) {
 	if len(s) < 3 {
 		return 0, false
 	}
-	hi, lo := strings.IndexByte(hexDigits, lower(s[1])), strings.IndexByte(hexDigits, lower(s[2]))
+	hi, lo := strings.IndexByte(hexDigits, lowerByte(s[1])), strings.IndexByte(hexDigits, lowerByte(s[2]))
 	return byte(hi<<4 | lo), hi >= 0 && lo >= 0
 }
 
 const hexDigits = "0123456789abcdef"
 
-func lower(c byte) byte {
+func lowerByte(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
 	}
@@ -124,11 +124,11 @@ func unescape(s string, onlyUnreserved bool) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		d, ok := escape(s[i:])
+		d, ok := decodeEscape(s[i:])
 		switch {
 		case s[i] != '%' || !ok:
 			b.WriteByte(s[i])
-		case onlyUnreserved && !unreserved(d):
+		case onlyUnreserved && !isUnreserved(d):
 			b.WriteString(strings.ToUpper(s[i : i+3]))
 			i += 2
 		default:
@@ -145,11 +145,11 @@ func parseHTTPS(rest string) (Ref, error) {
 		return Ref{}, err
 	}
 	if user != "" {
-		return Ref{}, bad(PartURL, "userinfo in a URL is refused")
+		return Ref{}, refuse(PartURL, "userinfo in a URL is refused")
 	}
 	url, _, _ := strings.Cut("https:"+rest, "#")
-	if latestRelease(normalURL(url)) {
-		return Ref{}, bad(PartVersion, "the latest release is not an exact version")
+	if isLatestRelease(normalURL(url)) {
+		return Ref{}, refuse(PartVersion, "the latest release is not an exact version")
 	}
 	return Ref{kind: HTTPS, url: url, filename: fileName(path)}, nil
 }
@@ -192,15 +192,15 @@ func parseGit(scheme, rest string) (Ref, error) {
 	}
 	switch {
 	case scheme == "https" && user != "":
-		return Ref{}, bad(PartURL, "userinfo in a URL is refused")
-	case user != "" && (!only(user[:len(user)-1], "._-") || user[0] == '-'):
-		return Ref{}, bad(PartURL, "a user name without a password may stand before the host, nothing else")
+		return Ref{}, refuse(PartURL, "userinfo in a URL is refused")
+	case user != "" && (!onlyAlnumOr(user[:len(user)-1], "._-") || user[0] == '-'):
+		return Ref{}, refuse(PartURL, "a user name without a password may stand before the host, nothing else")
 	case query != "":
-		return Ref{}, bad(PartURL, "a query is refused")
+		return Ref{}, refuse(PartURL, "a query is refused")
 	case strings.Trim(path, "/") == "":
-		return Ref{}, bad(PartURL, "the path of the repository is empty")
+		return Ref{}, refuse(PartURL, "the path of the repository is empty")
 	case len(fragment) != 40 || strings.Trim(fragment, hexDigits) != "":
-		return Ref{}, bad(PartVersion, "does not end with # and the 40 lower-case hex digits of a commit")
+		return Ref{}, refuse(PartVersion, "does not end with # and the 40 lower-case hex digits of a commit")
 	}
 	url, _, _ := strings.Cut(scheme+":"+rest, "#")
 	return Ref{kind: Git, url: url, version: fragment}, nil

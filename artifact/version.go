@@ -38,13 +38,13 @@ var (
 func checkVersion(s string) error {
 	switch {
 	case s == "":
-		return bad(PartVersion, "the version is empty")
+		return refuse(PartVersion, "the version is empty")
 	case len(s) > maxVersion:
-		return bad(PartVersion, "the version is longer than %d bytes", maxVersion)
+		return refuse(PartVersion, "the version is longer than %d bytes", maxVersion)
 	case strings.EqualFold(s, "latest"):
-		return bad(PartVersion, `"latest" is not an exact version`)
+		return refuse(PartVersion, `"latest" is not an exact version`)
 	case strings.ContainsAny(s, "^~<>=*|, "):
-		return bad(PartVersion, "a range is not an exact version")
+		return refuse(PartVersion, "a range is not an exact version")
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func checkSemver(s string) error {
 		return err
 	}
 	if !semver().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact semantic version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact semantic version such as 1.2.3")
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func checkNuGetVersion(s string) error {
 		return err
 	}
 	if !nuget().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact NuGet version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact NuGet version such as 1.2.3")
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func checkPEP440(s string) error {
 		return err
 	}
 	if !pep440().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact PEP 440 version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact PEP 440 version such as 1.2.3")
 	}
 	return nil
 }
