@@ -59,11 +59,11 @@ func (p Profile) Hashed(files []File) []File {
 	if r, err := p.rules(); err != nil || r.dotfiles {
 		return files
 	}
-	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return dotted(f.Path) })
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return hasDotSegment(f.Path) })
 }
 
-// dotted reports whether a segment of path begins with a dot.
-func dotted(path string) bool {
+// hasDotSegment reports whether a segment of path begins with a dot.
+func hasDotSegment(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.")
 }
 
@@ -75,7 +75,7 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	files, err = sorted(p.Hashed(files), r.compare)
+	files, err = sortFiles(p.Hashed(files), r.compare)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -84,7 +84,7 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	}
 	if r.icu {
 		for _, f := range files {
-			if !simple(f.Path) {
+			if !isPlainASCII(f.Path) {
 				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else", ErrPath, f.Path, p)
 			}
 		}

@@ -48,7 +48,7 @@ func (r framing) appendTail(dst []byte, f File) []byte {
 	return r.tail(dst, f)
 }
 
-func jobs(files []File, frame framing) []job {
+func splitJobs(files []File, frame framing) []job {
 	var (
 		out     []job
 		used    int64
@@ -79,10 +79,10 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 	if width <= 0 {
 		width = runtime.GOMAXPROCS(0)
 	}
-	list := jobs(files, frame)
+	list := splitJobs(files, frame)
 	width = min(width, len(list))
 	if len(list) == 1 && !list[0].large {
-		return whole(ctx, files, open, frame, w)
+		return streamSmall(ctx, files, open, frame, w)
 	}
 
 	// A worker takes a buffer before it takes a job. Jobs are taken in order, so the
@@ -125,7 +125,7 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 				}
 				j := &list[i]
 				j.buf = buf
-				j.data, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, frame)
+				j.data, j.err = fillBuffer(ctx, buf[:0], files[j.lo:j.hi], open, frame)
 				close(j.ready)
 			}
 		})
@@ -175,12 +175,12 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 	return total, nil
 }
 
-// whole is stream for files that fit one buffer, where nothing could go on at the same
+// streamSmall is stream for files that fit one buffer, where nothing could go on at the same
 // time: the bytes are hashed where they were read, while they are near.
-func whole(ctx context.Context, files []File, open Open, frame framing, w io.Writer) (total int64, err error) {
+func streamSmall(ctx context.Context, files []File, open Open, frame framing, w io.Writer) (total int64, err error) {
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
-	data, err := fill(ctx, buf[:0], files, open, frame)
+	data, err := fillBuffer(ctx, buf[:0], files, open, frame)
 	if err != nil {
 		return 0, err
 	}
@@ -191,8 +191,8 @@ func whole(ctx context.Context, files []File, open Open, frame framing, w io.Wri
 	return total, err
 }
 
-// fill appends each file in its frame to buf, whose capacity suffices.
-func fill(ctx context.Context, buf []byte, files []File, open Open, frame framing) ([]byte, error) {
+// fillBuffer appends each file in its frame to buf, whose capacity suffices.
+func fillBuffer(ctx context.Context, buf []byte, files []File, open Open, frame framing) ([]byte, error) {
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -202,21 +202,21 @@ func fill(ctx context.Context, buf []byte, files []File, open Open, frame framin
 		if err != nil {
 			return nil, fmt.Errorf("%+q: %w", f.Path, err)
 		}
-		n, err := readUpTo(r, buf[len(buf):len(buf)+int(f.Size)+1])
+		n, err := readFull(r, buf[len(buf):len(buf)+int(f.Size)+1])
 		r.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%+q: %w", f.Path, err)
 		}
 		if int64(n) != f.Size {
-			return nil, changed(f, int64(n))
+			return nil, sizeError(f, int64(n))
 		}
 		buf = frame.appendTail(buf[:len(buf)+n], f)
 	}
 	return buf, nil
 }
 
-// readUpTo fills p or reads to the end of r, whichever comes first.
-func readUpTo(r io.Reader, p []byte) (int, error) {
+// readFull fills p or reads to the end of r, whichever comes first.
+func readFull(r io.Reader, p []byte) (int, error) {
 	n := 0
 	for stalled := 0; n < len(p); {
 		m, err := r.Read(p[n:])
@@ -248,12 +248,12 @@ func copyFile(ctx context.Context, w io.Writer, f File, open Open, buf []byte) e
 			return context.Cause(ctx)
 		}
 		p := buf[:min(int64(len(buf))-1, left)+1] // with the byte after the last one that is due, if there is room
-		n, err := readUpTo(r, p)
+		n, err := readFull(r, p)
 		if err != nil {
 			return fmt.Errorf("%+q: %w", f.Path, err)
 		}
 		if int64(n) > left {
-			return changed(f, f.Size+1)
+			return sizeError(f, f.Size+1)
 		}
 		if _, err := w.Write(p[:n]); err != nil {
 			return err
@@ -262,14 +262,14 @@ func copyFile(ctx context.Context, w io.Writer, f File, open Open, buf []byte) e
 		switch {
 		case n == len(p): // there may be more
 		case left > 0:
-			return changed(f, f.Size-left)
+			return sizeError(f, f.Size-left)
 		default:
 			return nil
 		}
 	}
 }
 
-func changed(f File, got int64) error {
+func sizeError(f File, got int64) error {
 	if got > f.Size {
 		return fmt.Errorf("%w: %+q has more than the %d bytes that it had", ErrChanged, f.Path, f.Size)
 	}
