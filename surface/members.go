@@ -82,7 +82,7 @@ func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
 			if names == nil {
 				of, known = t.Elem(), true
 			}
-			if !known && others && !folded(names, key) {
+			if !known && others && !differsInCase(names, key) {
 				continue
 			}
 			if !known {
@@ -96,8 +96,8 @@ func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
 	return nil
 }
 
-// folded reports whether a key is one of names in another case.
-func folded(names map[string]reflect.Type, key string) bool {
+// differsInCase reports whether a key is one of names in another case.
+func differsInCase(names map[string]reflect.Type, key string) bool {
 	for name := range names {
 		if strings.EqualFold(name, key) {
 			return true

@@ -19,31 +19,31 @@ const limit53 = "9007199254740992"
 // more than 770 digits, and parsers disagree about exponents of absurd length.
 const maxNumber = 1024
 
-// number reads a number and gives its canonical spelling. A number is an IEEE
+// parseNumber reads a number and gives its canonical spelling. A number is an IEEE
 // 754 double spelt as RFC 8785 says, unless its exact value is an integer beyond
 // ±2^53, which keeps all its digits.
-func (p *parser) number() (value, *Error) {
+func (p *parser) parseNumber() (value, *Error) {
 	start := p.pos
-	negative := p.accept('-')
-	whole := p.digitRun()
+	negative := p.skipByte('-')
+	whole := p.skipDigits()
 	if whole == "" || len(whole) > 1 && whole[0] == '0' {
-		return value{}, p.syntax("a malformed number")
+		return value{}, p.syntaxError("a malformed number")
 	}
 	var fraction, exponent string
-	if p.accept('.') {
-		if fraction = p.digitRun(); fraction == "" {
-			return value{}, p.syntax("no digits after the decimal point")
+	if p.skipByte('.') {
+		if fraction = p.skipDigits(); fraction == "" {
+			return value{}, p.syntaxError("no digits after the decimal point")
 		}
 	}
-	if p.accept('e') || p.accept('E') {
+	if p.skipByte('e') || p.skipByte('E') {
 		sign := ""
-		if p.accept('-') {
+		if p.skipByte('-') {
 			sign = "-"
 		} else {
-			p.accept('+')
+			p.skipByte('+')
 		}
-		if exponent = p.digitRun(); exponent == "" {
-			return value{}, p.syntax("no digits in the exponent")
+		if exponent = p.skipDigits(); exponent == "" {
+			return value{}, p.syntaxError("no digits in the exponent")
 		}
 		exponent = sign + exponent
 	}
@@ -51,51 +51,51 @@ func (p *parser) number() (value, *Error) {
 		return value{kind: isNumber}, nil
 	}
 	if p.mode == modeExact {
-		return p.exact(p.src[start:p.pos])
+		return p.exactNumber(p.src[start:p.pos])
 	}
 	if p.pos-start > maxNumber {
-		return value{}, problem(ProblemNumber, "a number of %d bytes at byte %d, limit %d", p.pos-start, start, maxNumber)
+		return value{}, newError(ProblemNumber, "a number of %d bytes at byte %d, limit %d", p.pos-start, start, maxNumber)
 	}
 	f, err := strconv.ParseFloat(p.src[start:p.pos], 64)
 	if err != nil { // the syntax is right, so it is the range
-		return value{}, problem(ProblemNumber, "the number %s at byte %d is beyond IEEE 754 doubles", clip(p.src[start:p.pos], 40), start)
+		return value{}, newError(ProblemNumber, "the number %s at byte %d is beyond IEEE 754 doubles", clip(p.src[start:p.pos], 40), start)
 	}
 	if math.Abs(f) >= 1<<53 {
 		integer, exact := decimal(whole, fraction, exponent)
 		beyond := len(integer) > len(limit53) || len(integer) == len(limit53) && integer >= limit53
 		switch {
 		case !exact && beyond:
-			return value{}, problem(ProblemNumber, "the number %s at byte %d is beyond 2^53 and has a fraction", clip(p.src[start:p.pos], 40), start)
+			return value{}, newError(ProblemNumber, "the number %s at byte %d is beyond 2^53 and has a fraction", clip(p.src[start:p.pos], 40), start)
 		case exact && beyond && integer != limit53:
 			return p.bigInteger(negative, integer)
 		}
 	}
 	text, err := jcs.NumberToJSON(f)
 	if err != nil {
-		return value{}, problem(ProblemNumber, "the number at byte %d has no canonical spelling", start)
+		return value{}, newError(ProblemNumber, "the number at byte %d has no canonical spelling", start)
 	}
 	return value{kind: isNumber, text: text}, nil
 }
 
-// exact gives a number that RFC 8785 keeps its canonical spelling.
-func (p *parser) exact(s string) (value, *Error) {
+// exactNumber gives a number that RFC 8785 keeps its canonical spelling.
+func (p *parser) exactNumber(s string) (value, *Error) {
 	f, err := checkNumber(s)
 	if err != nil {
-		return value{}, problem(ProblemNumber, "%v", err)
+		return value{}, newError(ProblemNumber, "%v", err)
 	}
 	text, err := jcs.NumberToJSON(f)
 	if err != nil {
-		return value{}, problem(ProblemNumber, "the number %s has no canonical spelling", clip(s, 40))
+		return value{}, newError(ProblemNumber, "the number %s has no canonical spelling", clip(s, 40))
 	}
 	return value{kind: isNumber, text: text}, nil
 }
 
 func (p *parser) bigInteger(negative bool, digits string) (value, *Error) {
 	if p.mode == modeStored {
-		return value{}, problem(ProblemNotCanonical, "an integer beyond 2^53 is not written as %s", bigMember)
+		return value{}, newError(ProblemNotCanonical, "an integer beyond 2^53 is not written as %s", bigMember)
 	}
 	if p.digits += len(digits) + len(`{"$hallmark.int":"-"}`); p.digits > MaxSize {
-		return value{}, problem(ProblemSize, "the digits of large integers take more than %d bytes", MaxSize)
+		return value{}, newError(ProblemSize, "the digits of large integers take more than %d bytes", MaxSize)
 	}
 	if negative {
 		digits = "-" + digits
@@ -103,9 +103,9 @@ func (p *parser) bigInteger(negative bool, digits string) (value, *Error) {
 	return value{kind: isBig, text: digits}, nil
 }
 
-// big turns an object with the member $hallmark.int into the integer it stands
+// toBigInteger turns an object with the member $hallmark.int into the integer it stands
 // for.
-func (v *value) big() (value, *Error) {
+func (v *value) toBigInteger() (value, *Error) {
 	x := v.members[0].value
 	digits := strings.TrimPrefix(x.text, "-")
 	ok := len(v.members) == 1 && x.kind == isString && digits != "" && digits[0] != '0' &&
@@ -116,7 +116,7 @@ func (v *value) big() (value, *Error) {
 		ok = err == nil
 	}
 	if !ok {
-		return value{}, problem(ProblemReserved, "%s does not hold the digits of an integer beyond 2^53", bigMember)
+		return value{}, newError(ProblemReserved, "%s does not hold the digits of an integer beyond 2^53", bigMember)
 	}
 	return value{kind: isBig, text: x.text}, nil
 }
@@ -135,7 +135,7 @@ func decimal(whole, fraction, exponent string) (integer string, exact bool) {
 	return strings.TrimLeft(digits+strings.Repeat("0", point-len(digits)), "0"), true
 }
 
-func (p *parser) accept(c byte) bool {
+func (p *parser) skipByte(c byte) bool {
 	if p.pos < len(p.src) && p.src[p.pos] == c {
 		p.pos++
 		return true
@@ -143,8 +143,8 @@ func (p *parser) accept(c byte) bool {
 	return false
 }
 
-// digitRun reads decimal digits, possibly none.
-func (p *parser) digitRun() string {
+// skipDigits reads decimal digits, possibly none.
+func (p *parser) skipDigits() string {
 	start := p.pos
 	for p.pos < len(p.src) && '0' <= p.src[p.pos] && p.src[p.pos] <= '9' {
 		p.pos++

@@ -25,7 +25,7 @@ func Overlay(base, seen *Surface) (*Surface, error) {
 		}
 	}
 	if len(items) > MaxItems+1 {
-		return nil, tooMany(len(items))
+		return nil, tooManyItems(len(items))
 	}
 	return assemble(items)
 }
@@ -53,7 +53,7 @@ const outlineWidth = 100
 func (s *Surface) Outline() string {
 	var b strings.Builder
 	for _, i := range s.items {
-		v := i.tree()
+		v := i.parseJSON()
 		text := v.text // instructions
 		for _, m := range v.members {
 			if m.name == "description" {

@@ -312,7 +312,7 @@ func standing(t *rapid.T, s *Surface, key, path string) string {
 		if i.Key() != key {
 			continue
 		}
-		v := i.tree()
+		v := i.parseJSON()
 		for _, token := range strings.Split(path, "/")[1:] {
 			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 			if v.kind == isArray {
@@ -420,7 +420,7 @@ func TestCompareWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
 		var old, new string
-		for _, r := range compareWords(words(a), words(b)) {
+		for _, r := range compareWords(splitWords(a), splitWords(b)) {
 			if r.what != '+' {
 				old += strings.Join(r.words, "")
 			}
