@@ -43,11 +43,11 @@ func Edit(data []byte, operations []Operation, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := plan(f, operations, o)
+	changes, moved, err := planChanges(f, operations, o)
 	if err != nil {
 		return nil, err
 	}
-	return apply(f, changes, moved)
+	return applyChanges(f, changes, moved)
 }
 
 // change replaces the bytes from at to end, which are the given lines, by text, which is
@@ -61,8 +61,8 @@ type change struct {
 	unendedLast bool // the last line gets the ending that it did not have
 }
 
-// plan makes the changes of operations, in order.
-func plan(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
+// planChanges makes the changes of operations, in order.
+func planChanges(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
 	o.Width = o.width()
 	steps, moved, err := locate(f, operations, o)
 	if err != nil {
@@ -73,20 +73,20 @@ func plan(f *File, operations []Operation, o Options) ([]change, []Relocation, e
 	}
 	changes := make([]change, len(steps))
 	for i, s := range steps {
-		changes[i] = f.change(s)
+		changes[i] = f.replacement(s)
 	}
 	return changes, moved, nil
 }
 
-func (f *File) change(s step) change {
+func (f *File) replacement(s step) change {
 	if s.insert {
 		return f.insertion(s)
 	}
-	c := change{at: f.start(s.first), end: f.start(s.last + 1), first: s.first, lines: s.last - s.first + 1, added: len(s.lines)}
-	f.spareBOM(&c, s.lines)
+	c := change{at: f.lineStart(s.first), end: f.lineStart(s.last + 1), first: s.first, lines: s.last - s.first + 1, added: len(s.lines)}
+	f.keepBOM(&c, s.lines)
 	for i, line := range s.lines {
 		c.text = append(c.text, line...)
-		end := ending(f.raw(s.last))
+		end := ending(f.rawLine(s.last))
 		if i < len(s.lines)-1 {
 			end = f.ending(min(s.first+i, s.last))
 		}
@@ -96,7 +96,7 @@ func (f *File) change(s step) change {
 }
 
 func (f *File) insertion(s step) change {
-	c := change{at: f.start(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
+	c := change{at: f.lineStart(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
 	c.end = c.at
 	end := f.ending(s.beside)
 	if n := f.Lines(); s.gap == n && n > 0 && !f.FinalNewline() {
@@ -109,7 +109,7 @@ func (f *File) insertion(s step) change {
 		return c
 	}
 	if s.gap == 0 {
-		f.spareBOM(&c, s.lines)
+		f.keepBOM(&c, s.lines)
 	}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
@@ -117,8 +117,8 @@ func (f *File) insertion(s step) change {
 	return c
 }
 
-// spareBOM keeps the byte order mark, and keeps it single, in a change of the beginning.
-func (f *File) spareBOM(c *change, lines [][]byte) {
+// keepBOM keeps the byte order mark, and keeps it single, in a change of the beginning.
+func (f *File) keepBOM(c *change, lines [][]byte) {
 	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
 		return
 	}
@@ -129,8 +129,8 @@ func (f *File) spareBOM(c *change, lines [][]byte) {
 	}
 }
 
-// apply makes the edited file.
-func apply(f *File, changes []change, moved []Relocation) (*Result, error) {
+// applyChanges makes the edited file.
+func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error) {
 	size := len(f.data)
 	for _, c := range changes {
 		size += len(c.text) - (c.end - c.at)
@@ -152,11 +152,11 @@ func apply(f *File, changes []change, moved []Relocation) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Old: f, New: edited, Hunks: hunks(f, edited, changes), Relocated: moved}, nil
+	return &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}, nil
 }
 
-// hunks joins changes that touch.
-func hunks(f, edited *File, changes []change) []Hunk {
+// changedHunks joins changes that touch.
+func changedHunks(f, edited *File, changes []change) []Hunk {
 	var found []Hunk
 	grown := 0 // lines that were added before
 	for _, c := range changes {
@@ -168,7 +168,7 @@ func hunks(f, edited *File, changes []change) []Hunk {
 			h.NewFirst--
 			h.NewLines++
 		}
-		found = joined(found, h)
+		found = appendHunk(found, h)
 	}
 	// The line to or from which the byte order mark went changes, too.
 	if h := &found[0]; bytes.HasPrefix(f.data, []byte(bom)) && h.OldFirst == 1 {
@@ -177,7 +177,7 @@ func hunks(f, edited *File, changes []change) []Hunk {
 			h.NewLines++
 		}
 		if len(found) > 1 {
-			found = append(joined(found[:1:1], found[1]), found[2:]...)
+			found = append(appendHunk(found[:1:1], found[1]), found[2:]...)
 		}
 	}
 	// A new line at the end that is empty and not ended is none, and a byte order mark that
@@ -188,8 +188,8 @@ func hunks(f, edited *File, changes []change) []Hunk {
 	return found
 }
 
-// joined appends a hunk, or lets the last one grow if they touch.
-func joined(found []Hunk, h Hunk) []Hunk {
+// appendHunk appends a hunk, or lets the last one grow if they touch.
+func appendHunk(found []Hunk, h Hunk) []Hunk {
 	if n := len(found); n > 0 && h.OldFirst <= found[n-1].OldFirst+found[n-1].OldLines {
 		p := &found[n-1]
 		p.OldLines = max(p.OldLines, h.OldFirst+h.OldLines-p.OldFirst)

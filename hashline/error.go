@@ -35,8 +35,8 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// of names the operations that an error is about.
-func (e *Error) of(operations ...int) *Error {
+// about names the operations that an error is about.
+func (e *Error) about(operations ...int) *Error {
 	e.Operations = operations
 	return e
 }

@@ -70,7 +70,7 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 		s, m, err := op.locate(f, i, o)
 		if err != nil {
 			err.message = "operation " + strconv.Itoa(i+1) + ": " + err.message
-			return nil, nil, err.of(i)
+			return nil, nil, err.about(i)
 		}
 		steps = append(steps, s)
 		moved = append(moved, m...)
@@ -140,8 +140,8 @@ func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *
 	return s, moved, nil
 }
 
-// echoed matches lines as they are printed, by the width of tags.
-var echoed = map[int]*regexp.Regexp{
+// echoedTag matches lines as they are printed, by the width of tags.
+var echoedTag = map[int]*regexp.Regexp{
 	2: regexp.MustCompile(`^[0-9]+:[0-9a-f]{2}\|`),
 	3: regexp.MustCompile(`^[0-9]+:[0-9a-f]{3}\|`),
 	4: regexp.MustCompile(`^[0-9]+:[0-9a-f]{4}\|`),
@@ -166,7 +166,7 @@ func CheckContent(content string, width int) error {
 		return refuse(Binary, "content is not text: it holds a NUL or is not UTF-8")
 	}
 	for line := range strings.Lines(content) {
-		if !echoed[width].MatchString(line) {
+		if !echoedTag[width].MatchString(line) {
 			return nil
 		}
 	}
@@ -174,7 +174,7 @@ func CheckContent(content string, width int) error {
 		return nil
 	}
 	return refuse(EchoedTags, "each line of content begins with a tag such as %s; give the text after the bar only",
-		quote(echoed[width].FindString(content)))
+		quote(echoedTag[width].FindString(content)))
 }
 
 // arrange sorts the steps by place and refuses those that meet.
@@ -187,7 +187,7 @@ func arrange(steps []step) *Error {
 			if b.insert {
 				why = "the second inserts into the lines " + strconv.Itoa(a.first) + " to " + strconv.Itoa(a.last) + " of the first"
 			}
-			return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).of(a.index, b.index)
+			return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).about(a.index, b.index)
 		}
 	}
 	// Steps are disjoint now. An insertion beside a deleted line has lost its anchor.
@@ -206,7 +206,7 @@ func arrange(steps []step) *Error {
 			if j >= 0 && j < len(steps) && steps[j].deletes(s.beside) {
 				a, b := steps[min(i, j)], steps[max(i, j)]
 				return refuse(Overlap, "%s and %s overlap: one inserts beside line %d and the other deletes it; use replace",
-					a.name(), b.name(), s.beside).of(a.index, b.index)
+					a.name(), b.name(), s.beside).about(a.index, b.index)
 			}
 		}
 	}

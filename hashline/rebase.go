@@ -15,7 +15,7 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := plan(from, operations, o)
+	changes, moved, err := planChanges(from, operations, o)
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +38,12 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 			err.Line = d.ReplStart + 1
 			return nil, err
 		}
-		shift := onto.start(first+1+grown) - from.start(first+1)
+		shift := onto.lineStart(first+1+grown) - from.lineStart(first+1)
 		c.at += shift
 		c.end += shift
 		c.first += grown
 	}
-	return apply(onto, changes, moved)
+	return applyChanges(onto, changes, moved)
 }
 
 // differences are the lines of a that were replaced by lines of b, counted from 0 and
@@ -51,14 +51,14 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 func differences(a, b *File) []lcs.Diff {
 	n, m := a.Lines(), b.Lines()
 	head := 0
-	for head < min(n, m) && string(a.raw(head+1)) == string(b.raw(head+1)) {
+	for head < min(n, m) && string(a.rawLine(head+1)) == string(b.rawLine(head+1)) {
 		head++
 	}
 	tail := 0
-	for tail < min(n, m)-head && string(a.raw(n-tail)) == string(b.raw(m-tail)) {
+	for tail < min(n, m)-head && string(a.rawLine(n-tail)) == string(b.rawLine(m-tail)) {
 		tail++
 	}
-	diffs := lcs.DiffLines(a.slice(head, n-tail), b.slice(head, m-tail))
+	diffs := lcs.DiffLines(a.lineTexts(head, n-tail), b.lineTexts(head, m-tail))
 	for i := range diffs {
 		d := &diffs[i]
 		d.Start += head
@@ -69,11 +69,11 @@ func differences(a, b *File) []lcs.Diff {
 	return diffs
 }
 
-// slice is the lines from first to end, from 0 and half open, with their endings.
-func (f *File) slice(first, end int) []string {
+// lineTexts is the lines from first to end, from 0 and half open, with their endings.
+func (f *File) lineTexts(first, end int) []string {
 	lines := make([]string, 0, end-first)
 	for n := first + 1; n <= end; n++ {
-		lines = append(lines, string(f.raw(n)))
+		lines = append(lines, string(f.rawLine(n)))
 	}
 	return lines
 }
