@@ -33,15 +33,15 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 			err = names.Add(path)
 		}
 		if err != nil {
-			return at(layerTar, err)
+			return withLayer(layerTar, err)
 		}
-		if err := names.within(limits, layerTar); err != nil {
+		if err := names.checkCount(limits, layerTar); err != nil {
 			return err
 		}
 		if m.kind != tarFile {
 			continue
 		}
-		body := &exactly{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
+		body := &exactReader{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
 		if err := fn(Entry{Path: m.path, Size: m.size, Exec: m.exec}, body); err != nil {
 			return err
 		}
@@ -89,27 +89,27 @@ func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {
 // next reads the headers of the next member. At the end, which it checks, it returns
 // io.EOF.
 func (t *generalTar) next() (tarMember, error) {
-	h, err := t.header()
+	h, err := t.readHeader()
 	if err != nil {
 		return tarMember{}, err
 	}
 	switch h.kind {
 	case 'g':
-		data, err := t.extension(h)
+		data, err := t.readExtension(h)
 		if err == nil {
 			err = t.checkGlobal(data)
 		}
 		return tarMember{kind: tarGlobal}, err
 	case 'x', 'L':
-		return t.extended(h)
+		return t.nextExtended(h)
 	}
 	return t.member(h, nil)
 }
 
-// extended reads a header that says more of the member after it than its own has room
+// nextExtended reads a header that says more of the member after it than its own has room
 // for. One may be there, of either dialect: programs differ in which of two counts.
-func (t *generalTar) extended(ext tarHeader) (tarMember, error) {
-	data, err := t.extension(ext)
+func (t *generalTar) nextExtended(ext tarHeader) (tarMember, error) {
+	data, err := t.readExtension(ext)
 	if err != nil {
 		return tarMember{}, err
 	}
@@ -122,7 +122,7 @@ func (t *generalTar) extended(ext tarHeader) (tarMember, error) {
 	if err != nil {
 		return tarMember{}, err
 	}
-	h, err := t.header()
+	h, err := t.readHeader()
 	switch {
 	case err == io.EOF:
 		return tarMember{}, t.refuse(ProblemTruncated, more.path, "ends after an extended header, before what it is of")
@@ -162,8 +162,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	return m, nil
 }
 
-// extension reads the content of an extended header.
-func (t *generalTar) extension(h tarHeader) ([]byte, error) {
+// readExtension reads the content of an extended header.
+func (t *generalTar) readExtension(h tarHeader) ([]byte, error) {
 	if h.size > maxTarExtension {
 		return nil, t.refuse(ProblemHeader, h.path, "an extended header of more than %d bytes", maxTarExtension)
 	}
@@ -188,15 +188,15 @@ func (t *generalTar) skipPadding(path string, size int64) error {
 	return nil
 }
 
-// end reads what follows a block of zeros: zeros, in whole blocks.
-func (t *generalTar) end() error {
+// readEnd reads what follows a block of zeros: zeros, in whole blocks.
+func (t *generalTar) readEnd() error {
 	size := 0
 	buf := make([]byte, bufferSize)
 	for {
 		n, err := t.r.Read(buf)
 		size += n
 		switch {
-		case !zeros(buf[:n]):
+		case !isZero(buf[:n]):
 			return t.refuse(ProblemTrailingData, "", "data after the end")
 		case err == io.EOF && size%tarBlock != 0:
 			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")

@@ -33,7 +33,7 @@ func (t *generalTar) checkGlobal(data []byte) error {
 		case "comment":
 			return nil
 		case "mtime":
-			if decimal(value) {
+			if isPAXTime(value) {
 				return nil
 			}
 		}
@@ -54,7 +54,7 @@ func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 			n, err := strconv.ParseInt(value, 10, 64)
 			x.size, ok = n, err == nil && strconv.FormatInt(n, 10) == value && n >= 0
 		case "mtime", "atime", "ctime", "LIBARCHIVE.creationtime":
-			ok = decimal(value)
+			ok = isPAXTime(value)
 		case "uid", "gid", "SCHILY.dev", "SCHILY.ino", "SCHILY.nlink":
 			ok = value != "" && strings.Trim(value, "0123456789") == "" && len(value) < 16
 		case "uname", "gname", "comment", "SCHILY.fflags", "MSWINDOWS.rawsd":
@@ -98,8 +98,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 	return nil
 }
 
-// decimal reports whether s is a time as PAX has it.
-func decimal(s string) bool {
+// isPAXTime reports whether s is a time as PAX has it.
+func isPAXTime(s string) bool {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	return whole != "" && len(s) < 40 && strings.Trim(whole+part, "0123456789") == ""
 }

@@ -22,25 +22,25 @@ const (
 	magicOld   = "\x00\x00\x00\x00\x00\x00\x00\x00"
 )
 
-// header reads one header. At the end of the tar, which it checks, it returns io.EOF.
-func (t *generalTar) header() (tarHeader, error) {
+// readHeader reads one header. At the end of the tar, which it checks, it returns io.EOF.
+func (t *generalTar) readHeader() (tarHeader, error) {
 	_, err := io.ReadFull(t.r, t.block[:])
 	switch {
 	case err == io.ErrUnexpectedEOF:
 		return tarHeader{}, t.refuse(ProblemTruncated, "", "ends inside a header")
 	case err != nil:
 		return tarHeader{}, err // also the end of a tar that has no mark of it
-	case zeros(t.block[:]):
-		return tarHeader{}, t.end()
+	case isZero(t.block[:]):
+		return tarHeader{}, t.readEnd()
 	}
 	b := t.block[:]
-	name, nameOK := field(b[:100])
+	name, nameOK := textField(b[:100])
 	// node-tar may write two times behind a prefix of at most 130 bytes, and reads more of it
 	// only if the byte behind those is set.
-	prefix, prefixOK := field(b[345:500])
+	prefix, prefixOK := textField(b[345:500])
 	if b[475] == 0 {
-		prefix, prefixOK = field(b[345:475])
-		prefixOK = prefixOK && harmlessNumber(b[476:488]) && harmlessNumber(b[488:500])
+		prefix, prefixOK = textField(b[345:475])
+		prefixOK = prefixOK && isHarmlessNumber(b[476:488]) && isHarmlessNumber(b[488:500])
 	}
 	h := tarHeader{kind: b[156], path: name, prefix: prefix}
 	bad := func(p Problem, format string, args ...any) (tarHeader, error) {
@@ -70,15 +70,15 @@ func (t *generalTar) header() (tarHeader, error) {
 	}
 	switch string(b[257:265]) {
 	case magicPOSIX:
-		if !zeros(b[500:]) {
+		if !isZero(b[500:]) {
 			return bad(ProblemHeader, "has data after the prefix")
 		}
 	case magicGNU:
-		if !zeros(b[345:]) {
+		if !isZero(b[345:]) {
 			return bad(ProblemExtended, "has what only GNU tar reads, where others see a prefix")
 		}
 	case magicOld:
-		if !zeros(b[257:]) {
+		if !isZero(b[257:]) {
 			return bad(ProblemHeader, "has data where a header of its kind has none")
 		}
 	}
@@ -89,7 +89,7 @@ func (t *generalTar) header() (tarHeader, error) {
 		return bad(ProblemNotUTF8, "name is not UTF-8")
 	case b[124]&0x80 != 0:
 		return bad(ProblemBase256, "a size in base 256")
-	case !zeros(b[157:257]):
+	case !isZero(b[157:257]):
 		return bad(ProblemHeader, "has the name of a link")
 	}
 	var ok bool
@@ -100,17 +100,17 @@ func (t *generalTar) header() (tarHeader, error) {
 		return bad(ProblemHeader, "permissions that are not octal")
 	}
 	for _, at := range [][2]int{{108, 116}, {116, 124}, {136, 148}, {329, 337}, {337, 345}} {
-		if !harmlessNumber(b[at[0]:at[1]]) {
+		if !isHarmlessNumber(b[at[0]:at[1]]) {
 			return bad(ProblemHeader, "has an owner, a time or a device that is no number")
 		}
 	}
 	return h, nil
 }
 
-// field is the text of a field up to the first NUL; ok if nothing follows it.
-func field(b []byte) (text string, ok bool) {
+// textField is the text of a field up to the first NUL; ok if nothing follows it.
+func textField(b []byte) (text string, ok bool) {
 	before, after, _ := bytes.Cut(b, []byte{0})
-	return string(before), zeros(after)
+	return string(before), isZero(after)
 }
 
 // tarNumber reads a number in the one form that all programs read: octal digits, with
@@ -127,11 +127,11 @@ func tarNumber(b []byte) (n int64, ok bool) {
 
 func endsNumber(c byte) bool { return c == 0 || c == ' ' }
 
-// harmlessNumber reports whether all programs go on after a number that nothing is made of:
+// isHarmlessNumber reports whether all programs go on after a number that nothing is made of:
 // it is octal, empty, or a positive one of 48 bits in base 256.
-func harmlessNumber(b []byte) bool {
+func isHarmlessNumber(b []byte) bool {
 	if b[0] == 0x80 {
-		return zeros(b[1 : len(b)-6])
+		return isZero(b[1 : len(b)-6])
 	}
 	if len(bytes.Trim(b, " \x00")) == 0 {
 		return true

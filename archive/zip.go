@@ -64,9 +64,9 @@ func listZip(r io.ReaderAt, size int64, limits Limits, names *Names) ([]tree.Fil
 			err = names.Add(path)
 		}
 		if err != nil {
-			return nil, nil, at(layerZip, err)
+			return nil, nil, withLayer(layerZip, err)
 		}
-		if err := names.within(limits, layerZip); err != nil {
+		if err := names.checkCount(limits, layerZip); err != nil {
 			return nil, nil, err
 		}
 		if unpacked += e.size; e.size > limits.Unpacked || unpacked > limits.Unpacked {
@@ -113,7 +113,7 @@ func (z *zipReader) read(p []byte, offset int64, path string) error {
 	return err
 }
 
-// tooMany refuses more entries than limits allow.
-func (z *zipReader) tooMany() error {
+// tooManyError refuses more entries than limits allow.
+func (z *zipReader) tooManyError() error {
 	return z.refuse(ProblemTooManyEntries, "", "more than %d entries or directories", z.limits.Entries)
 }

@@ -80,7 +80,7 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	if err != nil {
 		return e, nil, err
 	}
-	numbers, err := z.widen(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])}, false)
+	numbers, err := z.readNumbers(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])}, false)
 	if err != nil {
 		return e, nil, err
 	}
@@ -94,13 +94,13 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	case internal&^1 != 0:
 		err = z.refuse(ProblemMethod, e.name, "is of records, which programs unpack differently")
 	default:
-		err = z.check(e, le.Uint16(h[6:]))
+		err = z.checkMember(e, le.Uint16(h[6:]))
 	}
 	return e, rest[nameLen+extra+comment:], err
 }
 
-// check refuses an entry that programs read differently, or not at all.
-func (z *zipReader) check(e zipMember, version uint16) error {
+// checkMember refuses an entry that programs read differently, or not at all.
+func (z *zipReader) checkMember(e zipMember, version uint16) error {
 	switch {
 	case e.flags&flagEncrypted != 0:
 		return z.refuse(ProblemMethod, e.name, "an encrypted file")

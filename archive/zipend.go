@@ -106,7 +106,7 @@ func (z *zipReader) findEnd(size int64) (zipDirectory, error) {
 	case here != entries:
 		return zipDirectory{}, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	case entries > uint64(z.limits.Entries), length > uint64(z.limits.Directory):
-		return zipDirectory{}, z.tooMany()
+		return zipDirectory{}, z.tooManyError()
 	case position > uint64(at) || length > uint64(at) || position+length > uint64(at):
 		return zipDirectory{}, z.refuse(ProblemTruncated, "", "its directory would end after the zip")
 	case position+length < uint64(at):

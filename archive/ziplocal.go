@@ -87,8 +87,8 @@ func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) 
 		sizes       = []int64{0, 0}
 	)
 	// Some programs that do not know the sizes yet write zeros beside the field for them.
-	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !zeros(fields[extraZip64]) {
-		if sizes, err = z.widen(name, fields, []uint32{raw, packed}, true); err != nil {
+	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !isZero(fields[extraZip64]) {
+		if sizes, err = z.readNumbers(name, fields, []uint32{raw, packed}, true); err != nil {
 			return 0, err
 		}
 	}
