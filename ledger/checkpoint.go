@@ -181,7 +181,7 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 	}
 	n, err := note.Open(signed, note.VerifierList(append([]note.Verifier{t.Log}, t.Witnesses...)...))
 	if err != nil {
-		return Signed{}, fmt.Errorf("checkpoint: %w: %w", ErrSignature, quoted{err})
+		return Signed{}, fmt.Errorf("checkpoint: %w: %w", ErrSignature, quotedError{err})
 	}
 	c, err := ParseCheckpoint([]byte(n.Text))
 	if err != nil {
@@ -213,8 +213,8 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 	return s, nil
 }
 
-// quoted prints an error of package note, whose text may hold what was read.
-type quoted struct{ err error }
+// quotedError prints an error of package note, whose text may hold what was read.
+type quotedError struct{ err error }
 
-func (q quoted) Error() string { return strings.Trim(fmt.Sprintf("%+q", q.err.Error()), `"`) }
-func (q quoted) Unwrap() error { return q.err }
+func (q quotedError) Error() string { return strings.Trim(fmt.Sprintf("%+q", q.err.Error()), `"`) }
+func (q quotedError) Unwrap() error { return q.err }

@@ -128,16 +128,16 @@ func ParseWitness(verifierKey string) (note.Verifier, error) {
 // keyMaterial is the key in a key string, without the byte of its algorithm;
 // nil if there is none.
 func keyMaterial(key string) []byte {
-	raw, err := base64.StdEncoding.DecodeString(afterPluses(key))
+	raw, err := base64.StdEncoding.DecodeString(lastKeyPart(key))
 	if err != nil || len(raw) < 1 {
 		return nil
 	}
 	return raw[1:]
 }
 
-// afterPluses is the last part of a key string. Base64 has pluses of its own,
+// lastKeyPart is the last part of a key string. Base64 has pluses of its own,
 // so that it is counted from the front.
-func afterPluses(key string) string {
+func lastKeyPart(key string) string {
 	skip := 2
 	if strings.HasPrefix(key, "PRIVATE+KEY+") {
 		skip = 4

@@ -119,12 +119,12 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 		if older.Root != newer.Root {
 			return fmt.Errorf("%w: two roots of %d entries, %s and %s", ErrFork, older.Size, older.Root, newer.Root)
 		}
-		return noHashes(proof)
+		return checkNoHashes(proof)
 	case older.Size == 0: // begins everything
 		if empty, _ := tlog.TreeHash(0, nil); older.Root != empty {
 			return fmt.Errorf("%w: the root of no entries is %s", ErrFork, older.Root)
 		}
-		return noHashes(proof)
+		return checkNoHashes(proof)
 	case newer.Size > MaxSize || older.Size < 0:
 		return malformed("checkpoint: size")
 	}
@@ -134,8 +134,8 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 	return nil
 }
 
-// noHashes refuses a proof of what needs none. It accuses nobody: a proof is not signed.
-func noHashes(proof []tlog.Hash) error {
+// checkNoHashes refuses a proof of what needs none. It accuses nobody: a proof is not signed.
+func checkNoHashes(proof []tlog.Hash) error {
 	if len(proof) > 0 {
 		return malformed("proof: %d hashes where none are needed", len(proof))
 	}
