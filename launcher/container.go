@@ -44,33 +44,33 @@ var engineOptions = grammar{
 		"-n", "--namespace", "-a", "--address"},
 }
 
-// container reads what follows docker, podman or nerdctl.
-func container(engine string, words []word) Target {
-	_, rest, unknown := engineOptions.read(words)
+// readContainer reads what follows docker, podman or nerdctl.
+func readContainer(engine string, words []word) Target {
+	_, rest, unknown := engineOptions.readOptions(words)
 	if len(rest) > 1 && rest[0].text == "container" {
 		rest = rest[1:]
 	}
 	if unknown != "" || len(rest) == 0 || rest[0].text != "run" {
-		return opaque(engine, engine+" is told something else than to run an image", words)
+		return opaqueTarget(engine, engine+" is told something else than to run an image", words)
 	}
 	launcher := engine + " run"
-	options, rest, unknown := containerOptions.read(rest[1:])
+	options, rest, unknown := containerOptions.readOptions(rest[1:])
 	t := Target{Launcher: launcher}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(launcher, unknown)
 		return t
-	case has(options, "--rootfs"):
+	case isGiven(options, "--rootfs"):
 		t.Opaque = launcher + " --rootfs runs a directory"
 		return t
 	case len(rest) == 0:
 		t.Opaque = launcher + " without an image"
 		return t
 	}
-	for _, w := range all(options, "--entrypoint") {
+	for _, w := range valuesOf(options, "--entrypoint") {
 		t.Bin = w.text
 	}
-	p := image(rest[0])
+	p := imagePackage(rest[0])
 	if p.Ecosystem == "" {
 		t.Opaque = "not an image: " + quote(p.Text)
 		return t
@@ -83,8 +83,8 @@ var digestRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 })
 
-// image reads "[host/]repository[:tag][@sha256:…]".
-func image(w word) Package {
+// imagePackage reads "[host/]repository[:tag][@sha256:…]".
+func imagePackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
 	for _, prefix := range []string{"docker://"} { // podman
 		w.text = strings.TrimPrefix(w.text, prefix)

@@ -39,8 +39,8 @@ var interpreters = map[string]interpreter{
 	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-ex", "-ue", "-eux"}, shell: true},
 }
 
-// aliases are other names of interpreters with the same options.
-var aliases = map[string]string{
+// interpreterAliases are other names of interpreters with the same options.
+var interpreterAliases = map[string]string{
 	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python",
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
@@ -49,29 +49,29 @@ var versionSuffix = regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
-	i, ok := interpreters[canonical(name)]
+	i, ok := interpreters[interpreterName(name)]
 	return i, ok
 }
 
-// canonical is the name under which interpreters has an interpreter that name may be.
-func canonical(name string) string {
+// interpreterName is the name under which interpreters has an interpreter that name may be.
+func interpreterName(name string) string {
 	if m := versionSuffix.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
-	return cmp.Or(aliases[name], name)
+	return cmp.Or(interpreterAliases[name], name)
 }
 
 // Interpreter is what a command that is an interpreter is called here, whatever its version and
 // path: "python" for /usr/bin/python3.11, "node" for nodejs; "" for any other command.
 func Interpreter(command string) string {
-	name := canonical(base(command))
+	name := interpreterName(commandName(command))
 	if _, ok := interpreters[name]; !ok {
 		return ""
 	}
 	return name
 }
 
-func (i interpreter) parse(name string, words []word) Target {
+func (i interpreter) read(name string, words []word) Target {
 	t := Target{Launcher: name, Args: texts(words)}
 	rest := words
 	if i.first != "" {
@@ -117,8 +117,8 @@ func (i interpreter) parse(name string, words []word) Target {
 	return t
 }
 
-// deno reads what follows deno.
-func deno(name string, words []word) Target { return interpreters["deno"].parse(name, words) }
+// readDeno reads what follows deno.
+func readDeno(name string, words []word) Target { return interpreters["deno"].read(name, words) }
 
 // Script says why the #! line of a script may run other code than the script, or nothing
 // that is known; "" if it runs file alone. The line is read as the same words would be as a
@@ -127,7 +127,7 @@ func deno(name string, words []word) Target { return interpreters["deno"].parse(
 func Script(name string, args []string, file string) string {
 	words := append(slices.Clone(args), file)
 	t := Parse(name, words)
-	if i, ok := interpreterOf(base(name)); ok && i.first != "" && len(args) == 0 {
+	if i, ok := interpreterOf(commandName(name)); ok && i.first != "" && len(args) == 0 {
 		t = Parse(name, append([]string{i.first}, words...)) // "deno FILE" is "deno run FILE"
 	}
 	switch {
@@ -136,12 +136,12 @@ func Script(name string, args []string, file string) string {
 	case t.Launcher == "" && t.Wrapper == "":
 		for _, arg := range args {
 			if !plainOption.MatchString(arg) {
-				return "what the argument " + quote(arg) + " of " + base(name) + " loads is not known"
+				return "what the argument " + quote(arg) + " of " + commandName(name) + " loads is not known"
 			}
 		}
 		return ""
 	case t.Wrapper != "" || !t.Direct || t.File != file:
-		return base(name) + " would not start the script itself, but what its arguments name"
+		return commandName(name) + " would not start the script itself, but what its arguments name"
 	}
 	return ""
 }

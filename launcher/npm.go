@@ -28,39 +28,39 @@ var (
 	yarnOptions = grammar{flags: []string{"-q", "--quiet"}, values: []string{"-p", "--package"}}
 )
 
-func npm(name string, words []word) Target {
+func readNPM(name string, words []word) Target {
 	if len(words) > 0 && (words[0].text == "exec" || words[0].text == "x") {
-		return npx("npx", words[1:])
+		return readNPX("npx", words[1:])
 	}
-	return opaque(name, "npm runs what package.json says", words)
+	return opaqueTarget(name, "npm runs what package.json says", words)
 }
 
-func bun(name string, words []word) Target {
+func readBun(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "x" {
-		return npx("bunx", words[1:])
+		return readNPX("bunx", words[1:])
 	}
 	i, _ := interpreterOf(name)
-	return i.parse(name, words)
+	return i.read(name, words)
 }
 
-func pnpm(name string, words []word) Target {
+func readPNPM(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "dlx" {
-		return npx("pnpm dlx", words[1:])
+		return readNPX("pnpm dlx", words[1:])
 	}
-	return opaque(name, "pnpm runs what package.json says", words)
+	return opaqueTarget(name, "pnpm runs what package.json says", words)
 }
 
-func yarn(name string, words []word) Target {
+func readYarn(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "dlx" {
-		return npx("yarn dlx", words[1:])
+		return readNPX("yarn dlx", words[1:])
 	}
-	return opaque(name, "yarn runs what package.json says", words)
+	return opaqueTarget(name, "yarn runs what package.json says", words)
 }
 
-// npx reads what follows any runner of npm packages: options, the package, its
+// readNPX reads what follows any runner of npm packages: options, the package, its
 // arguments; or options with --package, the executable, its arguments. The first word
 // that is no option ends the runner's own.
-func npx(name string, words []word) Target {
+func readNPX(name string, words []word) Target {
 	g := npxOptions
 	switch name {
 	case "bunx":
@@ -71,17 +71,17 @@ func npx(name string, words []word) Target {
 	case "yarn dlx":
 		g = yarnOptions
 	}
-	options, rest, unknown := g.read(words)
+	options, rest, unknown := g.readOptions(words)
 	t := Target{Launcher: name}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(name, unknown)
 		return t
-	case has(options, "-c", "--call", "--shell-mode"):
+	case isGiven(options, "-c", "--call", "--shell-mode"):
 		t.Opaque, t.Shell = name+" --call runs a shell line", true
 		return t
 	}
-	for _, w := range all(options, "-p", "--package") {
+	for _, w := range valuesOf(options, "-p", "--package") {
 		t.Packages = append(t.Packages, npmPackage(w))
 	}
 	switch {

@@ -79,7 +79,7 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		return c
 	}
 	if d.URL != "" {
-		if plain(d.URL) {
+		if isPlainHTTP(d.URL) {
 			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", "https://"+Redact([]string{d.URL})[0][len("http://"):])
 		}
 		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
@@ -94,7 +94,7 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	case t.Opaque != "":
 		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""), redact(t.Opaque), "")
 	}
-	fix := d.fix(t)
+	fix := d.pinnedSpelling(t)
 	for _, p := range t.Packages {
 		text := redact(p.Text)
 		pin := claim(evidence.Pin, evidence.Caller, text)
@@ -111,12 +111,12 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		}
 	}
 	if (d.Verify == "command" || d.Verify == "checksum") && t.Launcher != "" {
-		runs, fix := t.runs(), ""
+		runs, fix := t.whatRuns(), ""
 		if t.Direct && t.File != "" {
 			fix = `verify = { type = "file", path = ` + encode(t.File) + `, value = "…" }`
 		}
-		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), base(d.Command)),
-			"the hash is that of "+base(d.Command)+", not of what it runs", fix)
+		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), commandName(d.Command)),
+			"the hash is that of "+commandName(d.Command)+", not of what it runs", fix)
 	}
 	if strings.EqualFold(d.Algorithm, "sha1") {
 		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
@@ -129,17 +129,17 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	return t, out
 }
 
-// runs says what a target runs.
-func (t Target) runs() string {
+// whatRuns says what a target runs.
+func (t Target) whatRuns() string {
 	if len(t.Packages) > 0 {
 		return t.Packages[0].Name
 	}
 	return cmp.Or(t.File, t.Module, t.Bin, "what it starts")
 }
 
-// fix is the pinned spelling of the arguments: with versions that are known, else with
+// pinnedSpelling is the pinned spelling of the arguments: with versions that are known, else with
 // places for them.
-func (d Declared) fix(t Target) string {
+func (d Declared) pinnedSpelling(t Target) string {
 	versions := make([]string, len(t.Packages))
 	for i, p := range t.Packages {
 		if p.Pinned() {
@@ -176,8 +176,8 @@ func encode(v any) string {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), `","`, `", "`)
 }
 
-// plain reports whether a URL is http to another machine.
-func plain(s string) bool {
+// isPlainHTTP reports whether a URL is http to another machine.
+func isPlainHTTP(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil {
 		return strings.HasPrefix(strings.ToLower(s), "http://")

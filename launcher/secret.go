@@ -9,8 +9,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
-// redacted stands where a secret was.
-const redacted = "<redacted>"
+// redactedText stands where a secret was.
+const redactedText = "<redacted>"
 
 // secretName is how things that hold secrets are called, at the end of a name.
 const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|client[-_]?secret|token|secret|password|passwd|pwd|credentials?|authorization)`
@@ -20,27 +20,27 @@ var (
 	secretFlag = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
 	})
-	// assigned is such a name with its value, anywhere in an argument.
-	assigned = sync.OnceValue(func() *regexp.Regexp {
+	// assignedSecret is such a name with its value, anywhere in an argument.
+	assignedSecret = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
 	})
-	// spoken is such an option with its value, in a shell line.
-	spoken = sync.OnceValue(func() *regexp.Regexp {
+	// optionSecret is such an option with its value, in a shell line.
+	optionSecret = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
 	})
-	bearer = sync.OnceValue(func() *regexp.Regexp {
+	bearerSecret = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)((?:bearer|basic)\s+)(\S+)`)
 	})
-	// userinfo is the password of a URL.
-	userinfo = sync.OnceValue(func() *regexp.Regexp {
+	// urlPassword is the password of a URL.
+	urlPassword = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
 	})
-	// shaped are tokens that say themselves what they are.
-	shaped = sync.OnceValue(func() *regexp.Regexp {
+	// knownToken are tokens that say themselves what they are.
+	knownToken = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`()((?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{50,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)`)
 	})
-	// long is a word without meaning.
-	long = sync.OnceValue(func() *regexp.Regexp {
+	// longWord is a word without meaning.
+	longWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
 	})
 )
@@ -51,8 +51,8 @@ func Redact(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = redact(arg)
-		if i > 0 && secretFlag().MatchString(args[i-1]) && !harmless(arg) && !strings.HasPrefix(arg, "-") {
-			out[i] = redacted
+		if i > 0 && secretFlag().MatchString(args[i-1]) && !isReference(arg) && !strings.HasPrefix(arg, "-") {
+			out[i] = redactedText
 		}
 	}
 	return out
@@ -62,18 +62,18 @@ func redact(s string) string {
 	if !strings.Contains(s, "//") {
 		s = artifact.WithoutUsers(s) // "user:password@host/image"
 	}
-	for _, re := range []*regexp.Regexp{assigned(), spoken(), bearer(), userinfo(), shaped(), long()} {
+	for _, re := range []*regexp.Regexp{assignedSecret(), optionSecret(), bearerSecret(), urlPassword(), knownToken(), longWord()} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
 			value := strings.Trim(m[2], `"'`)
-			if harmless(value) || re == long() && !random(m[1], value) {
+			if isReference(value) || re == longWord() && !looksRandom(m[1], value) {
 				return found
 			}
-			if scheme, rest, ok := strings.Cut(value, " "); ok && re == assigned() && harmless(rest) {
+			if scheme, rest, ok := strings.Cut(value, " "); ok && re == assignedSecret() && isReference(rest) {
 				_ = scheme // "Bearer ${TOKEN}"
 				return found
 			}
-			out := m[1] + redacted
+			out := m[1] + redactedText
 			if len(m) > 3 {
 				out += m[3]
 			}
@@ -88,12 +88,12 @@ var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
 })
 
-// harmless reports whether a value is empty or a reference.
-func harmless(v string) bool { return v == "" || reference().MatchString(v) }
+// isReference reports whether a value is empty or a reference.
+func isReference(v string) bool { return v == "" || reference().MatchString(v) }
 
-// random reports whether a long word behind prefix is neither a digest nor a commit nor
+// looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor
 // words of a person.
-func random(prefix, word string) bool {
+func looksRandom(prefix, word string) bool {
 	if prefix != "" && strings.ContainsRune(":-@#", rune(prefix[len(prefix)-1])) || commitRE.MatchString(word) {
 		return false
 	}

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// unwrap reads a program that starts the one that its arguments name, or returns nil.
-func unwrap(name string) func(name string, words []word, depth int) Target {
+// wrapperReader reads a program that starts the one that its arguments name, or returns nil.
+func wrapperReader(name string) func(name string, words []word, depth int) Target {
 	switch name {
 	case "env":
-		return env
+		return readEnv
 	case "cmd":
-		return windowsShell
+		return readWindowsShell
 	}
 	return nil
 }
@@ -27,9 +27,9 @@ var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nic
 // shells are those of starters that read a line of their own.
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}
 
-// loaders are environment variables that make a program load other code than its own.
+// loaderVariables are environment variables that make a program load other code than its own.
 // Caches of compiled code are among them: what they hold is run in place of the source.
-var loaders = strings.Fields(`NODE_OPTIONS NODE_PATH NODE_COMPILE_CACHE NODE_REPL_EXTERNAL_MODULE TS_NODE_REQUIRE
+var loaderVariables = strings.Fields(`NODE_OPTIONS NODE_PATH NODE_COMPILE_CACHE NODE_REPL_EXTERNAL_MODULE TS_NODE_REQUIRE
 	BUN_OPTIONS BUN_INSPECT_PRELOAD BUN_INSTALL BUN_RUNTIME_TRANSPILER_CACHE_PATH DENO_DIR 
 	PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONPYCACHEPREFIX PYTHONUSERBASE PYTHONEXECUTABLE PYTHONPLATLIBDIR PYTHONINSPECT PYTHONBREAKPOINT
 	PYTHONWARNINGS PYTHON_FROZEN_MODULES PYTHON_PRESITE __PYVENV_LAUNCHER__
@@ -68,13 +68,13 @@ var loaderPrefixes = []string{"LD_", "DYLD_", "GIT_CONFIG", "DOTNET_STARTUP_HOOK
 // than their own.
 func ChangesLoading(name string) bool {
 	upper := strings.ToUpper(name)
-	return slices.Contains(loaders, upper) || slices.ContainsFunc(loaderPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
+	return slices.Contains(loaderVariables, upper) || slices.ContainsFunc(loaderPrefixes, func(p string) bool { return strings.HasPrefix(upper, p) })
 }
 
 var assignmentRE = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
 
-// assignments skips NAME=VALUE words; bad is a name that changes what is run.
-func assignments(words []word) (rest []word, bad string) {
+// skipAssignments skips NAME=VALUE words; bad is a name that changes what is run.
+func skipAssignments(words []word) (rest []word, bad string) {
 	for len(words) > 0 {
 		m := assignmentRE.FindStringSubmatch(words[0].text)
 		if m == nil {
@@ -88,10 +88,10 @@ func assignments(words []word) (rest []word, bad string) {
 	return words, ""
 }
 
-// inside reads the command that a wrapper starts.
-func inside(wrapper string, words []word, depth int) Target {
+// readWrapped reads the command that a wrapper starts.
+func readWrapped(wrapper string, words []word, depth int) Target {
 	if len(words) == 0 {
-		return opaque(wrapper, wrapper+" without a command", nil)
+		return opaqueTarget(wrapper, wrapper+" without a command", nil)
 	}
 	t := parse(words[0].text, words[1:], depth+1)
 	if t.Launcher == "" {
@@ -103,25 +103,25 @@ func inside(wrapper string, words []word, depth int) Target {
 
 var envOptions = grammar{flags: []string{"-i", "-", "--ignore-environment"}, values: []string{"-u", "--unset", "-C", "--chdir"}}
 
-func env(name string, words []word, depth int) Target {
-	_, rest, unknown := envOptions.read(words)
+func readEnv(name string, words []word, depth int) Target {
+	_, rest, unknown := envOptions.readOptions(words)
 	if unknown != "" {
-		return opaque(name, unknownOption(name, unknown), words)
+		return opaqueTarget(name, unknownOption(name, unknown), words)
 	}
-	rest, bad := assignments(rest)
+	rest, bad := skipAssignments(rest)
 	if bad != "" {
-		return opaque(name, "env starts another program and sets "+bad+", which changes what is run", words)
+		return opaqueTarget(name, "env starts another program and sets "+bad+", which changes what is run", words)
 	}
-	return inside(name, rest, depth)
+	return readWrapped(name, rest, depth)
 }
 
-// windowsShell reads what follows cmd: "/c" and a command, in words or as one line.
-func windowsShell(name string, words []word, depth int) Target {
+// readWindowsShell reads what follows cmd: "/c" and a command, in words or as one line.
+func readWindowsShell(name string, words []word, depth int) Target {
 	whole := words
 	for len(words) > 0 && slices.Contains([]string{"/d", "/s", "/q", "/u", "/a"}, strings.ToLower(words[0].text)) {
 		words = words[1:]
 	}
-	t := opaque(name, "cmd reads a line that is more than one plain command", whole)
+	t := opaqueTarget(name, "cmd reads a line that is more than one plain command", whole)
 	t.Shell = true
 	if len(words) < 2 || strings.ToLower(words[0].text) != "/c" {
 		return t
@@ -148,12 +148,12 @@ func windowsShell(name string, words []word, depth int) Target {
 			start = end
 		}
 	}
-	return inside(name, words, depth)
+	return readWrapped(name, words, depth)
 }
 
-// isCommand reports whether a POSIX shell is given a line rather than a file: -c alone
+// hasCommandOption reports whether a POSIX shell is given a line rather than a file: -c alone
 // or among other short options.
-func isCommand(words []word) bool {
+func hasCommandOption(words []word) bool {
 	for _, w := range words {
 		if len(w.text) < 2 || w.text[0] != '-' || w.text[1] == '-' {
 			return false
@@ -165,20 +165,20 @@ func isCommand(words []word) bool {
 	return false
 }
 
-// shell reads "sh -c LINE" where LINE is one simple command.
-func shell(name string, words []word, depth int) Target {
-	t := opaque(name, "the option -c of "+name+" runs a shell line that is more than one simple command", words)
+// readShell reads "sh -c LINE" where LINE is one simple command.
+func readShell(name string, words []word, depth int) Target {
+	t := opaqueTarget(name, "the option -c of "+name+" runs a shell line that is more than one simple command", words)
 	t.Shell = true
 	// A login shell (-l) or an interactive one (-i) runs the user's own startup files first;
 	// they are the machine's, not the line's.
 	if len(words) != 2 || strings.Trim(words[0].text[1:], "ceulif") != "" {
 		return t
 	}
-	line, ok := simple(words[1])
+	line, ok := splitSimpleCommand(words[1])
 	if !ok {
 		return t
 	}
-	line, bad := assignments(line)
+	line, bad := skipAssignments(line)
 	if bad != "" {
 		t.Opaque = "the shell line sets " + bad + ", which changes what is run"
 		return t
@@ -189,7 +189,7 @@ func shell(name string, words []word, depth int) Target {
 	if len(line) == 0 || slices.Contains(builtins, line[0].text) || strings.HasPrefix(line[0].text, "-") {
 		return t
 	}
-	return inside("sh", line, depth)
+	return readWrapped("sh", line, depth)
 }
 
 // builtins are words of a shell that would run something else than the program of that
@@ -197,13 +197,13 @@ func shell(name string, words []word, depth int) Target {
 var builtins = []string{"exec", "command", "builtin", "eval", ".", "source", "cd", "export", "set", "alias", "trap", "if", "while", "until", "for",
 	"case", "function", "time", "test", "[", "[[", "!", "nohup", "wait", "coproc", "select"}
 
-// special is a character that a shell may not take for itself.
-func special(r rune) bool {
+// isShellSpecial is a character that a shell may not take for itself.
+func isShellSpecial(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("@%+=:,./_-", r) || r > 0x7f)
 }
 
-// simple cuts a shell line into words, if it is one simple command without expansions.
-func simple(w word) (words []word, ok bool) {
+// splitSimpleCommand cuts a shell line into words, if it is one simple command without expansions.
+func splitSimpleCommand(w word) (words []word, ok bool) {
 	s := w.text
 	for i := 0; i < len(s); {
 		if s[i] == ' ' || s[i] == '\t' {
@@ -232,7 +232,7 @@ func simple(w word) (words []word, ok bool) {
 				b.WriteString(s[i+1 : i+1+end])
 				i += end + 2
 			default:
-				if special(rune(c)) && c < 0x80 && c != '^' {
+				if isShellSpecial(rune(c)) && c < 0x80 && c != '^' {
 					return nil, false
 				}
 				b.WriteByte(c)
