@@ -5,7 +5,7 @@
 // # Formats
 //
 //	Tar, TarGzip  what tar programs write: ustar, PAX and GNU headers, directories
-//	Package       a TarGzip that another ecosystem's installer unpacks: see [CheckInstalled]
+//	Package       a TarGzip that another ecosystem's installer unpacks: see [CheckInstalledPath]
 //	Canonical     the one tar that paths and contents determine (package tree)
 //	Facet         a canonical-style tar of exactly build-manifest.json and
 //	              archive.tar.gz, which is one gzip member holding a Canonical tar

@@ -19,9 +19,9 @@ const (
 // repository. The error is an [*Error]. The rules stand in spec/paths.md.
 func CheckPath(path string) error { return checkPath(path, newCaseFolder(), false) }
 
-// CheckInstalled is [CheckPath] for what the installer of another ecosystem writes on one
+// CheckInstalledPath is [CheckPath] for what the installer of another ecosystem writes on one
 // platform: it does not refuse what only another platform cannot hold.
-func CheckInstalled(path string) error { return checkPath(path, newCaseFolder(), true) }
+func CheckInstalledPath(path string) error { return checkPath(path, newCaseFolder(), true) }
 
 func checkPath(path string, f *caseFolder, installed bool) error {
 	bad := func(p Problem, format string, args ...any) error {
@@ -99,9 +99,9 @@ type Names struct {
 	implied   int // directories above them
 }
 
-// InstalledNames is an empty set for what the installer of another ecosystem writes on one
-// platform: paths are held to [CheckInstalled], and case tells them apart.
-func InstalledNames() *Names { return &Names{installed: true} }
+// NewInstalledNames is an empty set for what the installer of another ecosystem writes on one
+// platform: paths are held to [CheckInstalledPath], and case tells them apart.
+func NewInstalledNames() *Names { return &Names{installed: true} }
 
 type name struct {
 	path string

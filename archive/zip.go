@@ -24,7 +24,7 @@ func OpenZip(r io.ReaderAt, size int64, limits Limits) ([]tree.File, tree.Open, 
 }
 
 // OpenPackageZip is [OpenZip] for an archive that the installer of another ecosystem
-// unpacks, such as a wheel: its names are held to [CheckInstalled] only, since packages for
+// unpacks, such as a wheel: its names are held to [CheckInstalledPath] only, since packages for
 // one platform hold names that another does not take.
 func OpenPackageZip(r io.ReaderAt, size int64, limits Limits) ([]tree.File, tree.Open, error) {
 	return listZip(r, size, limits, &Names{installed: true})

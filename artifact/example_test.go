@@ -55,10 +55,10 @@ func ExampleRef_Normal() {
 }
 
 // Each kind orders its versions by its own rules. A tag has no order.
-func ExampleOlder() {
-	fmt.Println(artifact.Older(artifact.NPM, "1.10.0-rc.1", "1.10.0"))
-	fmt.Println(artifact.Older(artifact.PyPI, "1.9", "1.10rc1"))
-	fmt.Println(artifact.Older(artifact.GitHub, "stable", "v2.0.0"))
+func ExampleIsOlder() {
+	fmt.Println(artifact.IsOlder(artifact.NPM, "1.10.0-rc.1", "1.10.0"))
+	fmt.Println(artifact.IsOlder(artifact.PyPI, "1.9", "1.10rc1"))
+	fmt.Println(artifact.IsOlder(artifact.GitHub, "stable", "v2.0.0"))
 	// Output:
 	// true
 	// true
@@ -66,8 +66,8 @@ func ExampleOlder() {
 }
 
 // A message never shows the password of a URL.
-func ExampleWithoutUsers() {
-	fmt.Println(artifact.WithoutUsers("fetch https://deploy:s3cret@git.example.com/notes.git: timeout"))
+func ExampleRedactURLs() {
+	fmt.Println(artifact.RedactURLs("fetch https://deploy:s3cret@git.example.com/notes.git: timeout"))
 	// Output:
 	// fetch https://git.example.com/notes.git: timeout
 }

@@ -7,11 +7,11 @@ import (
 	xsemver "golang.org/x/mod/semver"
 )
 
-// Older reports whether version is an older one than another of the same name, by the
+// IsOlder reports whether version is an older one than another of the same name, by the
 // order of its kind: PEP 440 for PyPI, for every other Semantic Versioning, where a
 // leading "v" may stand. It is false where either is no such version, so that there is
 // no order: of digests, tags and commits.
-func Older(kind Kind, version, than string) bool {
+func IsOlder(kind Kind, version, than string) bool {
 	if kind == PyPI {
 		a, b := pep440().FindStringSubmatch(strings.ToLower(version)), pep440().FindStringSubmatch(strings.ToLower(than))
 		return a != nil && b != nil && comparePEP440(a, b) < 0

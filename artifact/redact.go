@@ -17,14 +17,10 @@ var slashedUserinfo = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>
 // module or a program has it. The first word of a Ref is no user, and a version no host.
 var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 
-// WithoutUser is a URL for a message: what may be a user name and a password is left out. It
-// need not parse: an error says of what does not parse that it does not.
-func WithoutUser(s string) string { return WithoutUsers(s) }
-
-// WithoutUsers leaves what may be a password out of every URL in a text that is printed:
+// RedactURLs leaves what may be a password out of every URL in a text that is printed:
 // "https://user:password@host/" becomes "https://host/". The name that ssh logs in by,
 // without a password, stays: it says which repository is meant.
-func WithoutUsers(text string) string {
+func RedactURLs(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}

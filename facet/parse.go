@@ -201,7 +201,7 @@ func (p *problems) readComposed(raw json.RawMessage, at string) (Composed, bool)
 	}
 	c.Skills, c.Agents, c.Commands = selection("skills"), selection("agents"), selection("commands")
 	o.refuseUnknown()
-	if c.All() {
+	if c.TakesAll() {
 		p.add(at, "selects nothing; write %q to take all of it", "NAME@M.N.P")
 	}
 	return c, true

@@ -423,7 +423,7 @@ func TestSurveyKeepsRange(t *testing.T) {
 			t.Fatalf("%q, want %q", got, eachLine(want))
 		}
 		whole := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
-		if err := whole.Whole([]byte(file)); err != nil {
+		if err := whole.WriteAll([]byte(file)); err != nil {
 			t.Fatal(err)
 		}
 		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full || whole.Lines() != f.Lines() {

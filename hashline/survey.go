@@ -86,9 +86,9 @@ func (s *Survey) checkUTF8(p []byte) error {
 	return nil
 }
 
-// Whole is one Write of a whole file and Close. What is kept may be part of data, which the
+// WriteAll is one Write of a whole file and Close. What is kept may be part of data, which the
 // caller does not change any more.
-func (s *Survey) Whole(data []byte) error {
+func (s *Survey) WriteAll(data []byte) error {
 	s.borrow = true
 	if _, err := s.Write(data); err != nil {
 		return err

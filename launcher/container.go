@@ -127,9 +127,9 @@ func (p Package) Repository() string {
 	return repo.RegistryStr() + "/" + repo.RepositoryStr()
 }
 
-// AtDigest is the command line with the image named by its digest alone: podman takes no
+// SpellAtDigest is the command line with the image named by its digest alone: podman takes no
 // tag beside it.
-func (t Target) AtDigest(sha256 string) ([]string, bool) {
+func (t Target) SpellAtDigest(sha256 string) ([]string, bool) {
 	if len(t.Packages) != 1 || t.Packages[0].Ecosystem != OCI || t.Opaque != "" {
 		return nil, false
 	}

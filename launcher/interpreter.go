@@ -61,9 +61,9 @@ func interpreterName(name string) string {
 	return cmp.Or(interpreterAliases[name], name)
 }
 
-// Interpreter is what a command that is an interpreter is called here, whatever its version and
+// InterpreterName is what a command that is an interpreter is called here, whatever its version and
 // path: "python" for /usr/bin/python3.11, "node" for nodejs; "" for any other command.
-func Interpreter(command string) string {
+func InterpreterName(command string) string {
 	name := interpreterName(commandName(command))
 	if _, ok := interpreters[name]; !ok {
 		return ""
@@ -120,11 +120,11 @@ func (i interpreter) read(name string, words []word) Target {
 // readDeno reads what follows deno.
 func readDeno(name string, words []word) Target { return interpreters["deno"].read(name, words) }
 
-// Script says why the #! line of a script may run other code than the script, or nothing
+// CheckShebang says why the #! line of a script may run other code than the script, or nothing
 // that is known; "" if it runs file alone. The line is read as the same words would be as a
 // server's command line: name, args and file. An interpreter that is not known here gets
 // plain options only, as "-f".
-func Script(name string, args []string, file string) string {
+func CheckShebang(name string, args []string, file string) string {
 	words := append(slices.Clone(args), file)
 	t := Parse(name, words)
 	if i, ok := interpreterOf(commandName(name)); ok && i.first != "" && len(args) == 0 {

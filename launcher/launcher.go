@@ -194,9 +194,9 @@ func parse(command string, words []word, depth int) Target {
 	return Target{Args: texts(words), Direct: true}
 }
 
-// Starts reports whether a command is a launcher, an interpreter or a wrapper that is known
+// RunsOtherCode reports whether a command is a launcher, an interpreter or a wrapper that is known
 // here: a program that runs other code than its own.
-func Starts(command string) bool {
+func RunsOtherCode(command string) bool {
 	name := commandName(command)
 	_, interprets := interpreterOf(name)
 	_, launches := launchers[name]

@@ -60,7 +60,7 @@ func Redact(args []string) []string {
 
 func redact(s string) string {
 	if !strings.Contains(s, "//") {
-		s = artifact.WithoutUsers(s) // "user:password@host/image"
+		s = artifact.RedactURLs(s) // "user:password@host/image"
 	}
 	for _, re := range []*regexp.Regexp{assignedSecret(), optionSecret(), bearerSecret(), urlPassword(), knownToken(), longWord()} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {

@@ -104,10 +104,10 @@ type Signed struct {
 	Cosignatures []Cosignature // of trusted witnesses, one at most of each
 }
 
-// Fresh is when the last but n-1 of the cosignatures was made, so that n witnesses say
+// CosignedAt is when the last but n-1 of the cosignatures was made, so that n witnesses say
 // that they knew of no other history at that time or later; n below 1 is 1. It is zero if
 // there are fewer. A checkpoint itself bears no time.
-func (s Signed) Fresh(n int) time.Time {
+func (s Signed) CosignedAt(n int) time.Time {
 	times := make([]time.Time, len(s.Cosignatures))
 	for i, c := range s.Cosignatures {
 		times[i] = c.At

@@ -78,11 +78,11 @@ func (p Proof) Verify(t Trust) (Proven, error) {
 	if err != nil {
 		return Proven{}, err
 	}
-	return p.In(s)
+	return p.VerifyIn(s)
 }
 
-// In is Verify with p's checkpoint, opened before.
-func (p Proof) In(s Signed) (Proven, error) {
+// VerifyIn is Verify with p's checkpoint, opened before.
+func (p Proof) VerifyIn(s Signed) (Proven, error) {
 	if !bytes.Equal(s.Note, p.Checkpoint) {
 		return Proven{}, malformed("proof: ends with another checkpoint")
 	}

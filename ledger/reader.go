@@ -59,8 +59,8 @@ func (r *Reader) ProveSince(size int64) ([]tlog.Hash, error) {
 	return tlog.ProveTree(r.At.Size, size, r)
 }
 
-// Extends checks that the log continues the one of an older checkpoint.
-func (r *Reader) Extends(older Checkpoint) error {
+// CheckExtends checks that the log continues the one of an older checkpoint.
+func (r *Reader) CheckExtends(older Checkpoint) error {
 	if older.Origin != r.At.Origin || older.Size >= r.At.Size {
 		return CheckConsistency(older, r.At, nil)
 	}

@@ -33,8 +33,8 @@ type Key struct {
 	Reason    string    // of the revocation
 }
 
-// Usable is nil if k may verify at the time now.
-func (k Key) Usable(now time.Time) error {
+// CheckUsable is nil if k may verify at the time now.
+func (k Key) CheckUsable(now time.Time) error {
 	switch {
 	case !k.Revoked.IsZero():
 		return ErrRevoked
@@ -96,9 +96,9 @@ func (s *Keys) Revoked() *Keys {
 	return &Keys{slices.DeleteFunc(slices.Clone(s.keys), func(k Key) bool { return k.Revoked.IsZero() })}
 }
 
-// Recall revokes the keys of revoked that s does not know as such, and takes those that it has
+// MergeRevoked revokes the keys of revoked that s does not know as such, and takes those that it has
 // not: what was revoked stays so whoever forgets it.
-func (s *Keys) Recall(revoked *Keys) {
+func (s *Keys) MergeRevoked(revoked *Keys) {
 	for _, gone := range revoked.keys {
 		found := false
 		for i, k := range s.keys {
@@ -126,7 +126,7 @@ func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now t
 		if err := k.Public.Verify(alg, message, signature); err != nil {
 			return Key{}, fmt.Errorf("key %s (%s): %w", k.ID, k.Public.alg, err)
 		}
-		if err := k.Usable(now); err != nil {
+		if err := k.CheckUsable(now); err != nil {
 			return Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 		}
 		return k, nil
@@ -136,7 +136,7 @@ func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now t
 		if k.Public.Verify(alg, message, signature) != nil {
 			continue
 		}
-		if err := k.Usable(now); err != nil {
+		if err := k.CheckUsable(now); err != nil {
 			unusable = fmt.Errorf("key %s: %w", k.ID, err)
 			continue
 		}

@@ -30,8 +30,8 @@ func Overlay(base, seen *Surface) (*Surface, error) {
 	return assemble(items)
 }
 
-// Only is s without the items that have none of these keys.
-func (s *Surface) Only(keys ...string) (*Surface, error) {
+// Select is s without the items that have none of these keys.
+func (s *Surface) Select(keys ...string) (*Surface, error) {
 	wanted := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		wanted[key] = true

@@ -344,7 +344,7 @@ func TestDiffOfAnyTwo(t *testing.T) {
 		if (len(changes) == 0) != (string(a.Canonical()) == string(b.Canonical())) {
 			t.Fatalf("%d changes between\n%s\n%s", len(changes), a.Canonical(), b.Canonical())
 		}
-		text := Text(changes)
+		text := FormatChanges(changes)
 		if h := Hidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
 			t.Fatalf("text %q has %v", text, h)
 		}

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Text renders changes for a terminal or a log, grouped by item:
+// FormatChanges renders changes for a terminal or a log, grouped by item:
 //
 //	tool:read_file
 //	  high    description-changed  /description changed
@@ -18,7 +18,7 @@ import (
 // sent is escaped, and such marks inside it get a backslash, so that text cannot
 // imitate them. Changed text is shown in full; long stretches without a change
 // are left out, with the number of words. Without changes the result is "".
-func Text(changes []Change) string {
+func FormatChanges(changes []Change) string {
 	var b strings.Builder
 	for i, c := range changes {
 		if i == 0 || changes[i-1].Item != c.Item {

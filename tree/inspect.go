@@ -38,8 +38,8 @@ func newOddity(path string, mode fs.FileMode) Oddity {
 	return Oddity{path, "a " + kind, mode}
 }
 
-// Special returns the oddity that mode is, if it has a special bit.
-func Special(path string, mode fs.FileMode) (Oddity, bool) {
+// SpecialMode returns the oddity that mode is, if it has a special bit.
+func SpecialMode(path string, mode fs.FileMode) (Oddity, bool) {
 	return newOddity(path, mode), mode&specialModes != 0
 }
 
