@@ -28,7 +28,7 @@ func parseGitHub(s string) (Ref, error) {
 	return Ref{kind: GitHub, name: owner + "/" + repo, version: tag, filename: asset}, nil
 }
 
-// checkTag follows git-check-ref-format.
+// checkTag refuses what git-check-ref-format refuses in the name of a tag, and "latest".
 func checkTag(s string) error {
 	if strings.EqualFold(s, "latest") {
 		return refuse(PartVersion, `"latest" is not an exact version`)
@@ -46,15 +46,15 @@ func checkTag(s string) error {
 }
 
 // releaseAsset reads a normal URL https://github.com/owner/repo/releases/download/tag/asset,
-// where the tag's slashes may be escaped or not. What github: cannot spell stays a
-// URL, and so does a URL with a query.
+// where the tag's slashes may be escaped or not. It reports false for what a github: Ref
+// cannot spell and for a URL with a query: these stay URLs.
 func releaseAsset(url string) (Ref, bool) {
 	parts := gitHubSegments(url)
 	if len(parts) < 6 || parts[2] != "releases" || parts[3] != "download" || strings.Contains(url, "?") {
 		return Ref{}, false
 	}
 	for i := range parts {
-		parts[i] = unescape(parts[i], false)
+		parts[i] = unescape(parts[i])
 	}
 	owner, repo, asset := parts[0], parts[1], parts[len(parts)-1]
 	if strings.Contains(owner+repo+asset, "/") {
@@ -64,7 +64,7 @@ func releaseAsset(url string) (Ref, bool) {
 	return r, err == nil
 }
 
-// isLatestRelease reports whether a normal URL is of whichever release is the latest.
+// isLatestRelease reports whether a normal URL names whichever GitHub release is the latest.
 func isLatestRelease(url string) bool {
 	url, _, _ = strings.Cut(url, "?")
 	parts := gitHubSegments(url)
@@ -72,7 +72,7 @@ func isLatestRelease(url string) bool {
 		(parts[3] == "latest" || len(parts) == 6 && parts[3] == "download" && strings.EqualFold(parts[4], "latest"))
 }
 
-// gitHubSegments is the segments of the path if a normal URL is at GitHub, else nothing.
+// gitHubSegments are the segments of the path of a normal URL at GitHub; nil for another URL.
 func gitHubSegments(url string) []string {
 	path, ok := strings.CutPrefix(url, "https://github.com/")
 	if !ok {

@@ -27,7 +27,8 @@ func NewPyPI(name, version, filename string) (Ref, error) {
 	return Parse(s)
 }
 
-// parseAtVersion reads name@version. The name may begin with "@".
+// parseAtVersion reads name@version. The name may begin with "@": the version follows the
+// last one.
 func parseAtVersion(kind Kind, s string, checkName, checkVersion func(string) error) (Ref, error) {
 	i := strings.LastIndexByte(s, '@')
 	if i <= 0 {
@@ -99,7 +100,7 @@ func checkCrateName(s string) error {
 	return nil
 }
 
-// checkModulePath follows the go command's rule for paths of modules.
+// checkModulePath refuses what the go command refuses as the path of a module.
 func checkModulePath(s string) error {
 	if module.CheckPath(s) != nil {
 		return refuse(PartName, "malformed module path")
@@ -107,6 +108,7 @@ func checkModulePath(s string) error {
 	return nil
 }
 
+// checkModuleVersion accepts canonical versions, pseudo-versions included.
 func checkModuleVersion(s string) error {
 	if len(s) > maxVersion || s == "" || module.CanonicalVersion(s) != s {
 		return refuse(PartVersion, "not a module's version, such as v1.2.3")

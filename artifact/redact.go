@@ -15,7 +15,8 @@ var slashedUserinfo = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>
 
 // bareUserinfo is "user:password@host.example.com" where no "//" says that it is of a URL: as an image, a
 // module or a program has it. The first word of a Ref is no user, and a version no host.
-var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
+var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
+	`((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 
 // RedactURLs leaves what may be a password out of every URL in a text that is printed:
 // "https://user:password@host/" becomes "https://host/". The name that ssh logs in by,

@@ -125,7 +125,7 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%+q: %s", text, e.Reason)
 }
 
-// refuse makes an error without its Text, which Parse adds.
+// refuse returns a [*ParseError] without its Text, which Parse adds.
 func refuse(part Part, format string, args ...any) error {
 	return &ParseError{Part: part, Reason: fmt.Sprintf(format, args...)}
 }
@@ -183,6 +183,8 @@ func parse(s string) (Ref, error) {
 	return Ref{}, refuse(PartKind, "unknown kind of artifact")
 }
 
+// checkText refuses what is not printable ASCII without spaces or, if unicodeAllowed, not
+// printable text of one line.
 func checkText(s string, unicodeAllowed bool) error {
 	if !utf8.ValidString(s) {
 		return refuse(PartText, "is not UTF-8")
