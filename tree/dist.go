@@ -51,7 +51,7 @@ func (p Profile) rules() (rules, error) {
 	return rules{}, fmt.Errorf("unknown hash profile %+q", string(p))
 }
 
-// Known reports whether p is a profile.
+// Known reports whether p is one of [Profiles].
 func (p Profile) Known() bool { return slices.Contains(Profiles(), p) }
 
 // Hashed returns those of files that p hashes: all, or all without dotfiles.
@@ -69,7 +69,8 @@ func hasDotSegment(path string) bool {
 
 // Dist is the dist hash of files under a profile. Paths are relative to the dist
 // directory; files may come in any order. Those that the profile leaves out are not
-// opened. Up to width files are read at once (0: one for each processor).
+// opened. Up to width files are read at once (0: one for each processor). Without a file
+// to hash the error wraps [ErrEmpty]; a path that the profile cannot order wraps [ErrPath].
 func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (digest.Digest, error) {
 	r, err := p.rules()
 	if err != nil {
@@ -85,13 +86,14 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	if r.icu {
 		for _, f := range files {
 			if !isPlainASCII(f.Path) {
-				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else", ErrPath, f.Path, p)
+				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else",
+					ErrPath, f.Path, p)
 			}
 		}
 	}
 	h := digest.NewHasher()
 	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), r.separator) }
-	if _, err := stream(ctx, files, open, width, framing{head: head}, h); err != nil {
+	if _, err := (source{files, open, width}).stream(ctx, framing{head: head}, h); err != nil {
 		return digest.Digest{}, err
 	}
 	return h.Digest(digest.SHA256), nil

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Oddity is something that no fingerprint of a tree tells, and that a directory which was
-// written from a tree does not have: a directory without any file below it, or an entry
-// with one of the modes setuid, setgid and sticky.
+// Oddity is something in a directory that no fingerprint of a tree covers: a directory
+// without any file below it, or an entry with one of the modes setuid, setgid and sticky.
+// A directory that was written from a tree has none.
 type Oddity struct {
 	Path string      // as found, not escaped
 	Kind string      // what it is: "an empty directory", "a setuid file"
@@ -50,8 +50,9 @@ type Inventory struct {
 	Odd     []Oddity
 }
 
-// Inspect is [Scan] for whoever wrote the directory and wants to know whether it holds
-// anything else: it notes what fingerprints leave out, too. Fsys itself is no entry of it.
+// Inspect is [Scan] for a directory that was written from a tree: it also lists what
+// fingerprints leave out, so that whoever wrote the directory learns whether it holds
+// anything else. The root of fsys is not listed.
 func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
 	w := &walker{fsys: fsys, limits: limits.orDefault(), inspecting: true}
 	if err := w.walk(); err != nil {
@@ -81,7 +82,7 @@ func (w *walker) noteDir(path string, entry fs.DirEntry) error {
 }
 
 // emptyDirs lists the directories with neither a file nor a refused entry anywhere below
-// them, without those below another of the list.
+// them. A directory below another empty one is not listed again.
 func (w *walker) emptyDirs() (out []Oddity) {
 	used := map[string]bool{".": true}
 	use := func(file string) {

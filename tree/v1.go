@@ -28,7 +28,7 @@ func V1(ctx context.Context, files []File, open Open, width int) (digest.Digest,
 	}
 	h := digest.NewHasher()
 	h.Write([]byte(domainV1))
-	size, err := stream(ctx, files, open, width, framing{head: headV1}, h)
+	size, err := source{files, open, width}.stream(ctx, framing{head: headV1}, h)
 	if err != nil {
 		return digest.Digest{}, 0, err
 	}
@@ -47,8 +47,8 @@ func headV1(dst []byte, f File) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(f.Size))
 }
 
-// sortFiles returns files in the order of their paths under compare, leaving the argument
-// as it is.
+// sortFiles returns files in the order of their paths under compare and leaves the argument
+// as it is. A path that no tree may hold, a path twice and a negative size are errors.
 func sortFiles(files []File, compare func(a, b string) int) ([]File, error) {
 	byPath := func(a, b File) int { return compare(a.Path, b.Path) }
 	if !slices.IsSortedFunc(files, byPath) {

@@ -58,9 +58,9 @@ func Walk(fsys fs.FS, limits Limits) ([]File, error) {
 	return files, nil
 }
 
-// Scan is [Walk] for a report: it goes on past entries that no tree may hold and
-// returns them as well, in byte order of their paths. Several directories are read
-// at once, so fsys must be safe for that.
+// Scan is [Walk] for a report: it does not stop at an entry that no tree may hold, but
+// returns all of them, in byte order of their paths. Several directories are read at
+// once: fsys must be safe for concurrent use.
 func Scan(fsys fs.FS, limits Limits) (files []File, refused []*EntryError, err error) {
 	w := &walker{fsys: fsys, limits: limits.orDefault()}
 	err = w.walk()
@@ -103,7 +103,7 @@ type walker struct {
 const dirBatch = 1024
 
 // walkDir walks the directory name. It hands directories below it to other goroutines
-// as long as there are processors to spare.
+// as long as fewer run than there are processors.
 func (w *walker) walkDir(name string, depth int) {
 	below, err := w.listDir(name, depth)
 	if err != nil {
@@ -127,8 +127,8 @@ func (w *walker) walkDir(name string, depth int) {
 	}
 }
 
-// listDir takes the entries of one directory into account and returns those below which
-// the walk goes on: none if it has ended.
+// listDir adds the entries of one directory to what was found and returns the directories
+// among them: none if another goroutine has ended the walk.
 func (w *walker) listDir(name string, depth int) (below []string, err error) {
 	if depth > w.limits.Depth {
 		return nil, fmt.Errorf("%w: %+q is more than %d directories deep", ErrTooLarge, name, w.limits.Depth)
