@@ -29,12 +29,14 @@ func parseAnchor(s string, width int) (anchor, *Error) {
 	}
 	if a.line == 0 {
 		if a.width > 0 {
-			return anchor{}, refuse(Invalid, "anchor %s: lines are counted from 1; \"0:\" stands for the beginning of an empty file", a.text)
+			return anchor{}, refuse(Invalid,
+				"anchor %s: lines are counted from 1; \"0:\" stands for the beginning of an empty file", a.text)
 		}
 		return a, nil
 	}
 	if a.width < width {
-		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d", a.text, a.width, width)
+		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d", a.text, a.width,
+			width)
 	}
 	a.tag, err = strconv.ParseUint(m[2], 16, 16)
 	if err != nil {
@@ -60,16 +62,17 @@ func (a anchor) matches(f *File, n int) bool {
 // maxCandidates is how many lines an error lists.
 const maxCandidates = 10
 
-// maxMove is how many lines an anchor may be moved. Numbers are off by one or two where
-// somebody miscounts; a tag that was made up is found anywhere in the file, once in a while
-// as the only one of its kind.
+// maxMove is how many lines away an anchor may be found. Who miscounts is off by one or two
+// lines; a tag that was made up matches a line anywhere in the file, sometimes only one.
 const maxMove = 3
 
-// resolve finds the line of an anchor.
+// resolve finds the line of an anchor: the one that it names or, unless exact, the only
+// other one with its tag if that is at most maxMove lines away.
 func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	if a.line == 0 {
 		if f.Lines() > 0 {
-			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file; this one is not empty, so use insert_before with the anchor of line 1")
+			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file; "+
+				"this one is not empty, so use insert_before with the anchor of line 1")
 		}
 		return 0, nil
 	}
@@ -89,13 +92,17 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	case count == 1 && !exact && max(found[0]-a.line, a.line-found[0]) <= maxMove:
 		return found[0], nil
 	case count == 0:
-		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again", a.text, a.describeLine(f))
+		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again",
+			a.text, a.describeLine(f))
 	case count == 1 && exact:
-		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly", a.text, a.describeLine(f), found[0])
+		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly",
+			a.text, a.describeLine(f), found[0])
 	case count == 1:
-		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away", a.text, a.describeLine(f), found[0], maxMove)
+		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away",
+			a.text, a.describeLine(f), found[0], maxMove)
 	default:
-		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s", a.text, a.describeLine(f), count, joinNumbers(found, count))
+		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s",
+			a.text, a.describeLine(f), count, joinNumbers(found, count))
 	}
 	err.Candidates = found
 	if a.line <= f.Lines() {
@@ -104,7 +111,7 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	return 0, err
 }
 
-// describeLine says what is at the anchor's line.
+// describeLine says, for a message, which tag stands at the anchor's line in its place.
 func (a anchor) describeLine(f *File) string {
 	if a.line > f.Lines() {
 		return "the file has " + strconv.Itoa(f.Lines()) + " lines"
@@ -112,6 +119,7 @@ func (a anchor) describeLine(f *File) string {
 	return "line " + strconv.Itoa(a.line) + " has tag " + Tag(Hash(f.Line(a.line)), a.width)
 }
 
+// joinNumbers prints the numbers of lines, of which there are count in all.
 func joinNumbers(lines []int, count int) string {
 	var b strings.Builder
 	for i, n := range lines {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Diff is a unified diff of the edit with so many lines of context, cut off behind the
-// hunk with which it exceeds limit bytes. Cut says that it is not whole.
+// Diff is a unified diff of the edit with the given number of lines of context. If it has
+// more than limit bytes it is cut behind the last line that fits, and cut is true.
 func (r *Result) Diff(context, limit int) (text string, cut bool) {
 	var b bytes.Buffer
 	for i := 0; i < len(r.Hunks); {

@@ -12,7 +12,7 @@ type Options struct {
 
 func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }
 
-// Relocation says that an anchor did not hold and was moved.
+// Relocation says that the line of an anchor has another tag, and where its tag was found.
 type Relocation struct {
 	Operation int    // by index
 	Anchor    string // as given
@@ -50,15 +50,14 @@ func Edit(data []byte, operations []Operation, o Options) (*Result, error) {
 	return applyChanges(f, changes, moved)
 }
 
-// change replaces the bytes from at to end, which are the given lines, by text, which is
-// so many lines.
+// change replaces the bytes from at to end by text.
 type change struct {
 	at, end     int
 	text        []byte
-	first       int // line; that before which lines are inserted
-	lines       int // removed
-	added       int
-	unendedLast bool // the last line gets the ending that it did not have
+	first       int  // the first line that is replaced, or before which lines are inserted
+	lines       int  // how many lines are removed
+	added       int  // how many lines text holds
+	unendedLast bool // the file's last line, which has no ending, gets one
 }
 
 // planChanges makes the changes of operations, in order.
@@ -78,11 +77,15 @@ func planChanges(f *File, operations []Operation, o Options) ([]change, []Reloca
 	return changes, moved, nil
 }
 
+// replacement is the change that a step makes to the file.
 func (f *File) replacement(s step) change {
 	if s.insert {
 		return f.insertion(s)
 	}
-	c := change{at: f.lineStart(s.first), end: f.lineStart(s.last + 1), first: s.first, lines: s.last - s.first + 1, added: len(s.lines)}
+	c := change{
+		at: f.lineStart(s.first), end: f.lineStart(s.last + 1),
+		first: s.first, lines: s.last - s.first + 1, added: len(s.lines),
+	}
 	f.keepBOM(&c, s.lines)
 	for i, line := range s.lines {
 		c.text = append(c.text, line...)
@@ -95,6 +98,7 @@ func (f *File) replacement(s step) change {
 	return c
 }
 
+// insertion is the change of a step that inserts.
 func (f *File) insertion(s step) change {
 	c := change{at: f.lineStart(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
 	c.end = c.at
@@ -117,7 +121,8 @@ func (f *File) insertion(s step) change {
 	return c
 }
 
-// keepBOM keeps the byte order mark, and keeps it single, in a change of the beginning.
+// keepBOM lets a change of the beginning leave the byte order mark where it is, and takes a
+// second one out of the new lines.
 func (f *File) keepBOM(c *change, lines [][]byte) {
 	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
 		return
@@ -155,7 +160,7 @@ func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error
 	return &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}, nil
 }
 
-// changedHunks joins changes that touch.
+// changedHunks are the lines that the changes make differ, those that touch as one hunk.
 func changedHunks(f, edited *File, changes []change) []Hunk {
 	var found []Hunk
 	grown := 0 // lines that were added before
@@ -180,8 +185,8 @@ func changedHunks(f, edited *File, changes []change) []Hunk {
 			found = append(appendHunk(found[:1:1], found[1]), found[2:]...)
 		}
 	}
-	// A new line at the end that is empty and not ended is none, and a byte order mark that
-	// is left alone is one.
+	// The last hunk ends where the edited file does: a new last line that is empty and without
+	// an ending does not count as a line, and a byte order mark alone does.
 	h := &found[len(found)-1]
 	behind := f.Lines() - (h.OldFirst + h.OldLines - 1)
 	h.NewLines = edited.Lines() - behind - (h.NewFirst - 1)

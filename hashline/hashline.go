@@ -37,10 +37,10 @@
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.
 //
 // An anchor that does not hold is moved to the only line of the file with its tag, if that
-// is at most three lines away, which is reported, or else refused. Operations that meet on a line, a range that ends before
-// it begins, and an insertion beside a line that is deleted are refused, as are an edit
-// without effect and content of which every line begins as a printed one does. Several
-// insertions at one place keep their order.
+// is at most three lines away, which is reported, or else refused. Operations that meet on
+// a line, a range that ends before it begins, and an insertion beside a line that is
+// deleted are refused, as are an edit without effect and content of which every line begins
+// as a printed one does. Several insertions at one place keep their order.
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines
@@ -81,7 +81,7 @@ const (
 // Hash is the hash of a line's content, of which tags are the low bits.
 func Hash(line []byte) uint64 { return continueHash(fnvBasis, trimSpace(line)) }
 
-// continueHash goes on with a hash.
+// continueHash is the hash of what gave h, followed by p.
 func continueHash(h uint64, p []byte) uint64 {
 	for _, c := range p {
 		h = (h ^ uint64(c)) * fnvPrime
@@ -154,8 +154,8 @@ func AppendLines(dst, text []byte, first, width int) []byte {
 	return dst
 }
 
-// hash4 is [Hash] of four lines at once: each step of a hash waits for the one before, and
-// four that do not wait for each other take hardly longer than one.
+// hash4 is [Hash] of four lines at once. Each step of a hash depends on the one before; the
+// processor interleaves four independent hashes in hardly more time than one takes.
 func hash4(lines *[4][]byte) (hashes [4]uint64) {
 	a, b, c, d := trimSpace(lines[0]), trimSpace(lines[1]), trimSpace(lines[2]), trimSpace(lines[3])
 	n := min(len(a), len(b), len(c), len(d))

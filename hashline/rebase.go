@@ -34,7 +34,8 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 		}
 		if next < len(others) && others[next].Start <= end {
 			d := others[next]
-			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
+			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, "+
+				"which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
 			err.Line = d.ReplStart + 1
 			return nil, err
 		}
@@ -46,8 +47,9 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	return applyChanges(onto, changes, moved)
 }
 
-// differences are the lines of a that were replaced by lines of b, counted from 0 and
-// half open. They are not always the fewest: beyond some hundred the rest is one.
+// differences are the ranges of lines of a that were replaced by ranges of lines of b,
+// counted from 0 and half open. They are not always the fewest: behind some hundred of
+// them the rest of the file is one.
 func differences(a, b *File) []lcs.Diff {
 	n, m := a.Lines(), b.Lines()
 	head := 0

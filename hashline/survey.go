@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Survey learns what a reader is told of a file while its bytes are written to it, and
-// keeps a range of its lines. Other lines are counted only. Memory is bounded by the
-// limit of what is kept and by the size of one write.
+// Survey is an [io.Writer] that learns what a reader is told about a file, and keeps a range
+// of its lines; other lines are only counted. Memory is bounded by MaxBytes and by the size
+// of one write. Write the whole file, call Close, and then ask.
 type Survey struct {
 	// Set before the first write.
 	First, Last int // the lines to keep, from 1; Last 0 is the last of the file
@@ -98,7 +98,8 @@ func (s *Survey) WriteAll(data []byte) error {
 
 // keepLines counts lines, and copies those that are wanted.
 func (s *Survey) keepLines(p []byte) {
-	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
+	fits := s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes
+	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && fits { // all of p is wanted
 		if s.borrow && len(s.kept) == 0 {
 			s.kept = p
 		} else {
@@ -156,9 +157,9 @@ func (s *Survey) Close() error {
 	return nil
 }
 
-// Kept is the kept lines with their endings, and the number of lines. Full says that a
-// limit ended them before the last one that was wanted; without a single line, that one
-// line is too long for the limit.
+// Kept returns the kept lines with their endings, and how many there are. Full is true if a
+// limit ended them before the last one that was wanted; if no line was kept then, the first
+// one alone exceeds MaxBytes.
 func (s *Survey) Kept() (text []byte, lines int, full bool) { return s.kept, s.lines, s.full }
 
 // Lines is the number of the file's lines.
@@ -169,7 +170,7 @@ func (s *Survey) Lines() int {
 	return s.feeds
 }
 
-// Size is in bytes.
+// Size is the size of the file in bytes.
 func (s *Survey) Size() int64 { return s.size }
 
 // FinalNewline reports whether the last line is ended. An empty file has none.
