@@ -28,7 +28,8 @@ func walkCanonical(r io.Reader, layer string, limits Limits, fn func(Entry, io.R
 			return err
 		}
 		if tree.CompareUTF16(last, e.Path) >= 0 {
-			return &Error{Problem: ProblemUnsorted, Layer: layer, Path: e.Path, Detail: "path comes before " + quote(last) + " in the canonical order"}
+			return &Error{Problem: ProblemUnsorted, Layer: layer, Path: e.Path,
+				Detail: "path comes before " + quote(last) + " in the canonical order"}
 		}
 		last = e.Path
 		if err := t.readContent(e, fn); err != nil {
@@ -53,7 +54,8 @@ func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inne
 			return withLayer(layerOuter, err)
 		}
 		if e.Path != want {
-			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path, Detail: "found where " + want + " belongs"}
+			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path,
+				Detail: "found where " + want + " belongs"}
 		}
 		e.Outer = true
 		do := fn
@@ -77,7 +79,7 @@ func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inne
 	return dropEOF(err)
 }
 
-// dropEOF is nil for the end of an archive.
+// dropEOF turns io.EOF, which tells the end of an archive, into nil.
 func dropEOF(err error) error {
 	if err == io.EOF {
 		return nil
@@ -85,7 +87,7 @@ func dropEOF(err error) error {
 	return err
 }
 
-// withLayer adds the layer to an error about a path.
+// withLayer names the layer of an archive in an [*Error] about a path.
 func withLayer(layer string, err error) error {
 	if e, ok := err.(*Error); ok {
 		e.Layer = layer
@@ -96,13 +98,14 @@ func withLayer(layer string, err error) error {
 // checkCount refuses a set of more names than limits allow.
 func (n *Names) checkCount(limits Limits, layer string) error {
 	if n.entries > limits.Entries || n.implied > limits.Entries {
-		return &Error{Problem: ProblemTooManyEntries, Layer: layer, Detail: fmt.Sprintf("more than %d entries or directories", limits.Entries)}
+		return &Error{Problem: ProblemTooManyEntries, Layer: layer,
+			Detail: fmt.Sprintf("more than %d entries or directories", limits.Entries)}
 	}
 	return nil
 }
 
-// tarReader reads a tar in which every byte is determined, but for the order and the
-// safety of paths.
+// tarReader reads a canonical tar and refuses every byte that paths and contents do not
+// determine. It does not check the order and the safety of paths.
 type tarReader struct {
 	r     *bufio.Reader
 	layer string
@@ -126,7 +129,8 @@ func (t *tarReader) next() (Entry, error) {
 	case err == io.EOF && end == 0:
 		return Entry{}, io.EOF
 	case err == io.EOF:
-		return Entry{}, t.refuse(ProblemTruncated, "", "ends before the padding that completes %d bytes", tree.TarRecord)
+		return Entry{}, t.refuse(ProblemTruncated, "", "ends before the padding that completes %d bytes",
+			tree.TarRecord)
 	case err == io.ErrUnexpectedEOF && isZero(t.block[:n]):
 		return Entry{}, t.refuse(ProblemTruncated, "", "ends inside its padding")
 	case err == io.ErrUnexpectedEOF:
@@ -157,7 +161,8 @@ func (t *tarReader) next() (Entry, error) {
 	return Entry{}, io.EOF
 }
 
-// parseHeader reads the header in t.block and says what about it is not canonical.
+// parseHeader reads the header in t.block. If it is not canonical, the error says in what:
+// the comparison with the canonical header at the end would refuse it too.
 func (t *tarReader) parseHeader() (Entry, error) {
 	h := t.block[:]
 	name, rest, _ := bytes.Cut(h[:tree.MaxTarPath], []byte{0})
@@ -165,7 +170,7 @@ func (t *tarReader) parseHeader() (Entry, error) {
 	bad := func(p Problem, format string, args ...any) (Entry, error) {
 		return Entry{}, t.refuse(p, path, format, args...)
 	}
-	claimed, ok := octal(h[148:156])
+	claimed, ok := tarNumber(h[148:156])
 	if !ok || claimed != checksum(h) {
 		return bad(ProblemChecksum, "the checksum of the header is wrong")
 	}
@@ -194,7 +199,7 @@ func (t *tarReader) parseHeader() (Entry, error) {
 	case !isZero(rest):
 		return bad(ProblemHeader, "data after the end of the name")
 	}
-	size, ok := octal(h[124:136])
+	size, ok := tarNumber(h[124:136])
 	if !ok {
 		return bad(ProblemHeader, "a size that is not octal")
 	}
@@ -205,7 +210,10 @@ func (t *tarReader) parseHeader() (Entry, error) {
 	for _, f := range []struct {
 		name   string
 		lo, hi int
-	}{{"permissions", 100, 108}, {"an owner", 108, 116}, {"a group", 116, 124}, {"a time", 136, 148}, {"an owner's or group's name", 265, 329}} {
+	}{
+		{"permissions", 100, 108}, {"an owner", 108, 116}, {"a group", 116, 124}, {"a time", 136, 148},
+		{"an owner's or group's name", 265, 329},
+	} {
 		if !bytes.Equal(h[f.lo:f.hi], want[f.lo:f.hi]) {
 			return bad(ProblemMetadata, "%s other than canonical", f.name)
 		}
@@ -276,20 +284,7 @@ func isZero(p []byte) bool {
 	return true
 }
 
-// octal reads a number as tar programs write it: octal digits, with spaces or zeros
-// before and spaces or NULs after them.
-func octal(p []byte) (n int64, ok bool) {
-	p = bytes.TrimLeft(bytes.TrimRight(p, " \x00"), " ")
-	for _, c := range p {
-		if c < '0' || c > '7' {
-			return 0, false
-		}
-		n = n<<3 | int64(c-'0') // at most 12 digits
-	}
-	return n, len(p) > 0
-}
-
-// checksum is that of a header.
+// checksum is the sum of a header's bytes, its own field counted as spaces.
 func checksum(h []byte) int64 {
 	sum := int64(8 * ' ')
 	for i, c := range h {

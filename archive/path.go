@@ -19,8 +19,8 @@ const (
 // repository. The error is an [*Error]. The rules stand in spec/paths.md.
 func CheckPath(path string) error { return checkPath(path, newCaseFolder(), false) }
 
-// CheckInstalledPath is [CheckPath] for what the installer of another ecosystem writes on one
-// platform: it does not refuse what only another platform cannot hold.
+// CheckInstalledPath is [CheckPath] for a file that the installer of another ecosystem writes
+// on one platform: names that only another platform cannot hold are accepted.
 func CheckInstalledPath(path string) error { return checkPath(path, newCaseFolder(), true) }
 
 func checkPath(path string, f *caseFolder, installed bool) error {
@@ -86,10 +86,10 @@ func isDeviceName(segment string) bool {
 	return ok && utf8.RuneCountInString(number) == 1 && strings.ContainsAny(number, "0123456789¹²³")
 }
 
-// Names is the set of paths of one archive. It refuses what some file system would
+// Names is the set of paths of one archive. It refuses paths that some file system would
 // put into one place: the same path twice, spellings that differ by case or Unicode
-// normalisation only, in directories too, and a file that is also a directory; and a
-// directory that git takes for a bare repository. The zero value is an empty set.
+// normalisation only, in directories too, and a file that is also a directory. It also
+// refuses a directory that git takes for a bare repository. The zero value is an empty set.
 type Names struct {
 	installed bool // paths are held to CheckInstalled, and case tells them apart
 	fold      *caseFolder
@@ -99,8 +99,8 @@ type Names struct {
 	implied   int // directories above them
 }
 
-// NewInstalledNames is an empty set for what the installer of another ecosystem writes on one
-// platform: paths are held to [CheckInstalledPath], and case tells them apart.
+// NewInstalledNames returns an empty set for what the installer of another ecosystem writes
+// on one platform: paths must pass [CheckInstalledPath], and case tells them apart.
 func NewInstalledNames() *Names { return &Names{installed: true} }
 
 type name struct {
@@ -157,14 +157,17 @@ func (n *Names) addOne(key, folded string, new name, path string) (added bool, e
 	old, ok := n.seen[key]
 	switch {
 	case !ok && n.bare.addSign(folded, new.dir):
-		return false, &Error{Problem: ProblemRepository, Path: path, Detail: "path completes what git takes for a bare repository"}
+		return false, &Error{Problem: ProblemRepository, Path: path,
+			Detail: "path completes what git takes for a bare repository"}
 	case !ok:
 		n.seen[key] = new
 		return true, nil
 	case old.path != new.path:
-		return false, &Error{Problem: ProblemAlias, Path: path, Detail: "path differs only in spelling from " + quote(old.path)}
+		return false, &Error{Problem: ProblemAlias, Path: path,
+			Detail: "path differs only in spelling from " + quote(old.path)}
 	case old.dir != new.dir:
-		return false, &Error{Problem: ProblemFileAndDir, Path: path, Detail: quote(old.path) + " is a file and a directory"}
+		return false, &Error{Problem: ProblemFileAndDir, Path: path,
+			Detail: quote(old.path) + " is a file and a directory"}
 	case !new.dir:
 		return false, &Error{Problem: ProblemDuplicate, Path: path, Detail: "path is there twice"}
 	}

@@ -21,16 +21,18 @@ func (f *caseFolder) repositoryName(segment string) bool {
 			return true
 		}
 		// The short name of ".git" is "git~1", or has another number if that is taken.
-		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number,
+			"0123456789") == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// Spelling is a file's name as some file system takes it: in another case, with characters
-// that are ignored, with dots or spaces at its end, or with a stream of NTFS after a colon. Two
-// names with one spelling may be one file, and a program that asks for one may get the other.
+// Spelling is one form for all names that some file system takes for the same: in another
+// case, with characters that are ignored, with dots or spaces at the end, or with a stream of
+// NTFS after a colon. Names with one spelling may be one file: a program that asks for the one
+// may get the other.
 func Spelling(name string) string {
 	if ascii(name) {
 		return (*caseFolder)(nil).spelling(name) // which folds no more than case

@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// walkTar reads a tar of any program to its end. Directories are checked as files are,
-// but not handed on; global PAX headers, which change no path, are passed over.
+// walkTar reads a tar of any program to its end and calls fn for each regular file.
+// Directories are checked as files are; global PAX headers, which change no path, are
+// skipped.
 //
 // Programs differ in which of the dialects of tar they read, and in what they make of a
-// header that belongs to several. It is refused unless GNU tar, libarchive, Python and
-// node-tar read the same: see spec/archive-reading.md.
+// header that belongs to several. A tar is refused unless GNU tar, libarchive, Python and
+// node-tar read the same from it: see spec/archive-reading.md.
 func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader) error) error {
 	t := &generalTar{r: bufio.NewReaderSize(r, bufferSize)}
 	for {
@@ -23,8 +26,10 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 		if err != nil {
 			return err
 		}
-		switch path := strings.TrimPrefix(m.path, "./"); {
-		case m.kind == tarGlobal, m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./"):
+		path := strings.TrimPrefix(m.path, "./")
+		isRoot := m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./")
+		switch {
+		case m.kind == tarGlobal, isRoot:
 			names.entries++
 		case m.kind == tarDirectory:
 			err = names.AddDir(strings.TrimSuffix(path, "/"))
@@ -57,10 +62,8 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 // generalTar reads a tar that some program wrote.
 type generalTar struct {
 	r     *bufio.Reader
-	block [tarBlock]byte
+	block [tree.TarBlock]byte
 }
-
-const tarBlock = 512
 
 // maxTarExtension bounds what a header beside that of a file may hold, in bytes.
 const maxTarExtension = 1 << 20
@@ -106,8 +109,9 @@ func (t *generalTar) next() (tarMember, error) {
 	return t.member(h, nil)
 }
 
-// nextExtended reads a header that says more of the member after it than its own has room
-// for. One may be there, of either dialect: programs differ in which of two counts.
+// nextExtended reads the extended header ext, which holds what the header of the next member
+// has no room for, and that member's own header. A second extended header is refused, of
+// either dialect: programs differ in which of the two they take.
 func (t *generalTar) nextExtended(ext tarHeader) (tarMember, error) {
 	data, err := t.readExtension(ext)
 	if err != nil {
@@ -142,7 +146,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	}
 	if more != nil && more.path != "" {
 		if h.prefix != "" {
-			return m, t.refuse(ProblemPrefix, more.path, "has a path in an extended header beside a prefix, which programs join or not")
+			return m, t.refuse(ProblemPrefix, more.path,
+				"has a path in an extended header beside a prefix, which programs join or not")
 		}
 		m.path = more.path
 	}
@@ -153,7 +158,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	case h.mode&unixSetID != 0:
 		return m, t.refuse(ProblemSetID, m.path, "has the set-user, set-group or sticky bit")
 	case h.kind == '5' && h.size != 0:
-		return m, t.refuse(ProblemDirectory, m.path, "a directory with content, which some programs skip and others read on in")
+		return m, t.refuse(ProblemDirectory, m.path,
+			"a directory with content, which some programs skip and others read on in")
 	case h.kind == '5':
 		m.kind = tarDirectory
 	case slash || strings.HasSuffix(h.path, "/"):
@@ -176,10 +182,10 @@ func (t *generalTar) readExtension(h tarHeader) ([]byte, error) {
 	return data, t.skipPadding(h.path, h.size)
 }
 
-// skipPadding reads what completes size bytes to whole blocks. What it holds no program
-// reads.
+// skipPadding reads what completes size bytes to whole blocks. It may hold anything: no
+// program reads it.
 func (t *generalTar) skipPadding(path string, size int64) error {
-	n := int(-size & (tarBlock - 1))
+	n := int(tree.TarPadding(size))
 	if got, err := t.r.Discard(n); err == io.EOF && got < n {
 		return t.refuse(ProblemTruncated, path, "ends inside the padding of this file")
 	} else if err != nil {
@@ -198,7 +204,7 @@ func (t *generalTar) readEnd() error {
 		switch {
 		case !isZero(buf[:n]):
 			return t.refuse(ProblemTrailingData, "", "data after the end")
-		case err == io.EOF && size%tarBlock != 0:
+		case err == io.EOF && size%tree.TarBlock != 0:
 			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")
 		case err != nil:
 			return err

@@ -62,7 +62,8 @@ func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 		case "hdrcharset":
 			ok = value == "ISO-IR 10646 2000 UTF-8"
 		default: // attributes of files, which are not unpacked, and notes of node-tar for itself
-			ok = strings.HasPrefix(key, "NODETAR.") || strings.HasPrefix(key, "SCHILY.xattr.") || strings.HasPrefix(key, "LIBARCHIVE.xattr.") || strings.HasPrefix(key, "SCHILY.acl.")
+			ok = strings.HasPrefix(key, "NODETAR.") || strings.HasPrefix(key, "SCHILY.xattr.") ||
+				strings.HasPrefix(key, "LIBARCHIVE.xattr.") || strings.HasPrefix(key, "SCHILY.acl.")
 		}
 		if !ok {
 			return t.refuse(ProblemExtended, x.path, "a PAX header whose %s programs read differently", quote(key))
@@ -79,7 +80,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 	for len(data) > 0 {
 		digits, _, ok := bytes.Cut(data[:min(len(data), 8)], []byte{' '})
 		n, err := strconv.Atoi(string(digits))
-		if !ok || err != nil || strconv.Itoa(n) != string(digits) || n > len(data) || n < len(digits)+len(" k=\n") || data[n-1] != '\n' {
+		if !ok || err != nil || strconv.Itoa(n) != string(digits) || n > len(data) || n < len(digits)+len(" k=\n") ||
+			data[n-1] != '\n' {
 			return t.refuse(ProblemExtended, "", "a PAX header that is malformed")
 		}
 		key, value, ok := strings.Cut(string(data[len(digits)+1:n-1]), "=")
@@ -87,7 +89,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 		switch {
 		case !ok || key == "" || seen[key]:
 			return t.refuse(ProblemExtended, "", "a PAX header that is malformed, or has %s twice", quote(key))
-		case !binary && (!utf8.ValidString(value) || strings.ContainsRune(value, 0)) || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+		case !binary && (!utf8.ValidString(value) || strings.ContainsRune(value, 0)) || !utf8.ValidString(key) ||
+			strings.ContainsRune(key, 0):
 			return t.refuse(ProblemExtended, "", "a PAX header whose %s is no text", quote(key))
 		}
 		seen[key], data = true, data[n:]

@@ -44,7 +44,8 @@ func (z *zipReader) readDirectory(d zipDirectory) ([]zipMember, error) {
 	entries := make([]zipMember, 0, d.entries)
 	for len(data) > 0 {
 		if len(entries) == d.entries {
-			return nil, z.refuse(ProblemContradiction, "", "its directory has more than the %d entries that its end record announces", d.entries)
+			return nil, z.refuse(ProblemContradiction, "",
+				"its directory has more than the %d entries that its end record announces", d.entries)
 		}
 		e, rest, err := z.parseCentral(data)
 		if err != nil {
@@ -53,7 +54,8 @@ func (z *zipReader) readDirectory(d zipDirectory) ([]zipMember, error) {
 		entries, data = append(entries, e), rest
 	}
 	if len(entries) != d.entries {
-		return nil, z.refuse(ProblemContradiction, "", "its directory has %d entries, and its end record announces %d", len(entries), d.entries)
+		return nil, z.refuse(ProblemContradiction, "", "its directory has %d entries, and its end record announces %d",
+			len(entries), d.entries)
 	}
 	return entries, nil
 }
@@ -80,7 +82,8 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	if err != nil {
 		return e, nil, err
 	}
-	numbers, err := z.readNumbers(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])}, false)
+	numbers, err := z.readNumbers(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])},
+		false)
 	if err != nil {
 		return e, nil, err
 	}
@@ -115,7 +118,8 @@ func (z *zipReader) checkMember(e zipMember, version uint16) error {
 	case !utf8.ValidString(e.name):
 		return z.refuse(ProblemNotUTF8, e.name, "name is not UTF-8")
 	case e.flags&flagUTF8 == 0 && !ascii(e.name):
-		return z.refuse(ProblemNotUTF8, e.name, "name does not say that it is UTF-8, so that programs read it in different alphabets")
+		return z.refuse(ProblemNotUTF8, e.name,
+			"name does not say that it is UTF-8, so that programs read it in different alphabets")
 	}
 	return z.checkAttributes(e)
 }
@@ -154,7 +158,8 @@ func (z *zipReader) checkAttributes(e zipMember) error {
 	switch e.madeBy {
 	case madeByFAT, madeByUnix, madeByHPFS, madeByNTFS, madeByOld, madeByVFAT, madeByMac:
 	default:
-		return z.refuse(ProblemSpecial, e.name, "has attributes of system %d, which programs read differently", e.madeBy)
+		return z.refuse(ProblemSpecial, e.name, "has attributes of system %d, which programs read differently",
+			e.madeBy)
 	}
 	switch kind := mode & unixType; {
 	case kind == unixLink:

@@ -17,7 +17,9 @@ func (z *zipReader) open(e *zipMember) io.ReadCloser {
 	case e.method == methodDeflate:
 		f.unpack = flate.NewReader(packed) // reads no byte beyond the end of the stream
 	case e.flags&flagDescriptor != 0:
-		f.unpack = io.NopCloser(&noDescriptor{r: packed, found: z.refuse(ProblemContradiction, e.name, "is stored, and holds what could be taken for the record after it")})
+		found := z.refuse(ProblemContradiction, e.name,
+			"is stored, and holds what could be taken for the record after it")
+		f.unpack = io.NopCloser(&noDescriptor{r: packed, found: found})
 	default:
 		f.unpack = io.NopCloser(packed)
 	}
