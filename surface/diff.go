@@ -95,7 +95,7 @@ func Diff(old, new *Surface) []Change {
 		}
 	}
 	slices.SortStableFunc(d.found, func(a, b found) int {
-		return cmp.Or(compareItems(a.at, b.at), strings.Compare(a.Path, b.Path), strings.Compare(string(a.Class), string(b.Class)))
+		return cmp.Or(compareItems(a.at, b.at), strings.Compare(a.Path, b.Path), cmp.Compare(a.Class, b.Class))
 	})
 	changes := make([]Change, len(d.found))
 	for i, f := range d.found {
@@ -114,7 +114,7 @@ type found struct {
 	at Item // for the order
 }
 
-// matchItems compares the items that both sides have and returns those of one side.
+// matchItems compares the items that both sides have, and returns those that only one has.
 func (d *differ) matchItems(old, new []Item) (gone, come []Item) {
 	i, j := 0, 0
 	for i < len(old) && j < len(new) {
@@ -135,8 +135,9 @@ func (d *differ) matchItems(old, new []Item) (gone, come []Item) {
 	return append(gone, old[i:]...), append(come, new[j:]...)
 }
 
-// pairRenames pairs tools that went and came with the same content, in order of
-// their names, and takes them out of the lists by removing their JSON.
+// pairRenames reports tools that are gone under one name and have come with the same content
+// under another as renamed, in order of their names. It sets their JSON to nil, so that
+// they are not reported again.
 func (d *differ) pairRenames(gone, come []Item) {
 	nameless := make(map[string][]int) // content without the name -> places in gone
 	for n, i := range gone {
@@ -161,7 +162,8 @@ func (d *differ) pairRenames(gone, come []Item) {
 		before := &gone[places[0]]
 		nameless[k] = places[1:]
 		d.item = *i
-		d.add(ToolRenamed, "/name", quoteJSON(before.Name), quoteJSON(i.Name), "renamed from %s", Escape(quoteJSON(before.Name)))
+		d.add(Change{Class: ToolRenamed, Path: "/name", Old: quoteJSON(before.Name), New: quoteJSON(i.Name)},
+			"renamed from %s", Escape(quoteJSON(before.Name)))
 		before.JSON, i.JSON = nil, nil
 	}
 }
@@ -173,23 +175,23 @@ func (i Item) nameless() string {
 	return string(v.canonical())
 }
 
+// quoteJSON is s as a JSON string.
 func quoteJSON(s string) string { return string(appendString(nil, s)) }
 
-func (d *differ) add(class Class, path, old, new, summary string, args ...any) {
-	d.found = append(d.found, found{Change{
-		Class: class, Severity: class.Severity(), Item: d.item.Key(), Path: path,
-		Old: old, New: new, Summary: fmt.Sprintf(summary, args...),
-	}, d.item})
+// add reports a change of d's item, with the severity of its class and a formatted summary.
+func (d *differ) add(c Change, summary string, args ...any) {
+	c.Severity, c.Item, c.Summary = c.Class.Severity(), d.item.Key(), fmt.Sprintf(summary, args...)
+	d.found = append(d.found, found{c, d.item})
 }
 
 // addOneSided reports an item that is on one side only.
 func (d *differ) addOneSided(i Item, old, new, what string) {
 	d.item = i
 	if i.Kind == KindInstructions {
-		d.add(InstructionsChanged, "", old, new, "instructions %s", what)
+		d.add(Change{Class: InstructionsChanged, Old: old, New: new}, "instructions %s", what)
 		return
 	}
-	d.add(Class(string(i.Kind)+"-"+what), "", old, new, "%s %s", i.Kind, what)
+	d.add(Change{Class: Class(string(i.Kind) + "-" + what), Old: old, New: new}, "%s %s", i.Kind, what)
 }
 
 // compareItem compares two items of the same key that are not the same.
@@ -198,7 +200,7 @@ func (d *differ) compareItem(old, new Item) {
 	a, b := old.parseJSON(), new.parseJSON()
 	switch new.Kind {
 	case KindInstructions:
-		d.add(InstructionsChanged, "", string(old.JSON), string(new.JSON), "instructions changed")
+		d.add(Change{Class: InstructionsChanged, Old: string(old.JSON), New: string(new.JSON)}, "instructions changed")
 	case KindTool:
 		eachMember(&a, &b, func(name string, x, y *value) { d.compareToolMember(name, x, y) })
 	default:
@@ -249,10 +251,11 @@ func (d *differ) compareWhole(class Class, path string, x, y *value) {
 	if equalValues(x, y) {
 		return
 	}
-	d.add(class, path, canonicalText(x), canonicalText(y), "%s %s", Escape(clip(path, 200)), changeVerb(x, y))
+	d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
+		"%s %s", Escape(clip(path, 200)), changeVerb(x, y))
 }
 
-// changeVerb says what happened to a value.
+// changeVerb says what happened to a value: "added", "removed" or "changed".
 func changeVerb(x, y *value) string {
 	switch {
 	case x == nil:
@@ -271,6 +274,7 @@ func canonicalText(v *value) string {
 	return string(v.canonical())
 }
 
+// equalValues reports whether two values are the same; nil equals nil alone.
 func equalValues(x, y *value) bool {
 	switch {
 	case x == nil || y == nil:
@@ -279,7 +283,9 @@ func equalValues(x, y *value) bool {
 		return false
 	}
 	return slices.EqualFunc(x.list, y.list, func(a, b value) bool { return equalValues(&a, &b) }) &&
-		slices.EqualFunc(x.members, y.members, func(a, b member) bool { return a.name == b.name && equalValues(&a.value, &b.value) })
+		slices.EqualFunc(x.members, y.members, func(a, b member) bool {
+			return a.name == b.name && equalValues(&a.value, &b.value)
+		})
 }
 
 // eachMember calls f for every member name of x or y, in canonical order.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// schemaDiff compares input schemas. "Widened" and "narrowed" are said only
-// where they follow from the keyword and its place; everything else is "schema
-// changed". Every difference is reported.
+// schemaDiff compares input schemas and reports every difference. A change is "widened" or
+// "narrowed" only where that follows from the keyword and its place, and "schema changed"
+// everywhere else.
 type schemaDiff struct {
 	d *differ
 	// direct: at this place, accepting more makes the whole accept more. Not so
@@ -18,6 +18,9 @@ type schemaDiff struct {
 	// definitions: the same holds below $defs, as no such keyword occurs anywhere.
 	definitions bool
 }
+
+// schemaPair is the schemas in which a keyword stands; neither is nil.
+type schemaPair struct{ old, new *value }
 
 // newSchemaDiff prepares to compare the input schemas x and y of d's item.
 func newSchemaDiff(d *differ, x, y *value) schemaDiff {
@@ -41,7 +44,8 @@ func mentions(v *value, names ...string) bool {
 	return slices.ContainsFunc(v.list, func(x value) bool { return mentions(&x, names...) })
 }
 
-// report adds a change, turning a direction that is not known into "changed".
+// report adds a change. Where the direction is not known, widened and narrowed become
+// changed.
 func (s schemaDiff) report(class Class, path string, x, y *value) {
 	if !s.direct && (class == SchemaWidened || class == SchemaNarrowed) {
 		class = SchemaChanged
@@ -55,12 +59,14 @@ func (s schemaDiff) report(class Class, path string, x, y *value) {
 	case ParameterType:
 		summary = "type at %s %s"
 	}
-	s.d.add(class, path, canonicalText(x), canonicalText(y), summary, Escape(clip(path, 200)), changeVerb(x, y))
+	s.d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
+		summary, Escape(clip(path, 200)), changeVerb(x, y))
 	if class != ParameterType && y != nil && hasText(y) {
 		s.d.found[len(s.d.found)-1].Severity = High // an enum may speak to the model too
 	}
 }
 
+// hasText reports whether v holds a string or a member name at any depth.
 func hasText(v *value) bool {
 	return v.kind == isString || slices.ContainsFunc(v.list, func(x value) bool { return hasText(&x) }) ||
 		len(v.members) > 0
@@ -80,7 +86,7 @@ func (s schemaDiff) compareRestriction(path string, x, y *value) {
 	}
 }
 
-// withKnownDirection is s for a place where the direction is known only if ok.
+// withKnownDirection is s for a place below, where the direction is known only if ok.
 func (s schemaDiff) withKnownDirection(ok bool) schemaDiff {
 	s.direct = s.direct && ok
 	return s
@@ -92,10 +98,12 @@ func (s schemaDiff) compareSchemas(path string, x, y *value) {
 	switch {
 	case equalValues(x, y):
 	case x != nil && y != nil && x.kind == isObject && y.kind == isObject:
-		eachMember(x, y, func(name string, a, b *value) { s.compareKeyword(path, name, a, b, x, y) })
-	case acceptsNone(y) && (acceptsAll(x) || x.kind == isObject), acceptsAll(x) && y != nil && y.kind == isObject && !acceptsAll(y):
+		eachMember(x, y, func(name string, a, b *value) { s.compareKeyword(path, name, a, b, schemaPair{x, y}) })
+	case acceptsNone(y) && (acceptsAll(x) ||
+		x.kind == isObject), acceptsAll(x) && y != nil && y.kind == isObject && !acceptsAll(y):
 		s.report(SchemaNarrowed, path, x, y)
-	case acceptsNone(x) && (acceptsAll(y) || y.kind == isObject), acceptsAll(y) && x != nil && x.kind == isObject && !acceptsAll(x):
+	case acceptsNone(x) && (acceptsAll(y) ||
+		y.kind == isObject), acceptsAll(y) && x != nil && x.kind == isObject && !acceptsAll(x):
 		s.report(SchemaWidened, path, x, y)
 	default:
 		s.report(SchemaChanged, path, x, y)
@@ -108,8 +116,9 @@ func acceptsAll(v *value) bool {
 
 func acceptsNone(v *value) bool { return v != nil && v.kind == isFalse }
 
-// compareKeyword compares one member of the schemas x and y at path.
-func (s schemaDiff) compareKeyword(at, name string, a, b, x, y *value) {
+// compareKeyword compares a and b, the members called name of two schemas at the path at; one
+// of them may be nil.
+func (s schemaDiff) compareKeyword(at, name string, a, b *value, in schemaPair) {
 	if equalValues(a, b) {
 		return
 	}
@@ -120,9 +129,9 @@ func (s schemaDiff) compareKeyword(at, name string, a, b, x, y *value) {
 	case "type":
 		s.report(ParameterType, path, a, b)
 	case "required":
-		s.compareRequired(at, a, b, x, y)
+		s.compareRequired(at, a, b, in)
 	case "properties":
-		s.compareProperties(path, a, b, x, y)
+		s.compareProperties(path, a, b, in)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
 		s.compareBound(path, a, b, 1)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
@@ -176,8 +185,8 @@ func (s schemaDiff) comparePresent(path string, a, b *value) {
 	s.compareSchemas(path, a, b)
 }
 
-// compareRequired compares two required arrays of the schemas x and y at path at.
-func (s schemaDiff) compareRequired(at string, a, b, x, y *value) {
+// compareRequired compares the required arrays of two schemas at the path at.
+func (s schemaDiff) compareRequired(at string, a, b *value, in schemaPair) {
 	path := at + "/required"
 	if a != nil && !stringsOnly(a) || b != nil && !stringsOnly(b) {
 		s.report(SchemaChanged, path, a, b)
@@ -191,7 +200,7 @@ func (s schemaDiff) compareRequired(at string, a, b, x, y *value) {
 			continue
 		}
 		reported = true
-		px, py := property(x, name), property(y, name)
+		px, py := property(in.old, name), property(in.new, name)
 		if is && px == nil && py != nil || was && px != nil && py == nil {
 			continue // part of parameter-added or parameter-removed
 		}
@@ -203,7 +212,8 @@ func (s schemaDiff) compareRequired(at string, a, b, x, y *value) {
 		if was {
 			class, old, new, what = ParameterOptional, quoteJSON(name), "", "became optional"
 		}
-		s.d.add(class, where, old, new, "parameter %s %s", Escape(clip(quoteJSON(name), 120)), what)
+		s.d.add(Change{Class: class, Path: where, Old: old, New: new},
+			"parameter %s %s", Escape(clip(quoteJSON(name), 120)), what)
 	}
 	if !reported { // [] beside none, or a name twice
 		s.report(SchemaChanged, path, a, b)
@@ -239,10 +249,11 @@ func property(schema *value, name string) *value {
 	return nil
 }
 
-// compareProperties compares two properties objects of the schemas x and y.
-func (s schemaDiff) compareProperties(path string, a, b, x, y *value) {
+// compareProperties compares the properties objects of two schemas.
+func (s schemaDiff) compareProperties(path string, a, b *value, in schemaPair) {
 	empty := &value{kind: isObject}
-	if a != nil && a.kind != isObject || b != nil && b.kind != isObject || a == nil && equalValues(b, empty) || b == nil && equalValues(a, empty) {
+	if a != nil && a.kind != isObject || b != nil && b.kind != isObject ||
+		a == nil && equalValues(b, empty) || b == nil && equalValues(a, empty) {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
@@ -252,7 +263,7 @@ func (s schemaDiff) compareProperties(path string, a, b, x, y *value) {
 	if b == nil {
 		b = empty
 	}
-	before, after := requiredOf(x), requiredOf(y)
+	before, after := requiredOf(in.old), requiredOf(in.new)
 	need := func(set map[string]bool, name string) string {
 		if set[name] {
 			return "required"
@@ -263,9 +274,11 @@ func (s schemaDiff) compareProperties(path string, a, b, x, y *value) {
 		where := path + "/" + PointerToken(name)
 		switch {
 		case p == nil:
-			s.d.add(ParameterAdded, where, "", canonicalText(q), "%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(Change{Class: ParameterAdded, Path: where, New: canonicalText(q)},
+				"%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
 		case q == nil:
-			s.d.add(ParameterRemoved, where, canonicalText(p), "", "%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
+			s.d.add(Change{Class: ParameterRemoved, Path: where, Old: canonicalText(p)},
+				"%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
 		default:
 			s.compareSchemas(where, p, q)
 		}

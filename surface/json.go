@@ -55,7 +55,8 @@ const (
 
 // get finds a member of an object.
 func (v *value) get(name string) (value, bool) {
-	i, ok := slices.BinarySearchFunc(v.members, name, func(m member, name string) int { return compareUTF16(m.name, name) })
+	byName := func(m member, name string) int { return compareUTF16(m.name, name) }
+	i, ok := slices.BinarySearchFunc(v.members, name, byName)
 	if !ok {
 		return value{}, false
 	}
@@ -87,7 +88,8 @@ type parser struct {
 	objects []member
 }
 
-// scratch outlives a parser: most documents are small, and many follow each other.
+// scratch is memory that the next parser uses again: most documents are small, and many
+// follow each other.
 type scratch struct {
 	list    []value
 	members []member
@@ -100,7 +102,7 @@ var scratches = sync.Pool{New: func() any {
 // maxScratch is how many elements are kept for the next parser. Larger ones are dropped.
 const maxScratch = 128
 
-// release gives the scratch back without what it refers to.
+// release returns the scratch to the pool, cleared so that it keeps no document alive.
 func (s *scratch) release() {
 	if cap(s.list) > maxScratch || cap(s.members) > maxScratch {
 		return
@@ -129,6 +131,7 @@ const (
 	elementsInBlock = 256
 )
 
+// parse reads exactly one JSON value.
 func parse(data []byte, limits Limits, mode mode) (value, *Error) {
 	p := parser{mode: mode, limits: limits}
 	return p.parse(data)
@@ -330,7 +333,8 @@ func (v *value) sortMembers() *Error {
 	slices.SortFunc(v.members, func(a, b member) int { return compareUTF16(a.name, b.name) })
 	for i := 1; i < len(v.members); i++ {
 		if v.members[i].name == v.members[i-1].name {
-			return newError(ProblemDuplicateMember, "the member \"%s\" stands twice in one object", Escape(clip(v.members[i].name, 96)))
+			return newError(ProblemDuplicateMember, "the member \"%s\" stands twice in one object",
+				Escape(clip(v.members[i].name, 96)))
 		}
 	}
 	return nil

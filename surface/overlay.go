@@ -8,9 +8,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// Overlay is base with the items of seen added, and put in the place of those of the
-// same kind and name. Items that seen lacks stay: that a process did not offer an item
-// takes nothing back that was approved. Either may be nil.
+// Overlay is base with the items of seen added; an item of seen replaces the one of the same
+// kind and name. Items that seen lacks stay: an approved item is not withdrawn because one
+// process did not offer it. Either may be nil.
 func Overlay(base, seen *Surface) (*Surface, error) {
 	if base == nil {
 		base = &Surface{}
@@ -30,7 +30,7 @@ func Overlay(base, seen *Surface) (*Surface, error) {
 	return assemble(items)
 }
 
-// Select is s without the items that have none of these keys.
+// Select is the surface of those items of s whose keys are given.
 func (s *Surface) Select(keys ...string) (*Surface, error) {
 	wanted := make(map[string]bool, len(keys))
 	for _, key := range keys {

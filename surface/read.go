@@ -20,7 +20,8 @@ func Read(data []byte) (*Surface, error) {
 	}
 	schema, _ := v.get("schema")
 	if schema.kind != isString || schema.text != Schema {
-		return nil, newError(ProblemVersion, "the surface's schema is \"%s\", want \"%s\"", Escape(clip(schema.text, 60)), Schema)
+		return nil, newError(ProblemVersion, "the surface's schema is \"%s\", want \"%s\"",
+			Escape(clip(schema.text, 60)), Schema)
 	}
 	var items []Item
 	seen := 1
@@ -79,10 +80,13 @@ func readItems(kind Kind, list []value) ([]Item, *Error) {
 			return nil, withItem(fmt.Sprintf("%s[%d]", kind.member(), i), err)
 		}
 		if !canonical {
-			return nil, withItem(item.Key(), newError(ProblemNotCanonical, "not in canonical form: an empty member is stored, or \"required\" is not sorted"))
+			return nil, withItem(item.Key(),
+				newError(ProblemNotCanonical,
+					"not in canonical form: an empty member is stored, or \"required\" is not sorted"))
 		}
 		if i > 0 && items[i-1].Name > item.Name {
-			return nil, withItem(item.Key(), newError(ProblemNotCanonical, "not in canonical form: items are not sorted"))
+			return nil, withItem(item.Key(),
+				newError(ProblemNotCanonical, "not in canonical form: items are not sorted"))
 		}
 		items = append(items, item)
 	}

@@ -251,8 +251,9 @@ func (s *Surface) Instructions() string {
 }
 
 // Union is the surface of a server that was captured twice, as different kinds
-// of clients. An item that both have must be the same in both, else the error is an [*Error] with ProblemConflict that names it. Instructions that one
-// capture lacks are taken from the other.
+// of clients. An item that both have must be the same in both, else the error is
+// an [*Error] with ProblemConflict that names it. Instructions that one capture
+// lacks are taken from the other.
 func Union(a, b *Surface) (*Surface, error) {
 	items := slices.Clone(a.items)
 	for _, i := range b.items {

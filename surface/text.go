@@ -28,7 +28,7 @@ func FormatChanges(changes []Change) string {
 		old, oldText := decodeText(c.Old)
 		new, newText := decodeText(c.New)
 		switch {
-		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old, unicode.IsSpace) || strings.ContainsFunc(new, unicode.IsSpace)):
+		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)):
 			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))
 		default:
 			if c.Old != "" {

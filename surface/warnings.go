@@ -35,8 +35,10 @@ const (
 // they are shown and are never the basis of a decision. A surface without any is
 // not thereby harmless.
 type Warning struct {
-	Item    string       `json:"item"` // the item's key, as it is
-	Path    string       `json:"path"` // JSON pointer to the text, or to the member of which it is the name; "/…" is the rest of a long one
+	Item string `json:"item"` // the item's key, as it is
+	// Path is a JSON pointer to the text, or to the member of which it is the name; "/…" is
+	// the rest of a long one.
+	Path    string       `json:"path"`
 	Kind    string       `json:"kind"` // one of the Warn constants
 	Text    string       `json:"text"` // what was found with some context, escaped
 	Summary string       `json:"summary"`
@@ -70,7 +72,8 @@ func Warnings(s *Surface) []Warning {
 		v := i.parseJSON()
 		w.searchValue("", &v)
 		if (i.Kind == KindTool || i.Kind == KindPrompt) && !asciiOnly(i.Name) {
-			w.add("/"+i.Kind.naming(), WarnName, i.Name, "the name has characters outside ASCII and may imitate another")
+			w.add("/"+i.Kind.naming(), WarnName, i.Name,
+				"the name has characters outside ASCII and may imitate another")
 		}
 		if len(w.found) >= MaxWarnings {
 			w.found = w.found[:MaxWarnings]
@@ -88,7 +91,9 @@ type warner struct {
 }
 
 func (w *warner) add(path, kind, text, summary string) *Warning {
-	w.found = append(w.found, Warning{Item: w.item, Path: path, Kind: kind, Text: Escape(clip(text, 400)), Summary: summary})
+	w.found = append(w.found, Warning{
+		Item: w.item, Path: path, Kind: kind, Text: Escape(clip(text, 400)), Summary: summary,
+	})
 	return &w.found[len(w.found)-1]
 }
 
@@ -136,7 +141,8 @@ func (w *warner) searchText(path, s string) {
 	n := min(len(s), MaxSearch, w.left)
 	w.left -= n
 	if n < len(s) {
-		w.add(path, WarnLong, s, fmt.Sprintf("%d bytes, of which the first %d were searched for instructions to the model", len(s), n))
+		w.add(path, WarnLong, s,
+			fmt.Sprintf("%d bytes, of which the first %d were searched for instructions to the model", len(s), n))
 		s = s[:n]
 	}
 	seen := visibleText(s)
@@ -201,7 +207,8 @@ func belongs(before, r rune, rest string) bool {
 	case before < 0:
 		return false
 	case r == 0xfe0e || r == 0xfe0f:
-		return unicode.IsSymbol(before) || before == '*' || before == '#' || '0' <= before && before <= '9' || before == 0x203c || before == 0x2049
+		return unicode.IsSymbol(before) || before == '*' || before == '#' || '0' <= before && before <= '9' ||
+			before == 0x203c || before == 0x2049
 	case (r == 0x200c || r == 0x200d) && rest != "":
 		after, _ := utf8.DecodeRuneInString(rest)
 		if before == 0xfe0f || unicode.IsSymbol(before) {
