@@ -6,7 +6,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Reader reads a log by its tiles, and believes none that does not fit the
+// Reader reads a log by its tiles, and refuses those that do not fit the
 // checkpoint. It is not safe for concurrent use.
 type Reader struct {
 	At Checkpoint // must have been verified
@@ -35,7 +35,8 @@ func (r *Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes, err := tlog.TileHashReader(tlog.Tree{N: r.At.Size, Hash: r.At.Root}, source).ReadHashes(indexes)
 	if err != nil && source.err == nil {
 		// All tiles came; they do not make the root.
-		return nil, fmt.Errorf("log %+q: %w: its tiles are not those of its tree of %d entries", r.At.Origin, ErrFork, r.At.Size)
+		return nil, fmt.Errorf("log %+q: %w: its tiles are not those of its tree of %d entries", r.At.Origin, ErrFork,
+			r.At.Size)
 	}
 	return hashes, err
 }
@@ -72,7 +73,8 @@ func (r *Reader) CheckExtends(older Checkpoint) error {
 }
 
 // Bundle returns the leaves of bundle n, as many as the tree has, each checked
-// against the tree. The entry that does not fit is named.
+// against the tree. An error wraps [ErrFork] and names the entry that does not
+// fit.
 func (r *Reader) Bundle(n int64) ([][]byte, error) {
 	t, ok := NewTile(Entries, n, r.At.Size)
 	if !ok {
@@ -96,7 +98,8 @@ func (r *Reader) Bundle(n int64) ([][]byte, error) {
 	}
 	for i, leaf := range leaves {
 		if tlog.RecordHash(leaf) != hashes[i] {
-			return nil, fmt.Errorf("%s: %w: entry %d is not the one in its tree of %d entries", TilePath(t), ErrFork, n*TileWidth+int64(i), r.At.Size)
+			return nil, fmt.Errorf("%s: %w: entry %d is not the one in its tree of %d entries",
+				TilePath(t), ErrFork, n*TileWidth+int64(i), r.At.Size)
 		}
 	}
 	return leaves, nil
@@ -114,8 +117,8 @@ func (r *Reader) Entry(index int64) ([]byte, error) {
 	return leaves[index%TileWidth], nil
 }
 
-// splitBundle is the t.W leaves of a bundle that may be a wider one than was asked
-// for.
+// splitBundle returns the first t.W leaves of data, which may be the full bundle
+// in place of the partial one that was asked for.
 func (r *Reader) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	leaves, err := SplitBundle(data, t.W)
 	if err == nil || t.W == TileWidth {
@@ -127,8 +130,8 @@ func (r *Reader) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	return nil, fmt.Errorf("%s: %w", TilePath(t), err)
 }
 
-// fetchTile reads a tile, or, as logs may drop partial tiles, the full one in its
-// stead.
+// fetchTile reads a tile. If a partial one is not there it reads the full one, as
+// logs may drop partial tiles.
 func (r *Reader) fetchTile(t tlog.Tile) ([]byte, error) {
 	data, err := r.Fetch(TilePath(t))
 	if err != nil && t.W < TileWidth {
@@ -147,7 +150,7 @@ func (r *Reader) fetchTile(t tlog.Tile) ([]byte, error) {
 	return data, nil
 }
 
-// tileReader is a Reader as the library reads tiles of hashes.
+// tileReader is a [tlog.TileReader] of a Reader.
 type tileReader struct {
 	r   *Reader
 	err error // of a fetch

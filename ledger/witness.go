@@ -53,8 +53,9 @@ func ParseAddCheckpoint(text []byte) (AddCheckpoint, error) {
 	return a, nil
 }
 
-// Cosign returns the signature line of a witness on a checkpoint that it has
-// checked, in the form of a witness's answer.
+// Cosign returns the signature line of a witness for a checkpoint, in the form
+// of a witness's answer. The caller has checked that s continues what the
+// witness cosigned last.
 func Cosign(s Signed, witness note.Signer) ([]byte, error) {
 	text, err := s.signedText()
 	if err != nil {
