@@ -82,7 +82,7 @@ func widen(sum [sha256.Size]byte) (out [sha512.Size]byte) {
 }
 
 // FromReader reads r to its end in bounded memory and returns the sha256 digest
-// and the number of bytes.
+// and the number of bytes. An error is that of r.
 func FromReader(r io.Reader) (Digest, int64, error) {
 	h := NewHasher()
 	buf := buffers.Get().(*[BufferSize]byte)
@@ -93,7 +93,7 @@ func FromReader(r io.Reader) (Digest, int64, error) {
 	return h.Digest(SHA256), h.size, nil
 }
 
-// buffers are those of FromReader: for small files a new one would cost more than hashing.
+// buffers are reused by FromReader: making one costs more than hashing a small file.
 var buffers = sync.Pool{New: func() any { return new([BufferSize]byte) }}
 
 // onlyReader hides WriterTo, which would choose a buffer of its own.
@@ -114,8 +114,8 @@ func (e *MismatchError) Error() string {
 
 // NewVerifier returns a reader of r that ends with io.EOF only if r gave exactly
 // size bytes (any number if size is negative) with the digest want; otherwise it
-// ends with a [MismatchError], and at the latest one byte after size. What was
-// read before the end must not be acted upon.
+// ends with a [MismatchError], and at the latest one byte after size. Do not act on
+// what was read before the end.
 func NewVerifier(r io.Reader, want Digest, size int64) io.Reader {
 	v := &verifier{r: r, want: want, size: size}
 	if !want.IsZero() {
