@@ -61,7 +61,8 @@ func goPackage(w word) Package {
 	}
 	p.Ecosystem, p.Name, p.Spec, p.before = Go, path, version, path+"@"
 	switch {
-	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version, ".") >= 2:
+	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version,
+		".") >= 2:
 		p.Pin = Version
 	case commitRE.MatchString(version):
 		p.Pin = Commit
@@ -142,7 +143,8 @@ func jsrPackage(w word, skip int) Package {
 // dnxOptions are those of dnx, which may stand before the package and after it. A source
 // makes the line opaque.
 var dnxOptions = grammar{
-	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources", "--disable-parallel",
+	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources",
+		"--disable-parallel",
 		"--no-cache", "--no-http-cache", "--allow-downgrade"},
 	values: []string{"--version", "-v", "--verbosity", "--framework"},
 }

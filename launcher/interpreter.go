@@ -21,7 +21,8 @@ type interpreter struct {
 
 var interpreters = map[string]interpreter{
 	"node": {
-		flags:    []string{"--no-warnings", "--trace-warnings", "--no-deprecation", "--enable-source-maps", "--use-system-ca"},
+		flags: []string{"--no-warnings", "--trace-warnings", "--no-deprecation", "--enable-source-maps",
+			"--use-system-ca"},
 		prefixes: []string{"--max-old-space-size=", "--stack-size=", "--max-http-header-size="},
 	},
 	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}, module: "-m"},
@@ -31,9 +32,11 @@ var interpreters = map[string]interpreter{
 	"lua":    {flags: []string{"-W", "-E"}},
 	"java":   {flags: []string{"-server", "-client"}, prefixes: []string{"-Xmx", "-Xms", "-Xss"}, file: "-jar"},
 	"deno": {
-		flags:    []string{"-A", "--allow-all", "--no-prompt", "--quiet", "-q", "--cached-only", "--no-remote", "--no-npm", "--no-config", "--no-lock"},
-		prefixes: []string{"--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys", "--allow-ffi", "--deny-"},
-		first:    "run",
+		flags: []string{"-A", "--allow-all", "--no-prompt", "--quiet", "-q", "--cached-only", "--no-remote",
+			"--no-npm", "--no-config", "--no-lock"},
+		prefixes: []string{"--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys",
+			"--allow-ffi", "--deny-"},
+		first: "run",
 	},
 	"bun": {flags: []string{"--silent", "--smol"}, first: "run"},
 	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-ex", "-ue", "-eux"}, shell: true},
@@ -61,8 +64,8 @@ func interpreterName(name string) string {
 	return cmp.Or(interpreterAliases[name], name)
 }
 
-// InterpreterName is what a command that is an interpreter is called here, whatever its version and
-// path: "python" for /usr/bin/python3.11, "node" for nodejs; "" for any other command.
+// InterpreterName is the name of the interpreter that a command is, without version and path:
+// "python" for /usr/bin/python3.11, "node" for nodejs. It is "" for any other command.
 func InterpreterName(command string) string {
 	name := interpreterName(commandName(command))
 	if _, ok := interpreters[name]; !ok {
@@ -71,6 +74,7 @@ func InterpreterName(command string) string {
 	return name
 }
 
+// read reads the words behind an interpreter's name.
 func (i interpreter) read(name string, words []word) Target {
 	t := Target{Launcher: name, Args: texts(words)}
 	rest := words
@@ -90,7 +94,7 @@ func (i interpreter) read(name string, words []word) Target {
 		case i.module != "" && arg == i.module && n+1 < len(rest):
 			t.Module = rest[n+1].text
 			return t
-		case slices.Contains(i.flags, arg) || slices.ContainsFunc(i.prefixes, func(p string) bool { return strings.HasPrefix(arg, p) }):
+		case i.isHarmlessOption(arg):
 			continue
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "@"):
 			t.Opaque = "the option " + arg + " of " + name + " may run code that no hash covers"
@@ -117,13 +121,19 @@ func (i interpreter) read(name string, words []word) Target {
 	return t
 }
 
+// isHarmlessOption reports whether arg is an option that loads no code.
+func (i interpreter) isHarmlessOption(arg string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(arg, prefix) }
+	return slices.Contains(i.flags, arg) || slices.ContainsFunc(i.prefixes, begins)
+}
+
 // readDeno reads what follows deno.
 func readDeno(name string, words []word) Target { return interpreters["deno"].read(name, words) }
 
-// CheckShebang says why the #! line of a script may run other code than the script, or nothing
-// that is known; "" if it runs file alone. The line is read as the same words would be as a
-// server's command line: name, args and file. An interpreter that is not known here gets
-// plain options only, as "-f".
+// CheckShebang says why the #! line of a script may run other code than the script, or code
+// that cannot be told; it is "" if the line runs file alone. The words name, args and file
+// are read as a server's command line. An interpreter that is not known here may have plain
+// options only, such as "-f".
 func CheckShebang(name string, args []string, file string) string {
 	words := append(slices.Clone(args), file)
 	t := Parse(name, words)

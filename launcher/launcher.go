@@ -152,19 +152,22 @@ func Parse(command string, args []string) Target {
 		words[i] = word{arg, place{i, 0, len(arg), false}}
 	}
 	if len(args) > MaxArguments || length > MaxLength {
-		return Target{Launcher: commandName(command), Args: args, words: args, Opaque: "the command line is too long to be read"}
+		return Target{Launcher: commandName(command), Args: args, words: args,
+			Opaque: "the command line is too long to be read"}
 	}
 	t := parse(command, words, 0)
 	t.words = args
 	return t
 }
 
-// parser reads the words after a launcher's name.
+// parser reads the words behind the name of a launcher. The name is passed on because
+// several launchers share a parser.
 type parser func(name string, words []word) Target
 
 // launchers are those that download what they run, or build it.
 var launchers = map[string]parser{
-	"npx": readNPX, "npm": readNPM, "bunx": readNPX, "bun": readBun, "pnpm": readPNPM, "pnpx": readNPX, "pnx": readNPX, "yarn": readYarn,
+	"npx": readNPX, "npm": readNPM, "bunx": readNPX, "bun": readBun,
+	"pnpm": readPNPM, "pnpx": readNPX, "pnx": readNPX, "yarn": readYarn,
 	"uvx": readUVX, "uv": readUV, "pipx": readPipx,
 	"docker": readContainer, "podman": readContainer, "nerdctl": readContainer,
 	"go": readGo, "deno": readDeno, "dnx": readDNX, "dotnet": readDotnet,
@@ -173,7 +176,7 @@ var launchers = map[string]parser{
 func parse(command string, words []word, depth int) Target {
 	name := commandName(command)
 	if depth > maxDepth {
-		return Target{Launcher: name, Args: texts(words), Opaque: "too many programs that start each other"}
+		return opaqueTarget(name, "too many programs that start each other", words)
 	}
 	if read := wrapperReader(name); read != nil {
 		return read(name, words, depth)
@@ -188,8 +191,9 @@ func parse(command string, words []word, depth int) Target {
 		return i.read(name, words)
 	}
 	if slices.Contains(starters, name) {
-		return Target{Launcher: name, Args: texts(words), Opaque: name + " starts another program, which no hash of " + name + " covers",
-			Shell: slices.Contains(shells, name)}
+		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
+		t.Shell = slices.Contains(shells, name)
+		return t
 	}
 	return Target{Args: texts(words), Direct: true}
 }
@@ -203,7 +207,7 @@ func RunsOtherCode(command string) bool {
 	return interprets || launches || wrapperReader(name) != nil || slices.Contains(starters, name)
 }
 
-// commandName is the command's name without directory and Windows suffix, in lower case.
+// commandName is the name of a command without directory and Windows suffix, in lower case.
 func commandName(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1"} {
@@ -212,7 +216,7 @@ func commandName(command string) string {
 	return name
 }
 
-// opaqueTarget is a target of a launcher that says why it cannot be read.
+// opaqueTarget is the target of a command line that cannot be read, and why.
 func opaqueTarget(launcher, why string, words []word) Target {
 	return Target{Launcher: launcher, Args: texts(words), Opaque: why}
 }

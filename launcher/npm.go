@@ -11,18 +11,23 @@ import (
 // Ref is the name of an artifact.
 type Ref = artifact.Ref
 
-// npxOptions are those of npx and npm exec that say nothing about what runs. What names
-// another registry, another shell or another place to look is left out on purpose.
+// npxOptions are the options of npx and npm exec that do not change what runs. An option that
+// names another registry, another shell or another place to look is left out on purpose:
+// it makes the line opaque.
 var npxOptions = grammar{
 	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
-		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit", "--no-fund",
+		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit",
+		"--no-fund",
 		"--no-update-notifier"},
 	values: []string{"-p", "--package", "-c", "--call"},
 }
 
-// The others' options, to the same rule.
+// The options of the other runners, by the same rule.
 var (
-	bunxOptions = grammar{flags: []string{"-y", "--yes", "--bun", "--silent", "--verbose", "--no-install"}, values: []string{"-p", "--package"}}
+	bunxOptions = grammar{
+		flags:  []string{"-y", "--yes", "--bun", "--silent", "--verbose", "--no-install"},
+		values: []string{"-p", "--package"},
+	}
 	pnpmOptions = grammar{flags: []string{"-s", "--silent", "--prefer-offline", "--offline"},
 		values: []string{"--package", "-c", "--shell-mode", "--allow-build", "--reporter", "--loglevel"}}
 	yarnOptions = grammar{flags: []string{"-q", "--quiet"}, values: []string{"-p", "--package"}}
@@ -107,7 +112,8 @@ var (
 	tagRE    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
 	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
+		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
+			`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
 	})
 )
 
@@ -134,7 +140,7 @@ func npmPackage(w word) Package {
 	return p
 }
 
-// pinOf classes a spec that is exact or not.
+// pinOf tells how a package with that spec is pinned; exact says that it is one version.
 func pinOf(spec string, exact bool) Pin {
 	switch {
 	case exact:

@@ -11,28 +11,37 @@ import (
 // uvxOptions are those of uvx and uv tool run that do not change where packages come
 // from: an index, a constraints file or a link directory makes the line opaque.
 var uvxOptions = grammar{
-	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress", "--native-tls",
-		"--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python", "--no-managed-python", "--no-python-downloads",
+	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress",
+		"--native-tls",
+		"--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python", "--no-managed-python",
+		"--no-python-downloads",
 		"--compile-bytecode", "--no-build", "--no-sources"},
-	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir", "--prerelease",
-		"--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package", "--link-mode", "--allow-insecure-host"},
+	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir",
+		"--prerelease",
+		"--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package", "--link-mode",
+		"--allow-insecure-host"},
 }
 
 var uvRunOptions = grammar{
-	flags: slices.Concat(uvxOptions.flags, []string{"--frozen", "--locked", "--no-sync", "--exact", "--no-project", "--active", "--no-dev", "--dev",
-		"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages", "--no-default-groups", "-s", "--script", "-m", "--module"}),
-	values: slices.Concat(uvxOptions.values, []string{"--directory", "--project", "--package", "--extra", "--group", "--no-group", "--only-group",
-		"--env-file", "--with-editable", "--with-requirements", "--no-extra"}),
+	flags: slices.Concat(uvxOptions.flags,
+		[]string{"--frozen", "--locked", "--no-sync", "--exact", "--no-project", "--active", "--no-dev", "--dev",
+			"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages", "--no-default-groups",
+			"-s", "--script", "-m", "--module"}),
+	values: slices.Concat(uvxOptions.values,
+		[]string{"--directory", "--project", "--package", "--extra", "--group", "--no-group", "--only-group",
+			"--env-file", "--with-editable", "--with-requirements", "--no-extra"}),
 }
 
 var pipxOptions = grammar{
-	flags:  []string{"--no-cache", "--verbose", "-v", "-q", "--quiet", "--pypackages", "--no-path-check", "--fetch-missing-python"},
+	flags: []string{"--no-cache", "--verbose", "-v", "-q", "--quiet", "--pypackages", "--no-path-check",
+		"--fetch-missing-python"},
 	values: []string{"--spec", "--python", "--with", "--pip-args", "--path", "--index-url", "-i"},
 }
 
 // uvOptions stand between uv and its command.
 var uvOptions = grammar{
-	flags:  []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress", "--native-tls", "--no-config", "--no-python-downloads"},
+	flags: []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress",
+		"--native-tls", "--no-config", "--no-python-downloads"},
 	values: []string{"--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
 }
 
@@ -76,7 +85,7 @@ func readUVX(name string, words []word) Target {
 	return t.withRequirements(rest[1:], valuesOf(options, "--with", "-w"))
 }
 
-// withRequirements adds the packages that come along and the server's arguments.
+// withRequirements is t with the packages of --with and the server's arguments.
 func (t Target) withRequirements(args, with []word) Target {
 	for _, w := range with {
 		for _, part := range splitRequirements(w) {
@@ -92,8 +101,8 @@ func (t Target) withRequirements(args, with []word) Target {
 	return t
 }
 
-// splitRequirements cuts the value of --with, "a,b==1"; a requirement that itself has commas, as
-// "a>=1,<2", stays whole.
+// splitRequirements cuts the value of --with, such as "a,b==1", at its commas. A value in which
+// a requirement itself has commas, such as "a>=1,<2", stays whole.
 func splitRequirements(w word) []word {
 	if !strings.Contains(w.text, ",") || w.at.shell || strings.ContainsAny(w.text, "<>!~[;") {
 		return []word{w}

@@ -22,8 +22,8 @@ type place struct {
 	shell      bool
 }
 
-// suffix is the part of w that begins at byte n. In a shell line it is all of w, as its
-// quotes may stand anywhere.
+// suffix is the part of w that begins at byte n. In a shell line its place is that of all
+// of w: quotes may stand anywhere in it.
 func (w word) suffix(n int) word {
 	at := w.at
 	if !at.shell {
@@ -32,6 +32,7 @@ func (w word) suffix(n int) word {
 	return word{w.text[n:], at}
 }
 
+// texts are the texts of words, nil for none.
 func texts(words []word) []string {
 	if len(words) == 0 {
 		return nil
@@ -157,7 +158,8 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 		if p.before == "" && !p.bare {
 			return nil, false
 		}
-		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i], ">")
+		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i],
+			">")
 		if !blank && !p.accepts(versions[i]) {
 			return nil, false
 		}
@@ -185,7 +187,7 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 	return args, true
 }
 
-// accepts reports whether version, written in its place, pins p.
+// accepts reports whether p is pinned once version stands in the place of its own.
 func (p Package) accepts(version string) bool {
 	var again Package
 	switch p.Ecosystem {
