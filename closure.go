@@ -396,7 +396,7 @@ func entryScript(v *fetch.NPMVersion, bin string) (string, error) {
 			errors.New("has no executable to start, or several"))
 	}
 	clean := filepath.ToSlash(filepath.Clean(filepath.FromSlash(file)))
-	if err := archive.CheckInstalled(clean); err != nil {
+	if err := archive.CheckInstalledPath(clean); err != nil {
 		return "", evidence.Errorf(evidence.Validation, "npm:"+v.Name+"@"+v.Version, "", fmt.Errorf("its executable %+q is no file of the package: %w", file, err))
 	}
 	return "node_modules/" + v.Name + "/" + clean, nil

@@ -323,7 +323,7 @@ func (p *picks) add(c facet.Composed) {
 	if p == nil || p.all {
 		return // hallmark.toml wants all of it
 	}
-	if c.All() {
+	if c.TakesAll() {
 		p.all = true
 		return
 	}

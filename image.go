@@ -149,7 +149,7 @@ func imageTagEvidence(locked project.ServerLock, o evidence.Observed) evidence.E
 // imageProgram opens the container engine, which runs the image by its digest.
 func (w *workspace) imageProgram(s project.Server, image digest.Digest, path string, approved *project.Runtime) (p *program, err error) {
 	p = &program{server: s.Name, path: path, variables: s.Variables}
-	words, ok := launcher.Parse(s.Command, s.Arguments).AtDigest(image.String())
+	words, ok := launcher.Parse(s.Command, s.Arguments).SpellAtDigest(image.String())
 	if !ok {
 		return p, evidence.Errorf(evidence.Refused, s.Name, "name the image in an argument of its own", errors.New("its command line cannot name the image by its digest"))
 	}

@@ -203,7 +203,7 @@ func (i *importer) page(ctx context.Context, upstream *registry.Client, p regist
 		}
 		pause += rand.N(pause/4 + 1) // so that several do not come again at once
 		if i.Warn != nil {
-			i.Warn("%s: waiting %s: %s", artifact.WithoutUser(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
+			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
 		}
 		if err := i.pause(ctx, pause); err != nil {
 			return nil, err

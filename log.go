@@ -198,7 +198,7 @@ func (l *registryLog) oneHistory(ctx context.Context, kept, shown ledger.Signed)
 		older, newer = newer, older // an older checkpoint is shown, which proves to be of the same log or is refused
 	}
 	r := ledger.Reader{At: newer, Fetch: l.tiles(ctx)}
-	err := r.Extends(older)
+	err := r.CheckExtends(older)
 	switch {
 	case err == nil:
 		return nil
@@ -247,7 +247,7 @@ func (l *registryLog) judgeHead() {
 	}
 	if l.rules.MaxAge > 0 {
 		want := "cosigned within " + l.rules.MaxAge.String()
-		found, at, now := want, l.head.Fresh(l.rules.Quorum), l.host.Now()
+		found, at, now := want, l.head.CosignedAt(l.rules.Quorum), l.host.Now()
 		switch {
 		case at.IsZero():
 			found = "not cosigned by the witnesses that must have seen it"
@@ -328,7 +328,7 @@ func proofEvidence(origin string, open func([]byte) (ledger.Signed, error), r pr
 	if err != nil {
 		return evidence.Report{badProof(r, origin, err)}
 	}
-	proven, err := p.In(s)
+	proven, err := p.VerifyIn(s)
 	if err != nil {
 		return evidence.Report{badProof(r, origin, err)}
 	}

@@ -143,7 +143,7 @@ func (e *answerError) Error() string {
 // secure is an error unless a secret may be sent to raw.
 func secure(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.Loopback(u.Hostname())) {
+	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())) {
 		return nil, fmt.Errorf("%+.100q is not https", raw)
 	}
 	return u, nil

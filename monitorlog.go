@@ -58,7 +58,7 @@ func (m *monitor) replay(ctx context.Context, head ledger.Signed) error {
 
 func (m *monitor) extends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
 	r := ledger.Reader{At: head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
-	return r.Extends(older)
+	return r.CheckExtends(older)
 }
 
 // wrongRoot says what it means that the entries do not make the tree of head: another

@@ -167,7 +167,7 @@ func (p *program) wraps(w *workspace, command string, words []string, own bool) 
 		value := i > 0 && strings.HasPrefix(words[i-1], "-") && !strings.Contains(words[i-1], "=")
 		switch {
 		case !ok:
-		case launcher.Starts(name) || launcher.Starts(found):
+		case launcher.RunsOtherCode(name) || launcher.RunsOtherCode(found):
 			return p.wrapper(command, name)
 		case own || line || w.holds(found): // covered, or a word
 		case value && !strings.ContainsAny(name, `/\`): // as in "--log-level info"

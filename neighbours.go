@@ -133,9 +133,9 @@ func (p *program) compileAnew(reads bool) error {
 
 // scriptOf is what an interpreter reads of an image with a #! line.
 func scriptOf(exe, interp *guard.Image, named string, words []string) *script {
-	s := &script{file: exe.Path(), language: launcher.Interpreter(named), words: words, first: true}
+	s := &script{file: exe.Path(), language: launcher.InterpreterName(named), words: words, first: true}
 	for _, path := range interp.Chain { // whatever its link is called
-		s.language = cmp.Or(s.language, launcher.Interpreter(path))
+		s.language = cmp.Or(s.language, launcher.InterpreterName(path))
 	}
 	return s
 }

@@ -179,7 +179,7 @@ func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace, f project.F
 
 // Rollback reports whether what an upgrade takes is older than what is locked.
 func (s FacetStatus) Rollback() bool {
-	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.Older("", s.Wanted, s.Locked.Version)
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.IsOlder("", s.Wanted, s.Locked.Version)
 }
 
 // Outdated reports whether there is something that an upgrade would take.

@@ -47,7 +47,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	if odd, ok := tree.Special(".", self.Mode()); ok {
+	if odd, ok := tree.SpecialMode(".", self.Mode()); ok {
 		lists.Odd = append(lists.Odd, odd)
 	}
 	open, done := beneath.Opener(root)

@@ -138,7 +138,7 @@ func (w *workspace) openCommand(s project.Server, locked *project.ServerLock, pa
 			return p, nil, evidence.Errorf(evidence.Refused, s.Name, cmp.Or(w.shimHint(found), "name the interpreter itself in 'command'"),
 				fmt.Errorf("%s is a script that starts another interpreter", found))
 		}
-		if why := launcher.Script(name, args, p.exe.Path()); why != "" {
+		if why := launcher.CheckShebang(name, args, p.exe.Path()); why != "" {
 			return p, nil, evidence.Errorf(evidence.Refused, s.Name, "name the interpreter itself in 'command', and the script as its first argument",
 				fmt.Errorf("the #! line of %s: %s", surface.Escape(found), why))
 		}
@@ -176,7 +176,7 @@ func (w *workspace) openCommand(s project.Server, locked *project.ServerLock, pa
 	// What is hashed is what is named, wherever the interpreter would have looked.
 	at := slices.Index(s.Arguments, target.File)
 	p.args[1+at] = file
-	p.script = &script{file: file, language: launcher.Interpreter(s.Command), words: s.Arguments[:at]}
+	p.script = &script{file: file, language: launcher.InterpreterName(s.Command), words: s.Arguments[:at]}
 	p.own = w.key(file, target.File)
 	p.artifact(p.own, o, locked)
 	return p, r, nil
@@ -197,7 +197,7 @@ func (w *workspace) target(s project.Server, path string) launcher.Target {
 		return t // which says more
 	}
 	// One program that is many goes by the name that it is called by.
-	if real := resolved(found); launcher.Starts(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
+	if real := resolved(found); launcher.RunsOtherCode(real) && !strings.HasPrefix(filepath.Base(real), "busybox") {
 		return launcher.Parse(real, s.Arguments)
 	}
 	return t

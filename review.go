@@ -264,7 +264,7 @@ func (w *workspace) drifted(out *Reviewed, locked *surface.Surface, keys []strin
 			}
 		}
 		out.Refused = slices.DeleteFunc(slices.Clone(out.Items), func(key string) bool { return slices.Contains(keys, key) })
-		if s, err = s.Only(keys...); err != nil {
+		if s, err = s.Select(keys...); err != nil {
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
 	}
@@ -279,7 +279,7 @@ func (w *workspace) drifted(out *Reviewed, locked *surface.Surface, keys []strin
 				left = append(left, i.Key())
 			}
 		}
-		if out.Surface, err = out.Surface.Only(left...); err != nil {
+		if out.Surface, err = out.Surface.Select(left...); err != nil {
 			return evidence.Errorf(evidence.Validation, out.Name, "", err)
 		}
 	}

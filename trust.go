@@ -28,7 +28,7 @@ func TrustedKeys(h *Host) (*sign.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys.Recall(revoked)
+	keys.MergeRevoked(revoked)
 	return keys, nil
 }
 

@@ -41,7 +41,7 @@ func (s ServerStatus) Outdated() bool { return s.Wanted != "" && s.Wanted != s.C
 // Rollback reports whether what an upgrade takes is older than what is locked: it was named
 // so, or newer versions were taken back or are hidden.
 func (s ServerStatus) Rollback() bool {
-	return s.Outdated() && artifact.Older(s.kind, s.Wanted, s.Current)
+	return s.Outdated() && artifact.IsOlder(s.kind, s.Wanted, s.Current)
 }
 
 func (w *workspace) serverStatus(s project.Server) ServerStatus {
@@ -82,7 +82,7 @@ func (p *pinning) rollback() {
 	}
 	was, from, kind := versionOf(*p.out.Before)
 	name, to, other := versionOf(p.out.Entry)
-	if was != name || kind != other || !artifact.Older(kind, to, from) {
+	if was != name || kind != other || !artifact.IsOlder(kind, to, from) {
 		return
 	}
 	back := evidence.Fact(evidence.Claim{

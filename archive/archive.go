@@ -5,7 +5,7 @@
 // # Formats
 //
 //	Tar, TarGzip  what tar programs write: ustar, PAX and GNU headers, directories
-//	Package       a TarGzip that another ecosystem's installer unpacks: see [CheckInstalled]
+//	Package       a TarGzip that another ecosystem's installer unpacks: see [CheckInstalledPath]
 //	Canonical     the one tar that paths and contents determine (package tree)
 //	Facet         a canonical-style tar of exactly build-manifest.json and
 //	              archive.tar.gz, which is one gzip member holding a Canonical tar
@@ -104,12 +104,13 @@ type Sums struct {
 }
 
 // Walk reads an archive to its end and calls fn for each regular file in it, in order.
-// What fn does not read of a file is read and checked after it. An error ends the
-// walk: fn must undo, or have kept apart, what it did until then, since the archive may
-// turn out bad at its last byte.
+// What fn does not read of a file is read and checked after it returns. An error ends the
+// walk. An archive may turn out bad at its last byte: use nothing of what fn did until Walk
+// has returned without an error. A refusal is an [*Error]; errors of r and fn are returned
+// as they are.
 func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) error) (Sums, error) {
 	limits = limits.orDefault()
-	packed := newMeter(r, &Error{Problem: ProblemTooLarge, Layer: layerArchive, Detail: fmt.Sprintf("more than %d bytes", limits.Packed)}, limits.Packed)
+	packed := newMeter(r, tooLarge(layerArchive, limits.Packed), limits.Packed)
 	var (
 		unpacked *meter
 		err      error
@@ -117,7 +118,7 @@ func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) e
 	switch format {
 	case Tar, Canonical:
 		limits.Unpacked = min(limits.Unpacked, limits.Packed)
-		unpacked = newMeter(packed, &Error{Problem: ProblemTooLarge, Layer: layerTar, Detail: fmt.Sprintf("more than %d bytes", limits.Unpacked)}, limits.Unpacked)
+		unpacked = newMeter(packed, tooLarge(layerTar, limits.Unpacked), limits.Unpacked)
 		if format == Tar {
 			err = walkTar(unpacked, limits, &Names{}, fn)
 		} else {
@@ -125,10 +126,14 @@ func Walk(r io.Reader, format Format, limits Limits, fn func(Entry, io.Reader) e
 		}
 	case TarGzip, Package:
 		names := &Names{installed: format == Package}
-		unpacked, err = gunzip(packed, layerTar, limits, func(r io.Reader) error { return walkTar(r, limits, names, fn) })
+		unpacked, err = gunzip(packed, layerTar, limits, func(r io.Reader) error {
+			return walkTar(r, limits, names, fn)
+		})
 	case Facet:
 		err = walkOuter(packed, limits, fn, func(r io.Reader) error {
-			unpacked, err = gunzip(r, layerInner, limits, func(r io.Reader) error { return walkCanonical(r, layerInner, limits, fn) })
+			unpacked, err = gunzip(r, layerInner, limits, func(r io.Reader) error {
+				return walkCanonical(r, layerInner, limits, fn)
+			})
 			return err
 		})
 	default:

@@ -19,19 +19,20 @@ func walkCanonical(r io.Reader, layer string, limits Limits, fn func(Entry, io.R
 	for {
 		e, err := t.next()
 		if err != nil {
-			return ended(err)
+			return dropEOF(err)
 		}
 		if err := names.Add(e.Path); err != nil {
-			return at(layer, err)
+			return withLayer(layer, err)
 		}
-		if err := names.within(limits, layer); err != nil {
+		if err := names.checkCount(limits, layer); err != nil {
 			return err
 		}
 		if tree.CompareUTF16(last, e.Path) >= 0 {
-			return &Error{Problem: ProblemUnsorted, Layer: layer, Path: e.Path, Detail: "path comes before " + quote(last) + " in the canonical order"}
+			return &Error{Problem: ProblemUnsorted, Layer: layer, Path: e.Path,
+				Detail: "path comes before " + quote(last) + " in the canonical order"}
 		}
 		last = e.Path
-		if err := t.content(e, fn); err != nil {
+		if err := t.readContent(e, fn); err != nil {
 			return err
 		}
 	}
@@ -50,17 +51,18 @@ func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inne
 			return err
 		}
 		if err := CheckPath(e.Path); err != nil {
-			return at(layerOuter, err)
+			return withLayer(layerOuter, err)
 		}
 		if e.Path != want {
-			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path, Detail: "found where " + want + " belongs"}
+			return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path,
+				Detail: "found where " + want + " belongs"}
 		}
 		e.Outer = true
 		do := fn
 		if want == FacetTarGzip {
 			do = func(_ Entry, r io.Reader) error { return inner(r) }
 		}
-		if err := t.content(e, do); err != nil {
+		if err := t.readContent(e, do); err != nil {
 			return err
 		}
 	}
@@ -70,39 +72,40 @@ func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inne
 		names.Add(BuildManifest)
 		names.Add(FacetTarGzip)
 		if err := names.Add(e.Path); err != nil {
-			return at(layerOuter, err)
+			return withLayer(layerOuter, err)
 		}
 		return &Error{Problem: ProblemNotFacet, Layer: layerOuter, Path: e.Path, Detail: "a third member"}
 	}
-	return ended(err)
+	return dropEOF(err)
 }
 
-// ended is nil for the end of an archive.
-func ended(err error) error {
+// dropEOF turns io.EOF, which tells the end of an archive, into nil.
+func dropEOF(err error) error {
 	if err == io.EOF {
 		return nil
 	}
 	return err
 }
 
-// at adds the layer to an error about a path.
-func at(layer string, err error) error {
+// withLayer names the layer of an archive in an [*Error] about a path.
+func withLayer(layer string, err error) error {
 	if e, ok := err.(*Error); ok {
 		e.Layer = layer
 	}
 	return err
 }
 
-// within refuses a set of more names than limits allow.
-func (n *Names) within(limits Limits, layer string) error {
+// checkCount refuses a set of more names than limits allow.
+func (n *Names) checkCount(limits Limits, layer string) error {
 	if n.entries > limits.Entries || n.implied > limits.Entries {
-		return &Error{Problem: ProblemTooManyEntries, Layer: layer, Detail: fmt.Sprintf("more than %d entries or directories", limits.Entries)}
+		return &Error{Problem: ProblemTooManyEntries, Layer: layer,
+			Detail: fmt.Sprintf("more than %d entries or directories", limits.Entries)}
 	}
 	return nil
 }
 
-// tarReader reads a tar in which every byte is determined, but for the order and the
-// safety of paths.
+// tarReader reads a canonical tar and refuses every byte that paths and contents do not
+// determine. It does not check the order and the safety of paths.
 type tarReader struct {
 	r     *bufio.Reader
 	layer string
@@ -126,15 +129,16 @@ func (t *tarReader) next() (Entry, error) {
 	case err == io.EOF && end == 0:
 		return Entry{}, io.EOF
 	case err == io.EOF:
-		return Entry{}, t.refuse(ProblemTruncated, "", "ends before the padding that completes %d bytes", tree.TarRecord)
-	case err == io.ErrUnexpectedEOF && zeros(t.block[:n]):
+		return Entry{}, t.refuse(ProblemTruncated, "", "ends before the padding that completes %d bytes",
+			tree.TarRecord)
+	case err == io.ErrUnexpectedEOF && isZero(t.block[:n]):
 		return Entry{}, t.refuse(ProblemTruncated, "", "ends inside its padding")
 	case err == io.ErrUnexpectedEOF:
 		return Entry{}, t.refuse(ProblemTruncated, "", "ends inside a header")
 	case err != nil:
 		return Entry{}, err
-	case !zeros(t.block[:]):
-		return t.header()
+	case !isZero(t.block[:]):
+		return t.parseHeader()
 	case end == 0:
 		return Entry{}, t.refuse(ProblemTrailingData, "", "an end block after a multiple of %d bytes", tree.TarRecord)
 	}
@@ -144,7 +148,7 @@ func (t *tarReader) next() (Entry, error) {
 		} else if err != nil {
 			return Entry{}, err
 		}
-		if !zeros(t.block[:]) {
+		if !isZero(t.block[:]) {
 			return Entry{}, t.refuse(ProblemTrailingData, "", "data after the end")
 		}
 	}
@@ -157,15 +161,16 @@ func (t *tarReader) next() (Entry, error) {
 	return Entry{}, io.EOF
 }
 
-// header reads the header in t.block and says what about it is not canonical.
-func (t *tarReader) header() (Entry, error) {
+// parseHeader reads the header in t.block. If it is not canonical, the error says in what:
+// the comparison with the canonical header at the end would refuse it too.
+func (t *tarReader) parseHeader() (Entry, error) {
 	h := t.block[:]
 	name, rest, _ := bytes.Cut(h[:tree.MaxTarPath], []byte{0})
 	path := string(name)
 	bad := func(p Problem, format string, args ...any) (Entry, error) {
 		return Entry{}, t.refuse(p, path, format, args...)
 	}
-	claimed, ok := octal(h[148:156])
+	claimed, ok := tarNumber(h[148:156])
 	if !ok || claimed != checksum(h) {
 		return bad(ProblemChecksum, "the checksum of the header is wrong")
 	}
@@ -189,12 +194,12 @@ func (t *tarReader) header() (Entry, error) {
 		return bad(ProblemExtended, "a GNU header")
 	case h[124]&0x80 != 0:
 		return bad(ProblemBase256, "a size in base 256")
-	case !zeros(h[345:500]):
+	case !isZero(h[345:500]):
 		return bad(ProblemPrefix, "a prefix field")
-	case !zeros(rest):
+	case !isZero(rest):
 		return bad(ProblemHeader, "data after the end of the name")
 	}
-	size, ok := octal(h[124:136])
+	size, ok := tarNumber(h[124:136])
 	if !ok {
 		return bad(ProblemHeader, "a size that is not octal")
 	}
@@ -205,7 +210,10 @@ func (t *tarReader) header() (Entry, error) {
 	for _, f := range []struct {
 		name   string
 		lo, hi int
-	}{{"permissions", 100, 108}, {"an owner", 108, 116}, {"a group", 116, 124}, {"a time", 136, 148}, {"an owner's or group's name", 265, 329}} {
+	}{
+		{"permissions", 100, 108}, {"an owner", 108, 116}, {"a group", 116, 124}, {"a time", 136, 148},
+		{"an owner's or group's name", 265, 329},
+	} {
 		if !bytes.Equal(h[f.lo:f.hi], want[f.lo:f.hi]) {
 			return bad(ProblemMetadata, "%s other than canonical", f.name)
 		}
@@ -217,9 +225,9 @@ func (t *tarReader) header() (Entry, error) {
 	return Entry{Path: path, Size: size}, nil
 }
 
-// content calls fn with the content of e and reads what it leaves, and the padding.
-func (t *tarReader) content(e Entry, fn func(Entry, io.Reader) error) error {
-	body := &exactly{r: t.r, left: e.Size, short: t.refuse(ProblemTruncated, e.Path, "ends inside this file")}
+// readContent calls fn with the content of e and reads what it leaves, and the padding.
+func (t *tarReader) readContent(e Entry, fn func(Entry, io.Reader) error) error {
+	body := &exactReader{r: t.r, left: e.Size, short: t.refuse(ProblemTruncated, e.Path, "ends inside this file")}
 	if err := fn(e, body); err != nil {
 		return err
 	}
@@ -232,21 +240,21 @@ func (t *tarReader) content(e Entry, fn func(Entry, io.Reader) error) error {
 	} else if err != nil && err != io.EOF {
 		return err
 	}
-	if !zeros(padding) {
+	if !isZero(padding) {
 		return t.refuse(ProblemPadding, e.Path, "the padding of this file is not zero")
 	}
 	t.size += e.Size + int64(len(padding))
 	return nil
 }
 
-// exactly reads left bytes of r, then io.EOF; short if r has fewer.
-type exactly struct {
+// exactReader reads left bytes of r, then io.EOF; short if r has fewer.
+type exactReader struct {
 	r     io.Reader
 	left  int64
 	short error
 }
 
-func (x *exactly) Read(p []byte) (int, error) {
+func (x *exactReader) Read(p []byte) (int, error) {
 	if x.left == 0 {
 		return 0, io.EOF
 	}
@@ -262,12 +270,12 @@ func (x *exactly) Read(p []byte) (int, error) {
 }
 
 // drain reads what is left.
-func (x *exactly) drain() error {
+func (x *exactReader) drain() error {
 	_, err := io.Copy(io.Discard, x)
 	return err
 }
 
-func zeros(p []byte) bool {
+func isZero(p []byte) bool {
 	for _, c := range p {
 		if c != 0 {
 			return false
@@ -276,20 +284,7 @@ func zeros(p []byte) bool {
 	return true
 }
 
-// octal reads a number as tar programs write it: octal digits, with spaces or zeros
-// before and spaces or NULs after them.
-func octal(p []byte) (n int64, ok bool) {
-	p = bytes.TrimLeft(bytes.TrimRight(p, " \x00"), " ")
-	for _, c := range p {
-		if c < '0' || c > '7' {
-			return 0, false
-		}
-		n = n<<3 | int64(c-'0') // at most 12 digits
-	}
-	return n, len(p) > 0
-}
-
-// checksum is that of a header.
+// checksum is the sum of a header's bytes, its own field counted as spaces.
 func checksum(h []byte) int64 {
 	sum := int64(8 * ' ')
 	for i, c := range h {

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
@@ -88,6 +89,11 @@ func (e *Error) Error() string {
 
 // Class is validation: the archive is malformed, whoever vouches for it.
 func (e *Error) Class() evidence.Class { return evidence.Validation }
+
+// tooLarge refuses a layer of more than limit bytes.
+func tooLarge(layer string, limit int64) *Error {
+	return &Error{Problem: ProblemTooLarge, Layer: layer, Detail: fmt.Sprintf("more than %d bytes", limit)}
+}
 
 // quote prints a path from outside, at most 256 bytes of it.
 func quote(path string) string {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folder gives paths that some file system takes for one the same spelling.
-type folder struct{ full cases.Caser }
+// caseFolder gives paths that some file system takes for one the same spelling.
+type caseFolder struct{ full cases.Caser }
 
-func newFolder() *folder { return &folder{cases.Fold()} }
+func newCaseFolder() *caseFolder { return &caseFolder{cases.Fold()} }
 
 // fold is the same for all spellings of path that are one under full case folding, under
 // the upper or lower case of single characters, which file systems compare, and under
 // canonical composition. The dotless i and the dotted I are i.
-func (f *folder) fold(path string) string {
+func (f *caseFolder) fold(path string) string {
 	if ascii(path) {
 		return strings.ToLower(path)
 	}
@@ -40,12 +40,12 @@ func foldRune(r rune) rune {
 
 // skeleton is path as a careless reader or file system sees it: folded, under
 // compatibility, without what is not seen and without marks.
-func (f *folder) skeleton(path string) string {
+func (f *caseFolder) skeleton(path string) string {
 	if ascii(path) {
 		return strings.ToLower(path)
 	}
 	drop := func(r rune) rune {
-		if invisible(r) || unicode.Is(unicode.Mn, r) {
+		if isInvisible(r) || unicode.Is(unicode.Mn, r) {
 			return -1
 		}
 		return r
@@ -53,9 +53,9 @@ func (f *folder) skeleton(path string) string {
 	return f.fold(strings.Map(drop, norm.NFKD.String(f.fold(strings.Map(drop, path)))))
 }
 
-// invisible reports whether r is not seen, or is seen as a space without being one, or
+// isInvisible reports whether r is not seen, or is seen as a space without being one, or
 // changes the direction or the look of what stands beside it.
-func invisible(r rune) bool {
+func isInvisible(r rune) bool {
 	switch {
 	case r <= unicode.MaxLatin1:
 		return r == 0xa0 || r == 0xad

@@ -63,13 +63,15 @@ func gunzip(r io.Reader, layer string, limits Limits, walk func(io.Reader) error
 		return nil, gzipError(layer, err)
 	}
 	z.Multistream(false)
+	over := &Error{Problem: ProblemTooLarge, Layer: layer,
+		Detail: fmt.Sprintf("more than %d bytes unpacked", limits.Unpacked)}
 	out := newMeter(readerFunc(func(p []byte) (int, error) {
 		n, err := z.Read(p)
 		if err != nil && err != io.EOF {
 			err = gzipError(layer, err)
 		}
 		return n, err
-	}), &Error{Problem: ProblemTooLarge, Layer: layer, Detail: fmt.Sprintf("more than %d bytes unpacked", limits.Unpacked)}, limits.Unpacked)
+	}), over, limits.Unpacked)
 	out.check = func(n int64) error {
 		// Without the first division a bomb could overflow the product.
 		if packed := read - int64(in.Buffered()); (n-RatioFloor)/limits.Ratio > packed {
@@ -108,7 +110,8 @@ func isCorrupt(err error) bool {
 	return ok
 }
 
-// gzipError is an error of reading gzip; those of the layers below pass through.
+// gzipError turns an error of the gzip reader into an [*Error]; one of the layers below, and
+// one of the reader that gave the bytes, stays as it is.
 func gzipError(layer string, err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err

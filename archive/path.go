@@ -17,13 +17,13 @@ const (
 // or nil: it is relative and clean, valid UTF-8 without characters that are not seen,
 // backslashes and what Windows reserves, and no program takes a part of it for a
 // repository. The error is an [*Error]. The rules stand in spec/paths.md.
-func CheckPath(path string) error { return checkPath(path, newFolder(), false) }
+func CheckPath(path string) error { return checkPath(path, newCaseFolder(), false) }
 
-// CheckInstalled is [CheckPath] for what the installer of another ecosystem writes on one
-// platform: it does not refuse what only another platform cannot hold.
-func CheckInstalled(path string) error { return checkPath(path, newFolder(), true) }
+// CheckInstalledPath is [CheckPath] for a file that the installer of another ecosystem writes
+// on one platform: names that only another platform cannot hold are accepted.
+func CheckInstalledPath(path string) error { return checkPath(path, newCaseFolder(), true) }
 
-func checkPath(path string, f *folder, installed bool) error {
+func checkPath(path string, f *caseFolder, installed bool) error {
 	bad := func(p Problem, format string, args ...any) error {
 		return &Error{Problem: p, Path: path, Detail: "path " + fmt.Sprintf(format, args...)}
 	}
@@ -47,7 +47,7 @@ func checkPath(path string, f *folder, installed bool) error {
 		return bad(ProblemBackslash, "holds a backslash")
 	case !installed && strings.ContainsAny(path, `<>:"|?*`):
 		return bad(ProblemReserved, "holds a character that Windows reserves")
-	case strings.ContainsFunc(path, invisible):
+	case strings.ContainsFunc(path, isInvisible):
 		return bad(ProblemInvisible, "holds a character that is not seen")
 	case len(path) > MaxPath:
 		return bad(ProblemLongPath, "has more than %d bytes", MaxPath)
@@ -63,16 +63,16 @@ func checkPath(path string, f *folder, installed bool) error {
 		case installed:
 		case strings.HasSuffix(segment, ".") || strings.HasSuffix(segment, " "):
 			return bad(ProblemTrailingDot, "has a segment that ends with a dot or a space")
-		case device(segment):
+		case isDeviceName(segment):
 			return bad(ProblemDeviceName, "has a segment that Windows takes for a device")
 		}
 	}
 	return nil
 }
 
-// device reports whether Windows opens a device under the name segment, whatever its
+// isDeviceName reports whether Windows opens a device under the name segment, whatever its
 // extension.
-func device(segment string) bool {
+func isDeviceName(segment string) bool {
 	stem, _, _ := strings.Cut(segment, ".")
 	stem = strings.ToLower(strings.TrimRight(stem, " "))
 	switch stem {
@@ -86,22 +86,22 @@ func device(segment string) bool {
 	return ok && utf8.RuneCountInString(number) == 1 && strings.ContainsAny(number, "0123456789¹²³")
 }
 
-// Names is the set of paths of one archive. It refuses what some file system would
+// Names is the set of paths of one archive. It refuses paths that some file system would
 // put into one place: the same path twice, spellings that differ by case or Unicode
-// normalisation only, in directories too, and a file that is also a directory; and a
-// directory that git takes for a bare repository. The zero value is an empty set.
+// normalisation only, in directories too, and a file that is also a directory. It also
+// refuses a directory that git takes for a bare repository. The zero value is an empty set.
 type Names struct {
 	installed bool // paths are held to CheckInstalled, and case tells them apart
-	fold      *folder
+	fold      *caseFolder
 	seen      map[string]name // by folded path
 	bare      bareSigns
 	entries   int // files and directories that were added
 	implied   int // directories above them
 }
 
-// InstalledNames is an empty set for what the installer of another ecosystem writes on one
-// platform: paths are held to [CheckInstalled], and case tells them apart.
-func InstalledNames() *Names { return &Names{installed: true} }
+// NewInstalledNames returns an empty set for what the installer of another ecosystem writes
+// on one platform: paths must pass [CheckInstalledPath], and case tells them apart.
+func NewInstalledNames() *Names { return &Names{installed: true} }
 
 type name struct {
 	path string
@@ -116,7 +116,7 @@ func (n *Names) AddDir(path string) error { return n.add(path, true) }
 
 func (n *Names) add(path string, dir bool) error {
 	if n.seen == nil {
-		n.seen, n.bare, n.fold = map[string]name{}, bareSigns{}, newFolder()
+		n.seen, n.bare, n.fold = map[string]name{}, bareSigns{}, newCaseFolder()
 	}
 	if err := checkPath(path, n.fold, n.installed); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (n *Names) add(path string, dir bool) error {
 		at += strings.IndexByte(path[at:], '/')
 		keyAt += strings.IndexByte(key[keyAt:], '/')
 		foldedAt += strings.IndexByte(folded[foldedAt:], '/')
-		added, err := n.put(key[:keyAt], folded[:foldedAt], name{path[:at], true}, path)
+		added, err := n.addOne(key[:keyAt], folded[:foldedAt], name{path[:at], true}, path)
 		if err != nil {
 			return err
 		}
@@ -148,23 +148,26 @@ func (n *Names) add(path string, dir bool) error {
 		keyAt++
 		foldedAt++
 	}
-	_, err := n.put(key, folded, name{path, dir}, path)
+	_, err := n.addOne(key, folded, name{path, dir}, path)
 	return err
 }
 
-// put takes one file or directory on the way to path into the set.
-func (n *Names) put(key, folded string, new name, path string) (added bool, err error) {
+// addOne takes one file or directory on the way to path into the set.
+func (n *Names) addOne(key, folded string, new name, path string) (added bool, err error) {
 	old, ok := n.seen[key]
 	switch {
-	case !ok && n.bare.add(folded, new.dir):
-		return false, &Error{Problem: ProblemRepository, Path: path, Detail: "path completes what git takes for a bare repository"}
+	case !ok && n.bare.addSign(folded, new.dir):
+		return false, &Error{Problem: ProblemRepository, Path: path,
+			Detail: "path completes what git takes for a bare repository"}
 	case !ok:
 		n.seen[key] = new
 		return true, nil
 	case old.path != new.path:
-		return false, &Error{Problem: ProblemAlias, Path: path, Detail: "path differs only in spelling from " + quote(old.path)}
+		return false, &Error{Problem: ProblemAlias, Path: path,
+			Detail: "path differs only in spelling from " + quote(old.path)}
 	case old.dir != new.dir:
-		return false, &Error{Problem: ProblemFileAndDir, Path: path, Detail: quote(old.path) + " is a file and a directory"}
+		return false, &Error{Problem: ProblemFileAndDir, Path: path,
+			Detail: quote(old.path) + " is a file and a directory"}
 	case !new.dir:
 		return false, &Error{Problem: ProblemDuplicate, Path: path, Detail: "path is there twice"}
 	}

@@ -40,7 +40,7 @@ func TestPathVectors(t *testing.T) {
 		}
 	}
 	for _, i := range v.Installed {
-		if err := CheckInstalled(i.Path); (err == nil) != i.Accepted {
+		if err := CheckInstalledPath(i.Path); (err == nil) != i.Accepted {
 			t.Errorf("%+q: %v", i.Path, err)
 		}
 	}

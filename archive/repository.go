@@ -11,7 +11,7 @@ var repositories = []string{".git", ".hg", ".jj", ".bzr"}
 // repositoryName reports whether segment is such a directory in any spelling that a file
 // system takes for it: in another case, with characters that are ignored, with dots or
 // spaces at its end, with a stream of NTFS after a colon, or by its short name.
-func (f *folder) repositoryName(segment string) bool {
+func (f *caseFolder) repositoryName(segment string) bool {
 	if strings.IndexByte(segment, '~') < 0 && ascii(segment) && !strings.HasPrefix(segment, ".") {
 		return false // nearly always
 	}
@@ -21,24 +21,26 @@ func (f *folder) repositoryName(segment string) bool {
 			return true
 		}
 		// The short name of ".git" is "git~1", or has another number if that is taken.
-		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number, "0123456789") == "" {
+		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number,
+			"0123456789") == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// Spelling is a file's name as some file system takes it: in another case, with characters
-// that are ignored, with dots or spaces at its end, or with a stream of NTFS after a colon. Two
-// names with one spelling may be one file, and a program that asks for one may get the other.
+// Spelling is one form for all names that some file system takes for the same: in another
+// case, with characters that are ignored, with dots or spaces at the end, or with a stream of
+// NTFS after a colon. Names with one spelling may be one file: a program that asks for the one
+// may get the other.
 func Spelling(name string) string {
 	if ascii(name) {
-		return (*folder)(nil).spelling(name) // which folds no more than case
+		return (*caseFolder)(nil).spelling(name) // which folds no more than case
 	}
-	return newFolder().spelling(name)
+	return newCaseFolder().spelling(name)
 }
 
-func (f *folder) spelling(segment string) string {
+func (f *caseFolder) spelling(segment string) string {
 	s, _, _ := strings.Cut(f.skeleton(segment), ":")
 	s, _, _ = strings.Cut(s, `\`)
 	return strings.TrimRight(s, ". ")
@@ -55,9 +57,9 @@ const (
 // bareSigns remembers what directories hold of a bare repository, by folded path.
 type bareSigns map[string]uint8
 
-// add takes a file or directory, by its folded path, and reports whether the directory
+// addSign takes a file or directory, by its folded path, and reports whether the directory
 // above it has become a bare repository.
-func (b bareSigns) add(folded string, dir bool) bool {
+func (b bareSigns) addSign(folded string, dir bool) bool {
 	parent, name := "", folded
 	if i := strings.LastIndexByte(folded, '/'); i >= 0 {
 		parent, name = folded[:i], folded[i+1:]

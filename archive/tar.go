@@ -5,14 +5,17 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// walkTar reads a tar of any program to its end. Directories are checked as files are,
-// but not handed on; global PAX headers, which change no path, are passed over.
+// walkTar reads a tar of any program to its end and calls fn for each regular file.
+// Directories are checked as files are; global PAX headers, which change no path, are
+// skipped.
 //
 // Programs differ in which of the dialects of tar they read, and in what they make of a
-// header that belongs to several. It is refused unless GNU tar, libarchive, Python and
-// node-tar read the same: see spec/archive-reading.md.
+// header that belongs to several. A tar is refused unless GNU tar, libarchive, Python and
+// node-tar read the same from it: see spec/archive-reading.md.
 func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader) error) error {
 	t := &generalTar{r: bufio.NewReaderSize(r, bufferSize)}
 	for {
@@ -23,8 +26,10 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 		if err != nil {
 			return err
 		}
-		switch path := strings.TrimPrefix(m.path, "./"); {
-		case m.kind == tarGlobal, m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./"):
+		path := strings.TrimPrefix(m.path, "./")
+		isRoot := m.kind == tarDirectory && (path == "" || path == "." || path == "/" && m.path == "./")
+		switch {
+		case m.kind == tarGlobal, isRoot:
 			names.entries++
 		case m.kind == tarDirectory:
 			err = names.AddDir(strings.TrimSuffix(path, "/"))
@@ -33,15 +38,15 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 			err = names.Add(path)
 		}
 		if err != nil {
-			return at(layerTar, err)
+			return withLayer(layerTar, err)
 		}
-		if err := names.within(limits, layerTar); err != nil {
+		if err := names.checkCount(limits, layerTar); err != nil {
 			return err
 		}
 		if m.kind != tarFile {
 			continue
 		}
-		body := &exactly{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
+		body := &exactReader{r: t.r, left: m.size, short: t.refuse(ProblemTruncated, m.path, "ends inside this file")}
 		if err := fn(Entry{Path: m.path, Size: m.size, Exec: m.exec}, body); err != nil {
 			return err
 		}
@@ -57,10 +62,8 @@ func walkTar(r io.Reader, limits Limits, names *Names, fn func(Entry, io.Reader)
 // generalTar reads a tar that some program wrote.
 type generalTar struct {
 	r     *bufio.Reader
-	block [tarBlock]byte
+	block [tree.TarBlock]byte
 }
-
-const tarBlock = 512
 
 // maxTarExtension bounds what a header beside that of a file may hold, in bytes.
 const maxTarExtension = 1 << 20
@@ -89,27 +92,28 @@ func (t *generalTar) refuse(p Problem, path, format string, args ...any) error {
 // next reads the headers of the next member. At the end, which it checks, it returns
 // io.EOF.
 func (t *generalTar) next() (tarMember, error) {
-	h, err := t.header()
+	h, err := t.readHeader()
 	if err != nil {
 		return tarMember{}, err
 	}
 	switch h.kind {
 	case 'g':
-		data, err := t.extension(h)
+		data, err := t.readExtension(h)
 		if err == nil {
 			err = t.checkGlobal(data)
 		}
 		return tarMember{kind: tarGlobal}, err
 	case 'x', 'L':
-		return t.extended(h)
+		return t.nextExtended(h)
 	}
 	return t.member(h, nil)
 }
 
-// extended reads a header that says more of the member after it than its own has room
-// for. One may be there, of either dialect: programs differ in which of two counts.
-func (t *generalTar) extended(ext tarHeader) (tarMember, error) {
-	data, err := t.extension(ext)
+// nextExtended reads the extended header ext, which holds what the header of the next member
+// has no room for, and that member's own header. A second extended header is refused, of
+// either dialect: programs differ in which of the two they take.
+func (t *generalTar) nextExtended(ext tarHeader) (tarMember, error) {
+	data, err := t.readExtension(ext)
 	if err != nil {
 		return tarMember{}, err
 	}
@@ -122,7 +126,7 @@ func (t *generalTar) extended(ext tarHeader) (tarMember, error) {
 	if err != nil {
 		return tarMember{}, err
 	}
-	h, err := t.header()
+	h, err := t.readHeader()
 	switch {
 	case err == io.EOF:
 		return tarMember{}, t.refuse(ProblemTruncated, more.path, "ends after an extended header, before what it is of")
@@ -142,7 +146,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	}
 	if more != nil && more.path != "" {
 		if h.prefix != "" {
-			return m, t.refuse(ProblemPrefix, more.path, "has a path in an extended header beside a prefix, which programs join or not")
+			return m, t.refuse(ProblemPrefix, more.path,
+				"has a path in an extended header beside a prefix, which programs join or not")
 		}
 		m.path = more.path
 	}
@@ -153,7 +158,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	case h.mode&unixSetID != 0:
 		return m, t.refuse(ProblemSetID, m.path, "has the set-user, set-group or sticky bit")
 	case h.kind == '5' && h.size != 0:
-		return m, t.refuse(ProblemDirectory, m.path, "a directory with content, which some programs skip and others read on in")
+		return m, t.refuse(ProblemDirectory, m.path,
+			"a directory with content, which some programs skip and others read on in")
 	case h.kind == '5':
 		m.kind = tarDirectory
 	case slash || strings.HasSuffix(h.path, "/"):
@@ -162,8 +168,8 @@ func (t *generalTar) member(h tarHeader, more *tarExtended) (tarMember, error) {
 	return m, nil
 }
 
-// extension reads the content of an extended header.
-func (t *generalTar) extension(h tarHeader) ([]byte, error) {
+// readExtension reads the content of an extended header.
+func (t *generalTar) readExtension(h tarHeader) ([]byte, error) {
 	if h.size > maxTarExtension {
 		return nil, t.refuse(ProblemHeader, h.path, "an extended header of more than %d bytes", maxTarExtension)
 	}
@@ -176,10 +182,10 @@ func (t *generalTar) extension(h tarHeader) ([]byte, error) {
 	return data, t.skipPadding(h.path, h.size)
 }
 
-// skipPadding reads what completes size bytes to whole blocks. What it holds no program
-// reads.
+// skipPadding reads what completes size bytes to whole blocks. It may hold anything: no
+// program reads it.
 func (t *generalTar) skipPadding(path string, size int64) error {
-	n := int(-size & (tarBlock - 1))
+	n := int(tree.TarPadding(size))
 	if got, err := t.r.Discard(n); err == io.EOF && got < n {
 		return t.refuse(ProblemTruncated, path, "ends inside the padding of this file")
 	} else if err != nil {
@@ -188,17 +194,17 @@ func (t *generalTar) skipPadding(path string, size int64) error {
 	return nil
 }
 
-// end reads what follows a block of zeros: zeros, in whole blocks.
-func (t *generalTar) end() error {
+// readEnd reads what follows a block of zeros: zeros, in whole blocks.
+func (t *generalTar) readEnd() error {
 	size := 0
 	buf := make([]byte, bufferSize)
 	for {
 		n, err := t.r.Read(buf)
 		size += n
 		switch {
-		case !zeros(buf[:n]):
+		case !isZero(buf[:n]):
 			return t.refuse(ProblemTrailingData, "", "data after the end")
-		case err == io.EOF && size%tarBlock != 0:
+		case err == io.EOF && size%tree.TarBlock != 0:
 			return t.refuse(ProblemTruncated, "", "ends inside a block of its end")
 		case err != nil:
 			return err

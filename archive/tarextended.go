@@ -33,7 +33,7 @@ func (t *generalTar) checkGlobal(data []byte) error {
 		case "comment":
 			return nil
 		case "mtime":
-			if decimal(value) {
+			if isPAXTime(value) {
 				return nil
 			}
 		}
@@ -54,7 +54,7 @@ func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 			n, err := strconv.ParseInt(value, 10, 64)
 			x.size, ok = n, err == nil && strconv.FormatInt(n, 10) == value && n >= 0
 		case "mtime", "atime", "ctime", "LIBARCHIVE.creationtime":
-			ok = decimal(value)
+			ok = isPAXTime(value)
 		case "uid", "gid", "SCHILY.dev", "SCHILY.ino", "SCHILY.nlink":
 			ok = value != "" && strings.Trim(value, "0123456789") == "" && len(value) < 16
 		case "uname", "gname", "comment", "SCHILY.fflags", "MSWINDOWS.rawsd":
@@ -62,7 +62,8 @@ func (t *generalTar) parsePAX(data []byte) (*tarExtended, error) {
 		case "hdrcharset":
 			ok = value == "ISO-IR 10646 2000 UTF-8"
 		default: // attributes of files, which are not unpacked, and notes of node-tar for itself
-			ok = strings.HasPrefix(key, "NODETAR.") || strings.HasPrefix(key, "SCHILY.xattr.") || strings.HasPrefix(key, "LIBARCHIVE.xattr.") || strings.HasPrefix(key, "SCHILY.acl.")
+			ok = strings.HasPrefix(key, "NODETAR.") || strings.HasPrefix(key, "SCHILY.xattr.") ||
+				strings.HasPrefix(key, "LIBARCHIVE.xattr.") || strings.HasPrefix(key, "SCHILY.acl.")
 		}
 		if !ok {
 			return t.refuse(ProblemExtended, x.path, "a PAX header whose %s programs read differently", quote(key))
@@ -79,7 +80,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 	for len(data) > 0 {
 		digits, _, ok := bytes.Cut(data[:min(len(data), 8)], []byte{' '})
 		n, err := strconv.Atoi(string(digits))
-		if !ok || err != nil || strconv.Itoa(n) != string(digits) || n > len(data) || n < len(digits)+len(" k=\n") || data[n-1] != '\n' {
+		if !ok || err != nil || strconv.Itoa(n) != string(digits) || n > len(data) || n < len(digits)+len(" k=\n") ||
+			data[n-1] != '\n' {
 			return t.refuse(ProblemExtended, "", "a PAX header that is malformed")
 		}
 		key, value, ok := strings.Cut(string(data[len(digits)+1:n-1]), "=")
@@ -87,7 +89,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 		switch {
 		case !ok || key == "" || seen[key]:
 			return t.refuse(ProblemExtended, "", "a PAX header that is malformed, or has %s twice", quote(key))
-		case !binary && (!utf8.ValidString(value) || strings.ContainsRune(value, 0)) || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+		case !binary && (!utf8.ValidString(value) || strings.ContainsRune(value, 0)) || !utf8.ValidString(key) ||
+			strings.ContainsRune(key, 0):
 			return t.refuse(ProblemExtended, "", "a PAX header whose %s is no text", quote(key))
 		}
 		seen[key], data = true, data[n:]
@@ -98,8 +101,8 @@ func (t *generalTar) eachRecord(data []byte, f func(key, value string) error) er
 	return nil
 }
 
-// decimal reports whether s is a time as PAX has it.
-func decimal(s string) bool {
+// isPAXTime reports whether s is a time as PAX has it.
+func isPAXTime(s string) bool {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	return whole != "" && len(s) < 40 && strings.Trim(whole+part, "0123456789") == ""
 }

@@ -22,95 +22,126 @@ const (
 	magicOld   = "\x00\x00\x00\x00\x00\x00\x00\x00"
 )
 
-// header reads one header. At the end of the tar, which it checks, it returns io.EOF.
-func (t *generalTar) header() (tarHeader, error) {
+// readHeader reads one header. At the end of the tar, which it checks, it returns io.EOF.
+func (t *generalTar) readHeader() (tarHeader, error) {
 	_, err := io.ReadFull(t.r, t.block[:])
 	switch {
 	case err == io.ErrUnexpectedEOF:
 		return tarHeader{}, t.refuse(ProblemTruncated, "", "ends inside a header")
 	case err != nil:
 		return tarHeader{}, err // also the end of a tar that has no mark of it
-	case zeros(t.block[:]):
-		return tarHeader{}, t.end()
+	case isZero(t.block[:]):
+		return tarHeader{}, t.readEnd()
 	}
 	b := t.block[:]
-	name, nameOK := field(b[:100])
-	// node-tar may write two times behind a prefix of at most 130 bytes, and reads more of it
-	// only if the byte behind those is set.
-	prefix, prefixOK := field(b[345:500])
-	if b[475] == 0 {
-		prefix, prefixOK = field(b[345:475])
-		prefixOK = prefixOK && harmlessNumber(b[476:488]) && harmlessNumber(b[488:500])
+	name, nameOK := textField(b[:100])
+	prefix, prefixOK := prefixField(b)
+	kind, err := t.checkKind(b, name)
+	if err == nil {
+		err = t.checkDialect(b, name)
 	}
-	h := tarHeader{kind: b[156], path: name, prefix: prefix}
-	bad := func(p Problem, format string, args ...any) (tarHeader, error) {
-		return tarHeader{}, t.refuse(p, name, format, args...)
-	}
-	switch string(b[257:265]) {
-	case magicPOSIX, magicGNU, magicOld:
-	default:
-		return bad(ProblemHeader, "no tar, or of a kind that programs read differently")
-	}
-	// Of the checksum one program reads on after the field, up to a NUL or a space.
-	if sum, ok := tarNumber(b[148:156]); !ok || sum != checksum(b) || !endsNumber(b[155]) {
-		return bad(ProblemChecksum, "the checksum of the header is wrong")
-	}
-	switch h.kind {
-	case 0:
-		h.kind = '0'
-	case '0', '5', 'x', 'g', 'L':
-	case '1', '2', 'K':
-		return bad(ProblemLink, "a link; only regular files may be there")
-	case 'S':
-		return bad(ProblemExtended, "a sparse file")
-	case '7', 'X', 'N', 'D', 'M', 'V', 'A', 'I':
-		return bad(ProblemExtended, "a header of a kind that programs read differently")
-	default:
-		return bad(ProblemSpecial, "neither a regular file nor a directory")
-	}
-	switch string(b[257:265]) {
-	case magicPOSIX:
-		if !zeros(b[500:]) {
-			return bad(ProblemHeader, "has data after the prefix")
-		}
-	case magicGNU:
-		if !zeros(b[345:]) {
-			return bad(ProblemExtended, "has what only GNU tar reads, where others see a prefix")
-		}
-	case magicOld:
-		if !zeros(b[257:]) {
-			return bad(ProblemHeader, "has data where a header of its kind has none")
-		}
+	if err != nil {
+		return tarHeader{}, err
 	}
 	switch {
 	case !nameOK || !prefixOK:
-		return bad(ProblemHeader, "has data after the end of its name or prefix")
+		err = t.refuse(ProblemHeader, name, "has data after the end of its name or prefix")
 	case !utf8.ValidString(name) || !utf8.ValidString(prefix):
-		return bad(ProblemNotUTF8, "name is not UTF-8")
+		err = t.refuse(ProblemNotUTF8, name, "name is not UTF-8")
 	case b[124]&0x80 != 0:
-		return bad(ProblemBase256, "a size in base 256")
-	case !zeros(b[157:257]):
-		return bad(ProblemHeader, "has the name of a link")
+		err = t.refuse(ProblemBase256, name, "a size in base 256")
+	case !isZero(b[157:257]):
+		err = t.refuse(ProblemHeader, name, "has the name of a link")
 	}
-	var ok bool
-	if h.size, ok = tarNumber(b[124:136]); !ok {
-		return bad(ProblemHeader, "a size that is not octal")
+	if err != nil {
+		return tarHeader{}, err
 	}
-	if h.mode, ok = tarNumber(b[100:108]); !ok {
-		return bad(ProblemHeader, "permissions that are not octal")
-	}
-	for _, at := range [][2]int{{108, 116}, {116, 124}, {136, 148}, {329, 337}, {337, 345}} {
-		if !harmlessNumber(b[at[0]:at[1]]) {
-			return bad(ProblemHeader, "has an owner, a time or a device that is no number")
-		}
+	h := tarHeader{kind: kind, path: name, prefix: prefix}
+	if err := t.parseNumbers(&h, b); err != nil {
+		return tarHeader{}, err
 	}
 	return h, nil
 }
 
-// field is the text of a field up to the first NUL; ok if nothing follows it.
-func field(b []byte) (text string, ok bool) {
+// checkKind returns the kind of the entry whose header is b. It refuses a header of no tar,
+// one with a wrong checksum, and the kinds that are not read.
+func (t *generalTar) checkKind(b []byte, name string) (kind byte, err error) {
+	switch string(b[257:265]) {
+	case magicPOSIX, magicGNU, magicOld:
+	default:
+		return 0, t.refuse(ProblemHeader, name, "no tar, or of a kind that programs read differently")
+	}
+	// Of the checksum one program reads on after the field, up to a NUL or a space.
+	if sum, ok := tarNumber(b[148:156]); !ok || sum != checksum(b) || !endsNumber(b[155]) {
+		return 0, t.refuse(ProblemChecksum, name, "the checksum of the header is wrong")
+	}
+	switch kind := b[156]; kind {
+	case 0:
+		return '0', nil
+	case '0', '5', 'x', 'g', 'L':
+		return kind, nil
+	case '1', '2', 'K':
+		return 0, t.refuse(ProblemLink, name, "a link; only regular files may be there")
+	case 'S':
+		return 0, t.refuse(ProblemExtended, name, "a sparse file")
+	case '7', 'X', 'N', 'D', 'M', 'V', 'A', 'I':
+		return 0, t.refuse(ProblemExtended, name, "a header of a kind that programs read differently")
+	}
+	return 0, t.refuse(ProblemSpecial, name, "neither a regular file nor a directory")
+}
+
+// checkDialect refuses data in the parts of a header that its dialect leaves empty: another
+// program reads them.
+func (t *generalTar) checkDialect(b []byte, name string) error {
+	switch string(b[257:265]) {
+	case magicPOSIX:
+		if !isZero(b[500:]) {
+			return t.refuse(ProblemHeader, name, "has data after the prefix")
+		}
+	case magicGNU:
+		if !isZero(b[345:]) {
+			return t.refuse(ProblemExtended, name, "has what only GNU tar reads, where others see a prefix")
+		}
+	case magicOld:
+		if !isZero(b[257:]) {
+			return t.refuse(ProblemHeader, name, "has data where a header of its kind has none")
+		}
+	}
+	return nil
+}
+
+// parseNumbers reads size and permissions, and checks the numbers that nothing is made of.
+func (t *generalTar) parseNumbers(h *tarHeader, b []byte) error {
+	var ok bool
+	if h.size, ok = tarNumber(b[124:136]); !ok {
+		return t.refuse(ProblemHeader, h.path, "a size that is not octal")
+	}
+	if h.mode, ok = tarNumber(b[100:108]); !ok {
+		return t.refuse(ProblemHeader, h.path, "permissions that are not octal")
+	}
+	for _, at := range [][2]int{{108, 116}, {116, 124}, {136, 148}, {329, 337}, {337, 345}} {
+		if !isHarmlessNumber(b[at[0]:at[1]]) {
+			return t.refuse(ProblemHeader, h.path, "has an owner, a time or a device that is no number")
+		}
+	}
+	return nil
+}
+
+// prefixField is the text of the field before the name; ok if nothing follows it. node-tar may
+// write two times behind a prefix of at most 130 bytes, and reads more of it only if the byte
+// behind those is set.
+func prefixField(b []byte) (text string, ok bool) {
+	if b[475] != 0 {
+		return textField(b[345:500])
+	}
+	text, ok = textField(b[345:475])
+	return text, ok && isHarmlessNumber(b[476:488]) && isHarmlessNumber(b[488:500])
+}
+
+// textField is the text of a field up to the first NUL; ok if nothing follows it.
+func textField(b []byte) (text string, ok bool) {
 	before, after, _ := bytes.Cut(b, []byte{0})
-	return string(before), zeros(after)
+	return string(before), isZero(after)
 }
 
 // tarNumber reads a number in the one form that all programs read: octal digits, with
@@ -127,11 +158,11 @@ func tarNumber(b []byte) (n int64, ok bool) {
 
 func endsNumber(c byte) bool { return c == 0 || c == ' ' }
 
-// harmlessNumber reports whether all programs go on after a number that nothing is made of:
+// isHarmlessNumber reports whether all programs go on after a number that nothing is made of:
 // it is octal, empty, or a positive one of 48 bits in base 256.
-func harmlessNumber(b []byte) bool {
+func isHarmlessNumber(b []byte) bool {
 	if b[0] == 0x80 {
-		return zeros(b[1 : len(b)-6])
+		return isZero(b[1 : len(b)-6])
 	}
 	if len(bytes.Trim(b, " \x00")) == 0 {
 		return true

@@ -12,8 +12,13 @@ import (
 
 // WriteTarGzip writes the canonical tar of files to w as one gzip member without name or
 // time at the strongest level, so that the same files give the same bytes. It returns
-// the fingerprint of the tar and its size in bytes. Paths are held to what [Walk] reads.
-func WriteTarGzip(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, width int) (digest.Digest, int64, error) {
+// the fingerprint of the tar and its size in bytes. A path that [Walk] would refuse is an
+// [*Error].
+//
+// Up to width files are read at once (0: one for each processor).
+func WriteTarGzip(
+	ctx context.Context, w io.Writer, files []tree.File, open tree.Open, width int,
+) (digest.Digest, int64, error) {
 	var names Names
 	for _, f := range files {
 		if err := names.Add(f.Path); err != nil {

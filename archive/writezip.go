@@ -12,12 +12,14 @@ import (
 
 // WriteZip writes files, which may come in any order, as a zip that is determined by
 // their paths and contents: in byte order, compressed at the strongest level, without
-// times or permissions. Paths are held to what [OpenZip] reads.
+// times or permissions. A path that [OpenZip] would refuse is an [*Error].
 func WriteZip(w io.Writer, files []tree.File, open tree.Open) error {
 	files = slices.SortedFunc(slices.Values(files), func(a, b tree.File) int { return strings.Compare(a.Path, b.Path) })
 	var names Names
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
 	for _, f := range files {
 		if err := names.Add(f.Path); err != nil {
 			return err

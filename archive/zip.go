@@ -24,16 +24,17 @@ func OpenZip(r io.ReaderAt, size int64, limits Limits) ([]tree.File, tree.Open, 
 }
 
 // OpenPackageZip is [OpenZip] for an archive that the installer of another ecosystem
-// unpacks, such as a wheel: its names are held to [CheckInstalled] only, since packages for
-// one platform hold names that another does not take.
+// unpacks, such as a wheel. Its names need pass [CheckInstalledPath] only: packages for one
+// platform hold names that another platform does not allow.
 func OpenPackageZip(r io.ReaderAt, size int64, limits Limits) ([]tree.File, tree.Open, error) {
 	return listZip(r, size, limits, &Names{installed: true})
 }
 
+// listZip is OpenZip with the set that the names are added to.
 func listZip(r io.ReaderAt, size int64, limits Limits, names *Names) ([]tree.File, tree.Open, error) {
 	limits = limits.orDefault()
 	if size > limits.Packed {
-		return nil, nil, &Error{Problem: ProblemTooLarge, Layer: layerArchive, Detail: fmt.Sprintf("more than %d bytes", limits.Packed)}
+		return nil, nil, tooLarge(layerArchive, limits.Packed)
 	}
 	z := &zipReader{r: r, limits: limits}
 	end, err := z.findEnd(size)
@@ -47,40 +48,10 @@ func listZip(r io.ReaderAt, size int64, limits Limits, names *Names) ([]tree.Fil
 	if err := z.walkLocal(entries, end); err != nil {
 		return nil, nil, err
 	}
-	var (
-		files    []tree.File
-		byPath   = make(map[string]*zipMember, len(entries))
-		unpacked int64
-	)
-	for i := range entries {
-		e := &entries[i]
-		path, isDir := strings.CutSuffix(e.name, "/")
-		if !names.installed && !ascii(e.name) && e.madeBy != madeByUnix && e.madeBy != madeByMac {
-			return nil, nil, z.refuse(ProblemNotUTF8, e.name, "name is of a system whose alphabet some programs take it for, though it says that it is UTF-8")
-		}
-		if isDir {
-			err = names.AddDir(path)
-		} else {
-			err = names.Add(path)
-		}
-		if err != nil {
-			return nil, nil, at(layerZip, err)
-		}
-		if err := names.within(limits, layerZip); err != nil {
-			return nil, nil, err
-		}
-		if unpacked += e.size; e.size > limits.Unpacked || unpacked > limits.Unpacked {
-			return nil, nil, z.refuse(ProblemTooLarge, "", "more than %d bytes unpacked", limits.Unpacked)
-		}
-		if !isDir {
-			files = append(files, tree.File{Path: path, Size: e.size, Exec: e.executable()})
-			byPath[path] = e
-		}
+	files, byPath, err := z.listFiles(entries, names, size)
+	if err != nil {
+		return nil, nil, err
 	}
-	if (unpacked-RatioFloor)/limits.Ratio > size {
-		return nil, nil, z.refuse(ProblemTooCompressed, "", "%d bytes packed give more than %d times as many", size, limits.Ratio)
-	}
-	slices.SortFunc(files, func(a, b tree.File) int { return strings.Compare(a.Path, b.Path) })
 	open := func(path string) (io.ReadCloser, error) {
 		e := byPath[path]
 		if e == nil {
@@ -89,6 +60,47 @@ func listZip(r io.ReaderAt, size int64, limits Limits, names *Names) ([]tree.Fil
 		return z.open(e), nil
 	}
 	return files, open, nil
+}
+
+// listFiles adds the entries of a zip of packed bytes to names, and returns the files among
+// them in byte order of their paths, and each by its path.
+func (z *zipReader) listFiles(
+	entries []zipMember, names *Names, packed int64,
+) (files []tree.File, byPath map[string]*zipMember, err error) {
+	byPath = make(map[string]*zipMember, len(entries))
+	unpacked := int64(0)
+	for i := range entries {
+		e := &entries[i]
+		path, isDir := strings.CutSuffix(e.name, "/")
+		if !names.installed && !ascii(e.name) && e.madeBy != madeByUnix && e.madeBy != madeByMac {
+			return nil, nil, z.refuse(ProblemNotUTF8, e.name,
+				"name is of a system whose alphabet some programs take it for, though it says that it is UTF-8")
+		}
+		if isDir {
+			err = names.AddDir(path)
+		} else {
+			err = names.Add(path)
+		}
+		if err != nil {
+			return nil, nil, withLayer(layerZip, err)
+		}
+		if err := names.checkCount(z.limits, layerZip); err != nil {
+			return nil, nil, err
+		}
+		if unpacked += e.size; e.size > z.limits.Unpacked || unpacked > z.limits.Unpacked {
+			return nil, nil, z.refuse(ProblemTooLarge, "", "more than %d bytes unpacked", z.limits.Unpacked)
+		}
+		if !isDir {
+			files = append(files, tree.File{Path: path, Size: e.size, Exec: e.executable()})
+			byPath[path] = e
+		}
+	}
+	if (unpacked-RatioFloor)/z.limits.Ratio > packed {
+		return nil, nil, z.refuse(ProblemTooCompressed, "",
+			"%d bytes packed give more than %d times as many", packed, z.limits.Ratio)
+	}
+	slices.SortFunc(files, func(a, b tree.File) int { return strings.Compare(a.Path, b.Path) })
+	return files, byPath, nil
 }
 
 // zipReader reads the records of one zip.
@@ -113,7 +125,7 @@ func (z *zipReader) read(p []byte, offset int64, path string) error {
 	return err
 }
 
-// tooMany refuses more entries than limits allow.
-func (z *zipReader) tooMany() error {
+// tooManyError refuses more entries than limits allow.
+func (z *zipReader) tooManyError() error {
 	return z.refuse(ProblemTooManyEntries, "", "more than %d entries or directories", z.limits.Entries)
 }

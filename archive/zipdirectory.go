@@ -44,7 +44,8 @@ func (z *zipReader) readDirectory(d zipDirectory) ([]zipMember, error) {
 	entries := make([]zipMember, 0, d.entries)
 	for len(data) > 0 {
 		if len(entries) == d.entries {
-			return nil, z.refuse(ProblemContradiction, "", "its directory has more than the %d entries that its end record announces", d.entries)
+			return nil, z.refuse(ProblemContradiction, "",
+				"its directory has more than the %d entries that its end record announces", d.entries)
 		}
 		e, rest, err := z.parseCentral(data)
 		if err != nil {
@@ -53,7 +54,8 @@ func (z *zipReader) readDirectory(d zipDirectory) ([]zipMember, error) {
 		entries, data = append(entries, e), rest
 	}
 	if len(entries) != d.entries {
-		return nil, z.refuse(ProblemContradiction, "", "its directory has %d entries, and its end record announces %d", len(entries), d.entries)
+		return nil, z.refuse(ProblemContradiction, "", "its directory has %d entries, and its end record announces %d",
+			len(entries), d.entries)
 	}
 	return entries, nil
 }
@@ -80,7 +82,8 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	if err != nil {
 		return e, nil, err
 	}
-	numbers, err := z.widen(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])}, false)
+	numbers, err := z.readNumbers(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])},
+		false)
 	if err != nil {
 		return e, nil, err
 	}
@@ -94,13 +97,13 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	case internal&^1 != 0:
 		err = z.refuse(ProblemMethod, e.name, "is of records, which programs unpack differently")
 	default:
-		err = z.check(e, le.Uint16(h[6:]))
+		err = z.checkMember(e, le.Uint16(h[6:]))
 	}
 	return e, rest[nameLen+extra+comment:], err
 }
 
-// check refuses an entry that programs read differently, or not at all.
-func (z *zipReader) check(e zipMember, version uint16) error {
+// checkMember refuses an entry that programs read differently, or not at all.
+func (z *zipReader) checkMember(e zipMember, version uint16) error {
 	switch {
 	case e.flags&flagEncrypted != 0:
 		return z.refuse(ProblemMethod, e.name, "an encrypted file")
@@ -115,7 +118,8 @@ func (z *zipReader) check(e zipMember, version uint16) error {
 	case !utf8.ValidString(e.name):
 		return z.refuse(ProblemNotUTF8, e.name, "name is not UTF-8")
 	case e.flags&flagUTF8 == 0 && !ascii(e.name):
-		return z.refuse(ProblemNotUTF8, e.name, "name does not say that it is UTF-8, so that programs read it in different alphabets")
+		return z.refuse(ProblemNotUTF8, e.name,
+			"name does not say that it is UTF-8, so that programs read it in different alphabets")
 	}
 	return z.checkAttributes(e)
 }
@@ -154,7 +158,8 @@ func (z *zipReader) checkAttributes(e zipMember) error {
 	switch e.madeBy {
 	case madeByFAT, madeByUnix, madeByHPFS, madeByNTFS, madeByOld, madeByVFAT, madeByMac:
 	default:
-		return z.refuse(ProblemSpecial, e.name, "has attributes of system %d, which programs read differently", e.madeBy)
+		return z.refuse(ProblemSpecial, e.name, "has attributes of system %d, which programs read differently",
+			e.madeBy)
 	}
 	switch kind := mode & unixType; {
 	case kind == unixLink:

@@ -50,72 +50,95 @@ var le = binary.LittleEndian
 // 64-bit form if they are there. All programs must find the same one: those that look for
 // it from the end, and those that read on until they meet it.
 func (z *zipReader) findEnd(size int64) (zipDirectory, error) {
-	tail := make([]byte, min(size, zipEndSize+zipAbsent16))
-	if err := z.read(tail, size-int64(len(tail)), ""); err != nil {
+	record, at, err := z.readEndRecord(size)
+	if err != nil {
 		return zipDirectory{}, err
 	}
-	i := bytes.LastIndex(tail, []byte(zipEnd))
-	if i < 0 {
-		return zipDirectory{}, z.refuse(ProblemNotZip, "", "not a zip, or corrupt")
+	end := zipEnd64{
+		here: uint64(le.Uint16(record[8:])), entries: uint64(le.Uint16(record[10:])),
+		length: uint64(le.Uint32(record[12:])), position: uint64(le.Uint32(record[16:])),
 	}
-	if len(tail)-i < zipEndSize {
-		return zipDirectory{}, z.refuse(ProblemTruncated, "", "ends inside its end record")
-	}
-	record, comment := tail[i:i+zipEndSize], tail[i+zipEndSize:]
-	switch length := int(le.Uint16(record[20:])); {
-	case length > len(comment):
-		return zipDirectory{}, z.refuse(ProblemTruncated, "", "ends inside its comment")
-	case length < len(comment):
-		return zipDirectory{}, z.refuse(ProblemTrailingData, "", "data after the end")
-	case bytes.Contains(comment, []byte("PK")):
-		return zipDirectory{}, z.refuse(ProblemContradiction, "", "its comment could be taken for a record")
-	}
-	at := size - int64(len(tail)-i) // of the record
-	var (
-		disk, disks      = le.Uint16(record[4:]), le.Uint16(record[6:])
-		here, entries    = uint64(le.Uint16(record[8:])), uint64(le.Uint16(record[10:]))
-		length, position = uint64(le.Uint32(record[12:])), uint64(le.Uint32(record[16:]))
-	)
-	if disk != 0 || disks != 0 {
+	if disk, disks := le.Uint16(record[4:]), le.Uint16(record[6:]); disk != 0 || disks != 0 {
 		return zipDirectory{}, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	}
 	large, found, err := z.findEnd64(at)
 	if err != nil {
 		return zipDirectory{}, err
 	}
+	if end, err = z.mergeEnds(end, large, found); err != nil {
+		return zipDirectory{}, err
+	}
 	if found {
-		absent := false
-		for _, f := range []struct{ short, long, max uint64 }{
-			{here, large.here, zipAbsent16}, {entries, large.entries, zipAbsent16},
-			{length, large.length, zipAbsent32}, {position, large.position, zipAbsent32},
-		} {
-			absent = absent || f.short == f.max
-			if f.short != f.long && f.short != f.max {
-				return zipDirectory{}, z.refuse(ProblemContradiction, "", "its two end records disagree")
-			}
-		}
-		if !absent {
-			return zipDirectory{}, z.refuse(ProblemContradiction, "", "an end record of 64 bits where nothing needs one")
-		}
-		here, entries, length, position = large.here, large.entries, large.length, large.position
 		at -= zip64LocatorSize + zip64EndSize
-	} else if here == zipAbsent16 || entries == zipAbsent16 || length == zipAbsent32 || position == zipAbsent32 {
-		return zipDirectory{}, z.refuse(ProblemContradiction, "", "its end record points to one of 64 bits, which is not there")
 	}
+	limit := uint64(at) // the directory ends where the first end record begins
 	switch {
-	case here != entries:
+	case end.here != end.entries:
 		return zipDirectory{}, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
-	case entries > uint64(z.limits.Entries), length > uint64(z.limits.Directory):
-		return zipDirectory{}, z.tooMany()
-	case position > uint64(at) || length > uint64(at) || position+length > uint64(at):
+	case end.entries > uint64(z.limits.Entries), end.length > uint64(z.limits.Directory):
+		return zipDirectory{}, z.tooManyError()
+	case end.position > limit || end.length > limit || end.position+end.length > limit:
 		return zipDirectory{}, z.refuse(ProblemTruncated, "", "its directory would end after the zip")
-	case position+length < uint64(at):
-		return zipDirectory{}, z.refuse(ProblemTrailingData, "", "data before the first file, or between the directory and its end record")
+	case end.position+end.length < limit:
+		return zipDirectory{}, z.refuse(ProblemTrailingData, "",
+			"data before the first file, or between the directory and its end record")
 	}
-	return zipDirectory{offset: int64(position), size: int64(length), entries: int(entries)}, nil
+	return zipDirectory{offset: int64(end.position), size: int64(end.length), entries: int(end.entries)}, nil
 }
 
-// zipEnd64 is the end record of 64 bits.
+// readEndRecord finds the end record of 32 bits in a zip of size bytes, and its offset at.
+func (z *zipReader) readEndRecord(size int64) (record []byte, at int64, err error) {
+	tail := make([]byte, min(size, zipEndSize+zipAbsent16))
+	if err := z.read(tail, size-int64(len(tail)), ""); err != nil {
+		return nil, 0, err
+	}
+	i := bytes.LastIndex(tail, []byte(zipEnd))
+	if i < 0 {
+		return nil, 0, z.refuse(ProblemNotZip, "", "not a zip, or corrupt")
+	}
+	if len(tail)-i < zipEndSize {
+		return nil, 0, z.refuse(ProblemTruncated, "", "ends inside its end record")
+	}
+	record, comment := tail[i:i+zipEndSize], tail[i+zipEndSize:]
+	switch length := int(le.Uint16(record[20:])); {
+	case length > len(comment):
+		return nil, 0, z.refuse(ProblemTruncated, "", "ends inside its comment")
+	case length < len(comment):
+		return nil, 0, z.refuse(ProblemTrailingData, "", "data after the end")
+	case bytes.Contains(comment, []byte("PK")):
+		return nil, 0, z.refuse(ProblemContradiction, "", "its comment could be taken for a record")
+	}
+	return record, size - int64(len(tail)-i), nil
+}
+
+// mergeEnds takes the numbers that the end record of 32 bits has no room for from the one of
+// 64 bits, if that was found. Where both hold a number they must agree, and the second record
+// must be needed.
+func (z *zipReader) mergeEnds(short, long zipEnd64, found bool) (zipEnd64, error) {
+	absent := false
+	for _, f := range []struct{ short, long, max uint64 }{
+		{short.here, long.here, zipAbsent16}, {short.entries, long.entries, zipAbsent16},
+		{short.length, long.length, zipAbsent32}, {short.position, long.position, zipAbsent32},
+	} {
+		absent = absent || f.short == f.max
+		if found && f.short != f.long && f.short != f.max {
+			return zipEnd64{}, z.refuse(ProblemContradiction, "", "its two end records disagree")
+		}
+	}
+	switch {
+	case found && !absent:
+		return zipEnd64{}, z.refuse(ProblemContradiction, "", "an end record of 64 bits where nothing needs one")
+	case found:
+		return long, nil
+	case absent:
+		return zipEnd64{}, z.refuse(ProblemContradiction, "",
+			"its end record points to one of 64 bits, which is not there")
+	}
+	return short, nil
+}
+
+// zipEnd64 is what the end record of 64 bits says: the entries on this disk and in all, and
+// the directory's size and offset in bytes.
 type zipEnd64 struct{ here, entries, length, position uint64 }
 
 // findEnd64 reads the records that stand before the end record at offset at, if a locator
@@ -153,5 +176,8 @@ func (z *zipReader) findEnd64(at int64) (zipEnd64, bool, error) {
 	case le.Uint32(record[16:]) != 0 || le.Uint32(record[20:]) != 0:
 		return zipEnd64{}, false, z.refuse(ProblemMultiDisk, "", "a part of a zip on several disks")
 	}
-	return zipEnd64{le.Uint64(record[24:]), le.Uint64(record[32:]), le.Uint64(record[40:]), le.Uint64(record[48:])}, true, nil
+	return zipEnd64{
+		here: le.Uint64(record[24:]), entries: le.Uint64(record[32:]),
+		length: le.Uint64(record[40:]), position: le.Uint64(record[48:]),
+	}, true, nil
 }

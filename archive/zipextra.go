@@ -20,8 +20,8 @@ const (
 	extraAlignment   = 0xd935 // zeros that align the content
 )
 
-// knownExtra reports whether all programs pass over, or know, a field of this length.
-func knownExtra(id uint16, data []byte) bool {
+// isKnownExtra reports whether all programs pass over, or know, a field of this length.
+func isKnownExtra(id uint16, data []byte) bool {
 	switch n := len(data); id {
 	case extraZip64, extraUnicodePath: // held to what they say
 		return true
@@ -55,7 +55,7 @@ func (z *zipReader) parseExtra(data []byte, name string) (map[uint16][]byte, err
 		if _, twice := fields[id]; twice {
 			return nil, z.refuse(ProblemExtraField, name, "has extra field %#04x twice", id)
 		}
-		if !knownExtra(id, data[4:4+length]) {
+		if !isKnownExtra(id, data[4:4+length]) {
 			return nil, z.refuse(ProblemExtraField, name, "has extra field %#04x, which programs read differently", id)
 		}
 		if fields == nil {
@@ -64,17 +64,18 @@ func (z *zipReader) parseExtra(data []byte, name string) (map[uint16][]byte, err
 		fields[id], data = data[4:4+length], data[4+length:]
 	}
 	if path, ok := fields[extraUnicodePath]; ok {
-		if len(path) < 5 || path[0] != 1 || le.Uint32(path[1:]) != crc32.ChecksumIEEE([]byte(name)) || string(path[5:]) != name {
+		if len(path) < 5 || path[0] != 1 || le.Uint32(path[1:]) != crc32.ChecksumIEEE([]byte(name)) ||
+			string(path[5:]) != name {
 			return nil, z.refuse(ProblemContradiction, name, "has a second name that is another")
 		}
 	}
 	return fields, nil
 }
 
-// widen returns numbers of 32 bits, with those that are absent from the field of 64 bits.
-// The field holds the absent ones in their order and nothing else; in a local header, which
-// has no third, it holds both sizes.
-func (z *zipReader) widen(name string, fields map[uint16][]byte, short []uint32, local bool) ([]int64, error) {
+// readNumbers returns the numbers of an entry: those of 32 bits, and for those that are absent
+// there the ones in the field of 64 bits, which must hold them in their order and nothing
+// else. In a local header the field holds both sizes or neither.
+func (z *zipReader) readNumbers(name string, fields map[uint16][]byte, short []uint32, local bool) ([]int64, error) {
 	field, ok := fields[extraZip64]
 	long := make([]int64, len(short))
 	absent := 0
@@ -83,7 +84,8 @@ func (z *zipReader) widen(name string, fields map[uint16][]byte, short []uint32,
 			continue
 		}
 		if absent++; len(field) < 8*absent || le.Uint64(field[8*(absent-1):]) > 1<<62 {
-			return nil, z.refuse(ProblemContradiction, name, "has a size or place of 64 bits that is missing or impossible")
+			return nil, z.refuse(ProblemContradiction, name,
+				"has a size or place of 64 bits that is missing or impossible")
 		}
 		long[i] = int64(le.Uint64(field[8*(absent-1):]))
 	}

@@ -17,7 +17,9 @@ func (z *zipReader) open(e *zipMember) io.ReadCloser {
 	case e.method == methodDeflate:
 		f.unpack = flate.NewReader(packed) // reads no byte beyond the end of the stream
 	case e.flags&flagDescriptor != 0:
-		f.unpack = io.NopCloser(&noDescriptor{r: packed, found: z.refuse(ProblemContradiction, e.name, "is stored, and holds what could be taken for the record after it")})
+		found := z.refuse(ProblemContradiction, e.name,
+			"is stored, and holds what could be taken for the record after it")
+		f.unpack = io.NopCloser(&noDescriptor{r: packed, found: found})
 	default:
 		f.unpack = io.NopCloser(packed)
 	}
@@ -43,7 +45,7 @@ func (f *zipFile) Read(p []byte) (int, error) {
 		return 0, f.err
 	}
 	if f.left == 0 {
-		f.err = f.end()
+		f.err = f.checkEnd()
 		return 0, f.err
 	}
 	n, err := f.unpack.Read(p[:min(int64(len(p)), f.left)])
@@ -53,9 +55,9 @@ func (f *zipFile) Read(p []byte) (int, error) {
 	case err == io.EOF && f.left > 0:
 		f.err = f.z.refuse(ProblemTruncated, f.e.name, "has fewer bytes than it declares")
 	case err != nil && err != io.EOF:
-		f.err = f.failed(err)
+		f.err = f.contentError(err)
 	case f.left == 0: // with the last bytes, so that nobody takes them for good ones
-		f.err = f.end()
+		f.err = f.checkEnd()
 	}
 	if f.err != nil && f.err != io.EOF {
 		return 0, f.err
@@ -63,8 +65,8 @@ func (f *zipFile) Read(p []byte) (int, error) {
 	return n, f.err
 }
 
-// end checks what can be known at the end only, and returns io.EOF.
-func (f *zipFile) end() error {
+// checkEnd checks what can be known at the end only, and returns io.EOF.
+func (f *zipFile) checkEnd() error {
 	for range 100 { // a stream may say that it ends in blocks that hold nothing
 		n, err := f.unpack.Read(make([]byte, 1))
 		switch {
@@ -73,12 +75,12 @@ func (f *zipFile) end() error {
 		case err == nil:
 			continue
 		case err != io.EOF:
-			return f.failed(err)
+			return f.contentError(err)
 		}
 		if _, err := f.packed.ReadByte(); err == nil {
 			return f.z.refuse(ProblemTrailingData, f.e.name, "has data after the end of its compressed content")
 		} else if err != io.EOF {
-			return f.failed(err)
+			return f.contentError(err)
 		}
 		if f.sum != f.e.checksum {
 			return f.z.refuse(ProblemChecksum, f.e.name, "the checksum of this file is wrong")
@@ -88,8 +90,8 @@ func (f *zipFile) end() error {
 	return io.ErrNoProgress
 }
 
-// failed is an error of reading the packed content.
-func (f *zipFile) failed(err error) error {
+// contentError is an error of reading the packed content.
+func (f *zipFile) contentError(err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}

@@ -4,9 +4,9 @@ import (
 	"bytes"
 )
 
-// walkLocal reads the local headers from the first byte on, and holds each to the entry of
-// the directory that has the same place in the order. They follow each other without a
-// gap, up to the directory.
+// walkLocal reads the local headers from the first byte on, and compares each with the entry
+// of the directory that has the same place in the order. They must follow each other
+// without a gap, up to the directory d.
 func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
 	position := int64(0)
 	renamed, deferred := false, false
@@ -14,13 +14,16 @@ func (z *zipReader) walkLocal(entries []zipMember, d zipDirectory) error {
 		e := &entries[i]
 		renamed, deferred = renamed || e.renamed, deferred || e.flags&flagDescriptor != 0
 		if renamed && deferred {
-			return z.refuse(ProblemExtraField, e.name, "stands in a zip with second names and sizes that follow the content, which some programs refuse")
+			return z.refuse(ProblemExtraField, e.name,
+				"stands in a zip with second names and sizes that follow the content, which some programs refuse")
 		}
 		switch {
 		case e.offset < position:
-			return z.refuse(ProblemOverlap, e.name, "begins inside another file, or is not in the order of the directory")
+			return z.refuse(ProblemOverlap, e.name,
+				"begins inside another file, or is not in the order of the directory")
 		case e.offset > position:
-			return z.refuse(ProblemGap, e.name, "follows data that belongs to no file, or is not in the order of the directory")
+			return z.refuse(ProblemGap, e.name,
+				"follows data that belongs to no file, or is not in the order of the directory")
 		}
 		end, err := z.readLocal(e, d.offset)
 		if err != nil {
@@ -79,31 +82,41 @@ func (z *zipReader) readLocal(e *zipMember, limit int64) (end int64, err error) 
 	if _, renamed := fields[extraUnicodePath]; renamed != e.renamed {
 		return differs("another spelling of the name")
 	}
+	if err := z.compareSizes(e, h, fields); err != nil {
+		return 0, err
+	}
+	if e.packed > limit-e.body {
+		return 0, z.refuse(ProblemTruncated, e.name, "ends inside this file")
+	}
+	if end = e.body + e.packed; e.flags&flagDescriptor == 0 {
+		return end, nil
+	}
+	_, large := fields[extraZip64]
+	return z.readDescriptor(e, end, limit, large)
+}
+
+// compareSizes compares sizes and checksum of the local header h with those of the directory.
+// If a record follows the content, zero stands for what was not known when h was written.
+func (z *zipReader) compareSizes(e *zipMember, h []byte, fields map[uint16][]byte) error {
 	var (
-		_, large    = fields[extraZip64]
 		checksum    = le.Uint32(h[14:])
 		packed, raw = le.Uint32(h[18:]), le.Uint32(h[22:])
 		deferred    = e.flags&flagDescriptor != 0
 		sizes       = []int64{0, 0}
+		err         error
 	)
 	// Some programs that do not know the sizes yet write zeros beside the field for them.
-	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !zeros(fields[extraZip64]) {
-		if sizes, err = z.widen(name, fields, []uint32{raw, packed}, true); err != nil {
-			return 0, err
+	if !deferred || packed != 0 || raw != 0 || len(fields[extraZip64]) != 16 || !isZero(fields[extraZip64]) {
+		if sizes, err = z.readNumbers(e.name, fields, []uint32{raw, packed}, true); err != nil {
+			return err
 		}
 	}
-	// What is not known yet is zero, and stands in the record after the content.
 	agrees := func(local, central int64) bool { return local == central || deferred && local == 0 }
-	switch {
-	case !agrees(sizes[0], e.size) || !agrees(sizes[1], e.packed) || !agrees(int64(checksum), int64(e.checksum)):
-		return differs("other sizes or another checksum")
-	case e.packed > limit-e.body:
-		return 0, z.refuse(ProblemTruncated, e.name, "ends inside this file")
+	if !agrees(sizes[0], e.size) || !agrees(sizes[1], e.packed) || !agrees(int64(checksum), int64(e.checksum)) {
+		return z.refuse(ProblemContradiction, e.name,
+			"has other sizes or another checksum in its local header than in the directory")
 	}
-	if end = e.body + e.packed; !deferred {
-		return end, nil
-	}
-	return z.readDescriptor(e, end, limit, large)
+	return nil
 }
 
 // readDescriptor compares the record that follows a content whose size was not known when
@@ -130,7 +143,8 @@ func (z *zipReader) readDescriptor(e *zipMember, at, limit int64, large bool) (e
 		return 0, err
 	}
 	if !bytes.Equal(got, want) {
-		return 0, z.refuse(ProblemContradiction, e.name, "has other sizes or another checksum after its content than in the directory")
+		return 0, z.refuse(ProblemContradiction, e.name,
+			"has other sizes or another checksum after its content than in the directory")
 	}
 	return end, nil
 }

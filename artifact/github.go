@@ -10,17 +10,17 @@ func NewGitHub(owner, repo, tag, asset string) (Ref, error) {
 func parseGitHub(s string) (Ref, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) < 4 {
-		return Ref{}, bad(PartName, "write github:owner/repo/tag/asset")
+		return Ref{}, refuse(PartName, "write github:owner/repo/tag/asset")
 	}
 	owner, repo := parts[0], parts[1]
 	tag, asset := strings.Join(parts[2:len(parts)-1], "/"), parts[len(parts)-1]
 	switch {
-	case len(owner) > 39 || !only(owner, "_-") || !isAlnum(owner[0]):
-		return Ref{}, bad(PartName, "malformed GitHub owner")
-	case len(repo) > 100 || !only(repo, "._-") || repo == "." || repo == "..":
-		return Ref{}, bad(PartName, "malformed GitHub repository")
+	case len(owner) > 39 || !onlyAlnumOr(owner, "_-") || !isAlnum(owner[0]):
+		return Ref{}, refuse(PartName, "malformed GitHub owner")
+	case len(repo) > 100 || !onlyAlnumOr(repo, "._-") || repo == "." || repo == "..":
+		return Ref{}, refuse(PartName, "malformed GitHub repository")
 	case len(asset) > 255 || asset == "" || asset == "." || asset == ".." || strings.ContainsAny(asset, `\:*?"<>|`):
-		return Ref{}, bad(PartFilename, "malformed asset name")
+		return Ref{}, refuse(PartFilename, "malformed asset name")
 	}
 	if err := checkTag(tag); err != nil {
 		return Ref{}, err
@@ -28,33 +28,33 @@ func parseGitHub(s string) (Ref, error) {
 	return Ref{kind: GitHub, name: owner + "/" + repo, version: tag, filename: asset}, nil
 }
 
-// checkTag follows git-check-ref-format.
+// checkTag refuses what git-check-ref-format refuses in the name of a tag, and "latest".
 func checkTag(s string) error {
 	if strings.EqualFold(s, "latest") {
-		return bad(PartVersion, `"latest" is not an exact version`)
+		return refuse(PartVersion, `"latest" is not an exact version`)
 	}
 	if s == "" || len(s) > maxVersion || s == "@" || s[0] == '-' || s[len(s)-1] == '.' ||
 		strings.ContainsAny(s, `~^:?*[\`) || strings.Contains(s, "..") || strings.Contains(s, "@{") {
-		return bad(PartVersion, "malformed tag")
+		return refuse(PartVersion, "malformed tag")
 	}
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
-			return bad(PartVersion, "malformed tag")
+			return refuse(PartVersion, "malformed tag")
 		}
 	}
 	return nil
 }
 
 // releaseAsset reads a normal URL https://github.com/owner/repo/releases/download/tag/asset,
-// where the tag's slashes may be escaped or not. What github: cannot spell stays a
-// URL, and so does a URL with a query.
+// where the tag's slashes may be escaped or not. It reports false for what a github: Ref
+// cannot spell and for a URL with a query: these stay URLs.
 func releaseAsset(url string) (Ref, bool) {
-	parts := gitHubPath(url)
+	parts := gitHubSegments(url)
 	if len(parts) < 6 || parts[2] != "releases" || parts[3] != "download" || strings.Contains(url, "?") {
 		return Ref{}, false
 	}
 	for i := range parts {
-		parts[i] = unescape(parts[i], false)
+		parts[i] = unescape(parts[i])
 	}
 	owner, repo, asset := parts[0], parts[1], parts[len(parts)-1]
 	if strings.Contains(owner+repo+asset, "/") {
@@ -64,16 +64,16 @@ func releaseAsset(url string) (Ref, bool) {
 	return r, err == nil
 }
 
-// latestRelease reports whether a normal URL is of whichever release is the latest.
-func latestRelease(url string) bool {
+// isLatestRelease reports whether a normal URL names whichever GitHub release is the latest.
+func isLatestRelease(url string) bool {
 	url, _, _ = strings.Cut(url, "?")
-	parts := gitHubPath(url)
+	parts := gitHubSegments(url)
 	return len(parts) > 4 && parts[2] == "releases" &&
 		(parts[3] == "latest" || len(parts) == 6 && parts[3] == "download" && strings.EqualFold(parts[4], "latest"))
 }
 
-// gitHubPath is the segments of the path if a normal URL is at GitHub, else nothing.
-func gitHubPath(url string) []string {
+// gitHubSegments are the segments of the path of a normal URL at GitHub; nil for another URL.
+func gitHubSegments(url string) []string {
 	path, ok := strings.CutPrefix(url, "https://github.com/")
 	if !ok {
 		return nil

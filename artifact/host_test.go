@@ -8,7 +8,7 @@ func TestLoopback(t *testing.T) {
 		"": false, "localhost.": false, "localhost.example.com": false, "oci.example.com": false, "0.0.0.0": false, "::": false,
 		"10.0.0.1": false, "128.0.0.1": false, "127.1": false, "0177.0.0.1": false, "::2": false, "::1%eth0": false, "[::1]": false, "127.0.0.1:80": false,
 	} {
-		if Loopback(host) != want {
+		if IsLoopback(host) != want {
 			t.Errorf("%q: %v", host, !want)
 		}
 	}

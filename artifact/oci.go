@@ -28,7 +28,7 @@ func parseOCI(s string) (Ref, error) {
 	s, sum, hasDigest := strings.Cut(s, "@")
 	host, repo, ok := strings.Cut(s, "/")
 	if !ok || !strings.ContainsAny(host, ".:") && host != "localhost" {
-		return Ref{}, bad(PartURL, "names no registry host; write oci:host/repository:tag")
+		return Ref{}, refuse(PartURL, "names no registry host; write oci:host/repository:tag")
 	}
 	if err := checkHost(host); err != nil {
 		return Ref{}, err
@@ -37,19 +37,19 @@ func parseOCI(s string) (Ref, error) {
 	r := Ref{kind: OCI, name: host + "/" + repo, version: tag}
 	switch {
 	case len(repo) > 255 || !ociRepo().MatchString(repo):
-		return Ref{}, bad(PartName, "malformed repository")
+		return Ref{}, refuse(PartName, "malformed repository")
 	case hasTag && !ociTag().MatchString(tag):
-		return Ref{}, bad(PartVersion, "malformed tag")
+		return Ref{}, refuse(PartVersion, "malformed tag")
 	case !hasTag && !hasDigest:
-		return Ref{}, bad(PartVersion, "has neither a tag nor a digest")
+		return Ref{}, refuse(PartVersion, "has neither a tag nor a digest")
 	case tag == "latest" && !hasDigest:
-		return Ref{}, bad(PartVersion, `the tag "latest" without a digest is not exact`)
+		return Ref{}, refuse(PartVersion, `the tag "latest" without a digest is not exact`)
 	case !hasDigest:
 		return r, nil
 	}
 	hex, ok := strings.CutPrefix(sum, "sha256:")
 	if _, err := digest.ParseHex(digest.SHA256, hex); !ok || err != nil || hex != strings.ToLower(hex) {
-		return Ref{}, bad(PartDigest, "the digest is not sha256: and 64 lower-case hex digits")
+		return Ref{}, refuse(PartDigest, "the digest is not sha256: and 64 lower-case hex digits")
 	}
 	r.sha256 = hex
 	return r, nil

@@ -7,67 +7,62 @@ import (
 	xsemver "golang.org/x/mod/semver"
 )
 
-// Older reports whether version is an older one than another of the same name, by the
-// order of its kind: PEP 440 for PyPI, for every other Semantic Versioning, where a
-// leading "v" may stand. It is false where either is no such version, so that there is
-// no order: of digests, tags and commits.
-func Older(kind Kind, version, than string) bool {
+// IsOlder reports whether version precedes than in the order of versions of its kind:
+// PEP 440 for PyPI, Semantic Versioning with or without a leading "v" for every other kind.
+// It is false if either text is no such version: digests, tags and commits have no order.
+func IsOlder(kind Kind, version, than string) bool {
 	if kind == PyPI {
-		a, b := pep440().FindStringSubmatch(strings.ToLower(version)), pep440().FindStringSubmatch(strings.ToLower(than))
-		return a != nil && b != nil && comparePEP440(a, b) < 0
+		a, okA := parsePEP440(version)
+		b, okB := parsePEP440(than)
+		return okA && okB && comparePEP440(a, b) < 0
 	}
 	a, b := "v"+strings.TrimPrefix(version, "v"), "v"+strings.TrimPrefix(than, "v")
 	return xsemver.IsValid(a) && xsemver.IsValid(b) && xsemver.Compare(a, b) < 0
 }
 
-// comparePEP440 orders two versions, as the grammar splits them. What is behind a "+" is
-// no part of the order here: it names builds of one version.
-func comparePEP440(a, b []string) int {
-	release := func(m []string, i int) string {
-		if numbers := strings.Split(m[2], "."); i < len(numbers) {
-			return numbers[i]
-		}
-		return ""
-	}
-	order := compareNumbers(a[1], b[1])
-	for i := 0; order == 0 && i <= max(strings.Count(a[2], "."), strings.Count(b[2], ".")); i++ {
-		order = compareNumbers(release(a, i), release(b, i))
+// comparePEP440 orders two versions as PEP 440 does, without the local part behind a "+":
+// that names builds of one version.
+func comparePEP440(a, b pep440Version) int {
+	order := compareNumbers(a.epoch, b.epoch)
+	for i := 0; order == 0 && i < max(len(a.release), len(b.release)); i++ {
+		order = compareNumbers(numberAt(a.release, i), numberAt(b.release, i))
 	}
 	return cmp.Or(order,
-		cmp.Compare(phase(a), phase(b)), compareNumbers(a[4], b[4]),
-		cmp.Compare(posts(a), posts(b)), compareNumbers(a[5]+a[7], b[5]+b[7]),
-		cmp.Compare(finals(a), finals(b)), compareNumbers(a[9], b[9]))
+		cmp.Compare(a.phase(), b.phase()), compareNumbers(a.preNumber, b.preNumber),
+		cmp.Compare(rank(a.post), rank(b.post)), compareNumbers(a.postNumber, b.postNumber),
+		cmp.Compare(rank(!a.dev), rank(!b.dev)), compareNumbers(a.devNumber, b.devNumber))
 }
 
-// phase is 0 for a development version of what follows, then alpha, beta and candidate,
-// and 4 for the release.
-func phase(m []string) int {
-	switch m[3] {
-	case "":
-		if m[8] != "" && posts(m) == 0 {
-			return 0
-		}
-		return 4
-	case "alpha", "a":
+// phase is 0 for a development version of a release that is to come, 1 to 3 for an alpha, a
+// beta and a release candidate, and 4 for the release itself.
+func (v pep440Version) phase() int {
+	switch {
+	case v.pre == "a":
 		return 1
-	case "beta", "b":
+	case v.pre == "b":
 		return 2
+	case v.pre == "rc":
+		return 3
+	case v.dev && !v.post:
+		return 0
 	}
-	return 3
+	return 4
 }
 
-func posts(m []string) int {
-	if m[5] != "" || m[6] != "" {
+// rank is 1 for true: what has the property follows what does not.
+func rank(has bool) int {
+	if has {
 		return 1
 	}
 	return 0
 }
 
-func finals(m []string) int {
-	if m[8] != "" {
-		return 0
+// numberAt is the number at place i, or "" behind the last one, which counts as 0.
+func numberAt(numbers []string, i int) string {
+	if i < len(numbers) {
+		return numbers[i]
 	}
-	return 1
+	return ""
 }
 
 // compareNumbers compares decimal numbers of any length; "" is 0.

@@ -19,20 +19,20 @@ func TestOlder(t *testing.T) {
 	} {
 		for i, old := range c.versions {
 			for j, new := range c.versions {
-				if got := Older(c.kind, old, new); got != (i < j) {
+				if got := IsOlder(c.kind, old, new); got != (i < j) {
 					t.Errorf("%s: %s is older than %s: %v", c.kind, old, new, got)
 				}
 			}
 		}
 	}
 	for _, same := range [][3]string{{"pypi", "1.0", "1.0.0"}, {"pypi", "1.0c1", "1.0rc1"}, {"pypi", "1.0+a", "1.0+b"}, {"npm", "1.0.0+a", "1.0.0+b"}} {
-		if Older(Kind(same[0]), same[1], same[2]) || Older(Kind(same[0]), same[2], same[1]) {
+		if IsOlder(Kind(same[0]), same[1], same[2]) || IsOlder(Kind(same[0]), same[2], same[1]) {
 			t.Errorf("%q", same)
 		}
 	}
 	for _, none := range []string{"latest", "sha256:00", "", "^1"} {
 		for _, kind := range slices.Concat([]Kind{""}, []Kind{NPM, PyPI}) {
-			if Older(kind, none, "1.0.0") || Older(kind, "1.0.0", none) {
+			if IsOlder(kind, none, "1.0.0") || IsOlder(kind, "1.0.0", none) {
 				t.Errorf("%s: %q is ordered", kind, none)
 			}
 		}

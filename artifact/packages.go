@@ -27,14 +27,15 @@ func NewPyPI(name, version, filename string) (Ref, error) {
 	return Parse(s)
 }
 
-// parseAtVersion reads name@version. The name may begin with "@".
+// parseAtVersion reads name@version. The name may begin with "@": the version follows the
+// last one.
 func parseAtVersion(kind Kind, s string, checkName, checkVersion func(string) error) (Ref, error) {
 	i := strings.LastIndexByte(s, '@')
 	if i <= 0 {
 		if err := checkName(s); err != nil {
 			return Ref{}, err
 		}
-		return Ref{}, bad(PartVersion, "has no version; write %s:name@1.2.3", kind)
+		return Ref{}, refuse(PartVersion, "has no version; write %s:name@1.2.3", kind)
 	}
 	name, version := s[:i], s[i+1:]
 	if err := checkName(name); err != nil {
@@ -51,23 +52,23 @@ func parseAtVersion(kind Kind, s string, checkName, checkVersion func(string) er
 // and so is a leading hyphen, which a command would take for an option.
 func checkNPMName(s string) error {
 	if len(s) > 214 { // npm's limit, scope included
-		return bad(PartName, "an npm name has at most 214 characters")
+		return refuse(PartName, "an npm name has at most 214 characters")
 	}
 	scope, name, scoped := strings.Cut(s, "/")
 	if !scoped {
 		scope, name = "", s
 	} else if len(scope) < 2 || scope[0] != '@' {
-		return bad(PartName, "an npm scope is written @scope/name")
-	} else if !only(scope[1:], "._~-") || scope[1] == '.' || scope[1] == '-' {
-		return bad(PartName, "malformed npm scope")
+		return refuse(PartName, "an npm scope is written @scope/name")
+	} else if !onlyAlnumOr(scope[1:], "._~-") || scope[1] == '.' || scope[1] == '-' {
+		return refuse(PartName, "malformed npm scope")
 	}
 	switch {
-	case !only(name, "._~-"):
-		return bad(PartName, "malformed npm name")
+	case !onlyAlnumOr(name, "._~-"):
+		return refuse(PartName, "malformed npm name")
 	case name[0] == '.' || !scoped && (name[0] == '_' || name[0] == '-'):
-		return bad(PartName, `an npm name does not begin with ".", "_" or "-"`)
+		return refuse(PartName, `an npm name does not begin with ".", "_" or "-"`)
 	case !scoped && (strings.EqualFold(name, "node_modules") || strings.EqualFold(name, "favicon.ico")):
-		return bad(PartName, "npm reserves this name")
+		return refuse(PartName, "npm reserves this name")
 	}
 	return nil
 }
@@ -75,14 +76,14 @@ func checkNPMName(s string) error {
 // checkNuGetID follows NuGet's pattern for ids, for ASCII.
 func checkNuGetID(s string) error {
 	if len(s) > 100 {
-		return bad(PartName, "a NuGet id has at most 100 characters")
+		return refuse(PartName, "a NuGet id has at most 100 characters")
 	}
-	if !only(s, "._-") || strings.ContainsAny(s[:1], ".-") || strings.ContainsAny(s[len(s)-1:], ".-") {
-		return bad(PartName, "malformed NuGet id")
+	if !onlyAlnumOr(s, "._-") || strings.ContainsAny(s[:1], ".-") || strings.ContainsAny(s[len(s)-1:], ".-") {
+		return refuse(PartName, "malformed NuGet id")
 	}
 	for i := 1; i < len(s); i++ {
 		if strings.IndexByte(".-", s[i]) >= 0 && strings.IndexByte(".-", s[i-1]) >= 0 {
-			return bad(PartName, "malformed NuGet id")
+			return refuse(PartName, "malformed NuGet id")
 		}
 	}
 	return nil
@@ -91,25 +92,26 @@ func checkNuGetID(s string) error {
 // checkCrateName follows the public crate registry's rule.
 func checkCrateName(s string) error {
 	if len(s) > 64 {
-		return bad(PartName, "a crate's name has at most 64 characters")
+		return refuse(PartName, "a crate's name has at most 64 characters")
 	}
-	if !only(s, "_-") || !isLetter(s[0]) {
-		return bad(PartName, "malformed crate name")
+	if !onlyAlnumOr(s, "_-") || !isLetter(s[0]) {
+		return refuse(PartName, "malformed crate name")
 	}
 	return nil
 }
 
-// checkModulePath follows the go command's rule for paths of modules.
+// checkModulePath refuses what the go command refuses as the path of a module.
 func checkModulePath(s string) error {
 	if module.CheckPath(s) != nil {
-		return bad(PartName, "malformed module path")
+		return refuse(PartName, "malformed module path")
 	}
 	return nil
 }
 
+// checkModuleVersion accepts canonical versions, pseudo-versions included.
 func checkModuleVersion(s string) error {
 	if len(s) > maxVersion || s == "" || module.CanonicalVersion(s) != s {
-		return bad(PartVersion, "not a module's version, such as v1.2.3")
+		return refuse(PartVersion, "not a module's version, such as v1.2.3")
 	}
 	return nil
 }
@@ -117,19 +119,19 @@ func checkModuleVersion(s string) error {
 func parsePyPI(s string) (Ref, error) {
 	name, rest, ok := strings.Cut(s, "==")
 	// PEP 508: letters, digits, ".", "_", "-"; a letter or digit at both ends.
-	if !only(name, "._-") || !isAlnum(name[0]) || !isAlnum(name[len(name)-1]) {
-		return Ref{}, bad(PartName, "malformed PyPI name; write pypi:name==1.2.3/filename")
+	if !onlyAlnumOr(name, "._-") || !isAlnum(name[0]) || !isAlnum(name[len(name)-1]) {
+		return Ref{}, refuse(PartName, "malformed PyPI name; write pypi:name==1.2.3/filename")
 	}
 	if !ok {
-		return Ref{}, bad(PartVersion, "has no version; write pypi:name==1.2.3/filename")
+		return Ref{}, refuse(PartVersion, "has no version; write pypi:name==1.2.3/filename")
 	}
 	version, filename, ok := strings.Cut(rest, "/")
 	if err := checkPEP440(version); err != nil {
 		return Ref{}, err
 	}
 	// Wheel and sdist names, PEP 427 and 625, and what old tools made.
-	if ok && (!only(filename, "._+!~-") || !isAlnum(filename[0])) {
-		return Ref{}, bad(PartFilename, "malformed file name")
+	if ok && (!onlyAlnumOr(filename, "._+!~-") || !isAlnum(filename[0])) {
+		return Ref{}, refuse(PartFilename, "malformed file name")
 	}
 	return Ref{kind: PyPI, name: name, version: version, filename: filename}, nil
 }
@@ -158,8 +160,8 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// only reports whether s is not empty and each byte is a letter, a digit or in extra.
-func only(s, extra string) bool {
+// onlyAlnumOr reports whether s is not empty and each byte is a letter, a digit or in extra.
+func onlyAlnumOr(s, extra string) bool {
 	for i := range len(s) {
 		if !isAlnum(s[i]) && strings.IndexByte(extra, s[i]) < 0 {
 			return false

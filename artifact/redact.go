@@ -9,34 +9,31 @@ import (
 // one: up to the last "@" before the path, as a password may hold another.
 var userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
 
-// slashed is the same where the password holds a slash, which no URL allows: what follows the
+// slashedUserinfo is the same where the password holds a slash, which no URL allows: what follows the
 // colon is no port.
-var slashed = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
+var slashedUserinfo = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>@][^\s"'<>@]*@`)
 
-// bare is "user:password@host.example.com" where no "//" says that it is of a URL: as an image, a
+// bareUserinfo is "user:password@host.example.com" where no "//" says that it is of a URL: as an image, a
 // module or a program has it. The first word of a Ref is no user, and a version no host.
-var bare = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
+var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
+	`((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 
-// WithoutUser is a URL for a message: what may be a user name and a password is left out. It
-// need not parse: an error says of what does not parse that it does not.
-func WithoutUser(s string) string { return WithoutUsers(s) }
-
-// WithoutUsers leaves what may be a password out of every URL in a text that is printed:
+// RedactURLs leaves what may be a password out of every URL in a text that is printed:
 // "https://user:password@host/" becomes "https://host/". The name that ssh logs in by,
 // without a password, stays: it says which repository is meant.
-func WithoutUsers(text string) string {
+func RedactURLs(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
 	}
-	text = bare.ReplaceAllStringFunc(text, func(match string) string {
-		m := bare.FindStringSubmatch(match)
+	text = bareUserinfo.ReplaceAllStringFunc(text, func(match string) string {
+		m := bareUserinfo.FindStringSubmatch(match)
 		switch Kind(m[3]) {
 		case NPM, PyPI, GitHub, OCI, NuGet, Cargo, Go, Git, File:
 			return match
 		}
 		return m[1] + m[2] + m[4] + m[5]
 	})
-	text = slashed.ReplaceAllString(text, "//")
+	text = slashedUserinfo.ReplaceAllString(text, "//")
 	return userinfo.ReplaceAllStringFunc(text, func(match string) string {
 		at := strings.Index(match, "//") + 2
 		scheme, user := match[:at], strings.TrimSuffix(match[at:], "@")

@@ -32,7 +32,7 @@ func TestWithoutUsers(t *testing.T) {
 		"left@npm:right@1.0.0":                                  "left@npm:right@1.0.0",
 		"https://u:%40@h.example.com/%":                         "https://h.example.com/%",
 	} {
-		if got := WithoutUsers(in); got != want {
+		if got := RedactURLs(in); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}
@@ -50,7 +50,7 @@ func FuzzWithoutUsers(f *testing.F) {
 		if strings.Contains(before+user+rest, password) {
 			t.Skip()
 		}
-		if got := WithoutUsers(before + " https://" + user + ":" + password + "@" + rest); strings.Contains(got, password) {
+		if got := RedactURLs(before + " https://" + user + ":" + password + "@" + rest); strings.Contains(got, password) {
 			t.Errorf("%q", got)
 		}
 	})

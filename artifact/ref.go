@@ -125,8 +125,8 @@ func (e *ParseError) Error() string {
 	return fmt.Sprintf("%+q: %s", text, e.Reason)
 }
 
-// bad makes an error without its Text, which Parse adds.
-func bad(part Part, format string, args ...any) error {
+// refuse returns a [*ParseError] without its Text, which Parse adds.
+func refuse(part Part, format string, args ...any) error {
 	return &ParseError{Part: part, Reason: fmt.Sprintf(format, args...)}
 }
 
@@ -145,14 +145,14 @@ func Parse(s string) (Ref, error) {
 
 func parse(s string) (Ref, error) {
 	if len(s) > MaxLength {
-		return Ref{}, bad(PartText, "longer than %d bytes", MaxLength)
+		return Ref{}, refuse(PartText, "longer than %d bytes", MaxLength)
 	}
 	kind, rest, ok := strings.Cut(s, ":")
 	if err := checkText(s, kind == string(File)); err != nil {
 		return Ref{}, err
 	}
 	if !ok {
-		return Ref{}, bad(PartKind, "names no kind of artifact, such as npm: or https:")
+		return Ref{}, refuse(PartKind, "names no kind of artifact, such as npm: or https:")
 	}
 	switch kind {
 	case "npm":
@@ -178,20 +178,22 @@ func parse(s string) (Ref, error) {
 	case "file":
 		return parseFile(rest)
 	case "http", "git+http", "git":
-		return Ref{}, bad(PartKind, "plain %s is not read; use https", kind)
+		return Ref{}, refuse(PartKind, "plain %s is not read; use https", kind)
 	}
-	return Ref{}, bad(PartKind, "unknown kind of artifact")
+	return Ref{}, refuse(PartKind, "unknown kind of artifact")
 }
 
+// checkText refuses what is not printable ASCII without spaces or, if unicodeAllowed, not
+// printable text of one line.
 func checkText(s string, unicodeAllowed bool) error {
 	if !utf8.ValidString(s) {
-		return bad(PartText, "is not UTF-8")
+		return refuse(PartText, "is not UTF-8")
 	}
 	for _, c := range s {
 		switch {
 		case unicodeAllowed && (c == ' ' || unicode.IsGraphic(c) && !unicode.IsSpace(c)):
 		case c < '!' || c > '~':
-			return bad(PartText, "holds %U, which a Ref cannot", c)
+			return refuse(PartText, "holds %U, which a Ref cannot", c)
 		}
 	}
 	return nil

@@ -247,8 +247,9 @@ func FuzzParse(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%q: net/url: %v", s, err)
 			}
-			_, host, path, query, _, _ := splitURL(r.URL()[strings.IndexByte(r.URL(), ':')+1:])
-			if u.Host != host || u.EscapedPath() != path || u.Fragment != "" || strings.TrimPrefix(query, "?") != u.RawQuery {
+			ours, _ := splitURL(r.URL()[strings.IndexByte(r.URL(), ':')+1:])
+			if u.Host != ours.host || u.EscapedPath() != ours.path || u.Fragment != "" ||
+				strings.TrimPrefix(ours.query, "?") != u.RawQuery {
 				t.Fatalf("%q: net/url reads %q %q %q", s, u.Host, u.EscapedPath(), u.RawQuery)
 			}
 			if _, password := u.User.Password(); password || u.User != nil && r.Kind() == HTTPS {

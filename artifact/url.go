@@ -2,60 +2,65 @@ package artifact
 
 import "strings"
 
-// splitURL takes apart what follows "scheme:". The parts keep their spelling; path
-// and query begin with "/" and "?" or are empty. user is empty unless allowed.
-func splitURL(s string) (user, host, path, query, fragment string, err error) {
-	s, ok := strings.CutPrefix(s, "//")
-	if !ok {
-		return "", "", "", "", "", bad(PartURL, `has no "//" before its host`)
-	}
-	s, fragment, _ = strings.Cut(s, "#")
-	if i := strings.IndexByte(s, '?'); i >= 0 {
-		s, query = s[:i], s[i:]
-	}
-	host = s
-	if i := strings.IndexByte(s, '/'); i >= 0 {
-		host, path = s[:i], s[i:]
-	}
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		user, host = host[:i+1], host[i+1:]
-	}
-	if err = checkHost(host); err != nil {
-		return "", "", "", "", "", err
-	}
-	if err = checkEscapes(path, ":@/"); err == nil {
-		err = checkEscapes(query, ":@/?")
-	}
-	if err == nil {
-		err = checkEscapes(fragment, ":@/?")
-	}
-	if err != nil {
-		return "", "", "", "", "", err
-	}
-	for segment := range strings.SplitSeq(path, "/") {
-		if d := unescape(segment, false); d == "." || d == ".." {
-			return "", "", "", "", "", bad(PartURL, `the path holds a "." or ".." segment`)
-		}
-	}
-	return user, host, path, query, fragment, nil
+// urlParts are the parts of a URL behind its scheme, in their own spelling.
+type urlParts struct {
+	user     string // with its "@"; empty if there is none
+	host     string // with its port
+	path     string // begins with "/", or is empty
+	query    string // begins with "?", or is empty
+	fragment string
 }
 
-// checkHost takes name or name:port. Names are DNS names or IPv4 addresses; IPv6
-// addresses have many spellings and serve no published artifact.
+// splitURL cuts what follows "scheme:" into its parts, and checks all but the user.
+func splitURL(s string) (urlParts, error) {
+	s, ok := strings.CutPrefix(s, "//")
+	if !ok {
+		return urlParts{}, refuse(PartURL, `has no "//" before its host`)
+	}
+	var u urlParts
+	s, u.fragment, _ = strings.Cut(s, "#")
+	if i := strings.IndexByte(s, '?'); i >= 0 {
+		s, u.query = s[:i], s[i:]
+	}
+	u.host = s
+	if i := strings.IndexByte(s, '/'); i >= 0 {
+		u.host, u.path = s[:i], s[i:]
+	}
+	if i := strings.LastIndexByte(u.host, '@'); i >= 0 {
+		u.user, u.host = u.host[:i+1], u.host[i+1:]
+	}
+	if err := checkHost(u.host); err != nil {
+		return urlParts{}, err
+	}
+	for _, part := range []struct{ text, extra string }{{u.path, ":@/"}, {u.query, ":@/?"}, {u.fragment, ":@/?"}} {
+		if err := checkEscapes(part.text, part.extra); err != nil {
+			return urlParts{}, err
+		}
+	}
+	for segment := range strings.SplitSeq(u.path, "/") {
+		if d := unescape(segment); d == "." || d == ".." {
+			return urlParts{}, refuse(PartURL, `the path holds a "." or ".." segment`)
+		}
+	}
+	return u, nil
+}
+
+// checkHost accepts name and name:port, where the name is a DNS name or an IPv4 address.
+// IPv6 addresses are refused: they have many spellings, and no registry publishes at one.
 func checkHost(s string) error {
 	name, port, hasPort := strings.Cut(s, ":")
 	if name == "" {
-		return bad(PartURL, "the host is empty")
+		return refuse(PartURL, "the host is empty")
 	}
 	if name[0] == '[' {
-		return bad(PartURL, "IPv6 addresses are not read; use a host name")
+		return refuse(PartURL, "IPv6 addresses are not read; use a host name")
 	}
 	if len(name) > 253 {
-		return bad(PartURL, "the host is longer than 253 characters")
+		return refuse(PartURL, "the host is longer than 253 characters")
 	}
 	for label := range strings.SplitSeq(name, ".") {
-		if len(label) > 63 || !only(label, "_-") || label[0] == '-' || label[len(label)-1] == '-' {
-			return bad(PartURL, "malformed host name")
+		if len(label) > 63 || !onlyAlnumOr(label, "_-") || label[0] == '-' || label[len(label)-1] == '-' {
+			return refuse(PartURL, "malformed host name")
 		}
 	}
 	if !hasPort {
@@ -64,75 +69,83 @@ func checkHost(s string) error {
 	n := 0
 	for i := range len(port) {
 		if !isDigit(port[i]) || n > 65535 {
-			return bad(PartURL, "malformed port")
+			return refuse(PartURL, "malformed port")
 		}
 		n = 10*n + int(port[i]-'0')
 	}
 	if n < 1 || n > 65535 || port[0] == '0' {
-		return bad(PartURL, "malformed port")
+		return refuse(PartURL, "malformed port")
 	}
 	return nil
 }
 
-// checkEscapes holds s to the characters of RFC 3986 and complete escapes, none of
-// them of a control character.
+// checkEscapes refuses characters that RFC 3986 does not allow in s beside extra, escapes
+// that are cut off, and escapes of control characters.
 func checkEscapes(s, extra string) error {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case unreserved(c) || strings.IndexByte("!$&'()*+,;=", c) >= 0 || strings.IndexByte(extra, c) >= 0:
+		case isUnreserved(c) || strings.IndexByte("!$&'()*+,;=", c) >= 0 || strings.IndexByte(extra, c) >= 0:
 		case c == '%':
-			d, ok := escape(s[i:])
+			d, ok := decodeEscape(s[i:])
 			if !ok {
-				return bad(PartURL, "malformed percent escape")
+				return refuse(PartURL, "malformed percent escape")
 			}
 			if d < ' ' || d == 0x7f {
-				return bad(PartURL, "a control character is escaped in it")
+				return refuse(PartURL, "a control character is escaped in it")
 			}
 			i += 2
 		default:
-			return bad(PartURL, "holds %q, which a URL must escape", c)
+			return refuse(PartURL, "holds %q, which a URL must escape", c)
 		}
 	}
 	return nil
 }
 
-func unreserved(c byte) bool { return isAlnum(c) || strings.IndexByte("-._~", c) >= 0 }
+func isUnreserved(c byte) bool { return isAlnum(c) || strings.IndexByte("-._~", c) >= 0 }
 
-// escape decodes the "%xx" at the start of s.
-func escape(s string) (byte, bool) {
+// decodeEscape decodes the "%xx" at the start of s.
+func decodeEscape(s string) (byte, bool) {
 	if len(s) < 3 {
 		return 0, false
 	}
-	hi, lo := strings.IndexByte(hexDigits, lower(s[1])), strings.IndexByte(hexDigits, lower(s[2]))
+	hi, lo := strings.IndexByte(hexDigits, lowerByte(s[1])), strings.IndexByte(hexDigits, lowerByte(s[2]))
 	return byte(hi<<4 | lo), hi >= 0 && lo >= 0
 }
 
 const hexDigits = "0123456789abcdef"
 
-func lower(c byte) byte {
+func lowerByte(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
 	}
 	return c
 }
 
-// unescape decodes escapes; if only unreserved ones, it upper-cases the others.
-func unescape(s string, onlyUnreserved bool) string {
+// unescape decodes every escape of s.
+func unescape(s string) string { return decodeEscapes(s, func(byte) bool { return true }) }
+
+// normalEscapes decodes the escapes of unreserved characters and writes the others in upper
+// case (RFC 3986, section 6.2.2).
+func normalEscapes(s string) string { return decodeEscapes(s, isUnreserved) }
+
+// decodeEscapes decodes the escapes of the characters for which decode is true, and writes
+// the others in upper case. A "%" that begins no escape stays.
+func decodeEscapes(s string, decode func(byte) bool) string {
 	if strings.IndexByte(s, '%') < 0 {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
-		d, ok := escape(s[i:])
+		d, ok := decodeEscape(s[i:])
 		switch {
 		case s[i] != '%' || !ok:
 			b.WriteByte(s[i])
-		case onlyUnreserved && !unreserved(d):
-			b.WriteString(strings.ToUpper(s[i : i+3]))
+		case decode(d):
+			b.WriteByte(d)
 			i += 2
 		default:
-			b.WriteByte(d)
+			b.WriteString(strings.ToUpper(s[i : i+3]))
 			i += 2
 		}
 	}
@@ -140,34 +153,34 @@ func unescape(s string, onlyUnreserved bool) string {
 }
 
 func parseHTTPS(rest string) (Ref, error) {
-	user, _, path, _, _, err := splitURL(rest)
+	u, err := splitURL(rest)
 	if err != nil {
 		return Ref{}, err
 	}
-	if user != "" {
-		return Ref{}, bad(PartURL, "userinfo in a URL is refused")
+	if u.user != "" {
+		return Ref{}, refuse(PartURL, "userinfo in a URL is refused")
 	}
 	url, _, _ := strings.Cut("https:"+rest, "#")
-	if latestRelease(normalURL(url)) {
-		return Ref{}, bad(PartVersion, "the latest release is not an exact version")
+	if isLatestRelease(normalURL(url)) {
+		return Ref{}, refuse(PartVersion, "the latest release is not an exact version")
 	}
-	return Ref{kind: HTTPS, url: url, filename: fileName(path)}, nil
+	return Ref{kind: HTTPS, url: url, filename: fileName(u.path)}, nil
 }
 
-// fileName is the last segment of an escaped path if that can name a file. "." and ".."
-// are in no path.
+// fileName is the last segment of an escaped path, decoded, or "" if it cannot name a file.
+// splitURL has refused "." and "..".
 func fileName(path string) string {
-	s := unescape(path[strings.LastIndexByte(path, '/')+1:], false)
+	s := unescape(path[strings.LastIndexByte(path, '/')+1:])
 	if strings.ContainsAny(s, `/\:`) || checkText(s, true) != nil {
 		return ""
 	}
 	return s
 }
 
-// normalURL takes a URL that was parsed, without fragment.
+// normalURL is the normal form of a URL that was parsed, without a fragment.
 func normalURL(url string) string {
 	scheme, rest, _ := strings.Cut(url, ":")
-	user, host, path, query, _, err := splitURL(rest)
+	u, err := splitURL(rest)
 	if err != nil {
 		return url
 	}
@@ -175,10 +188,10 @@ func normalURL(url string) string {
 	if scheme == "ssh" {
 		port = "22"
 	}
-	if path == "" {
-		path = "/"
+	if u.path == "" {
+		u.path = "/"
 	}
-	return scheme + "://" + user + normalHost(host, port) + unescape(path, true) + unescape(query, true)
+	return scheme + "://" + u.user + normalHost(u.host, port) + normalEscapes(u.path) + normalEscapes(u.query)
 }
 
 func normalHost(host, defaultPort string) string {
@@ -186,22 +199,22 @@ func normalHost(host, defaultPort string) string {
 }
 
 func parseGit(scheme, rest string) (Ref, error) {
-	user, _, path, query, fragment, err := splitURL(rest)
+	u, err := splitURL(rest)
 	if err != nil {
 		return Ref{}, err
 	}
 	switch {
-	case scheme == "https" && user != "":
-		return Ref{}, bad(PartURL, "userinfo in a URL is refused")
-	case user != "" && (!only(user[:len(user)-1], "._-") || user[0] == '-'):
-		return Ref{}, bad(PartURL, "a user name without a password may stand before the host, nothing else")
-	case query != "":
-		return Ref{}, bad(PartURL, "a query is refused")
-	case strings.Trim(path, "/") == "":
-		return Ref{}, bad(PartURL, "the path of the repository is empty")
-	case len(fragment) != 40 || strings.Trim(fragment, hexDigits) != "":
-		return Ref{}, bad(PartVersion, "does not end with # and the 40 lower-case hex digits of a commit")
+	case scheme == "https" && u.user != "":
+		return Ref{}, refuse(PartURL, "userinfo in a URL is refused")
+	case u.user != "" && (!onlyAlnumOr(u.user[:len(u.user)-1], "._-") || u.user[0] == '-'):
+		return Ref{}, refuse(PartURL, "a user name without a password may stand before the host, nothing else")
+	case u.query != "":
+		return Ref{}, refuse(PartURL, "a query is refused")
+	case strings.Trim(u.path, "/") == "":
+		return Ref{}, refuse(PartURL, "the path of the repository is empty")
+	case len(u.fragment) != 40 || strings.Trim(u.fragment, hexDigits) != "":
+		return Ref{}, refuse(PartVersion, "does not end with # and the 40 lower-case hex digits of a commit")
 	}
 	url, _, _ := strings.Cut(scheme+":"+rest, "#")
-	return Ref{kind: Git, url: url, version: fragment}, nil
+	return Ref{kind: Git, url: url, version: u.fragment}, nil
 }

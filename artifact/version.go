@@ -17,9 +17,11 @@ var (
 			`(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)
 	})
 
-	// nuget: one to four numbers, leading zeros allowed, then as in semver.
+	// nuget is the grammar of NuGet's versions: one to four numbers, leading zeros allowed,
+	// then the suffixes of semver.
 	nuget = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
+		return regexp.MustCompile(`^([0-9]+(?:\.[0-9]+){0,3})(-[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?` +
+			`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`)
 	})
 
 	// pep440 is the grammar that PEP 440 gives for reading versions. Groups: epoch,
@@ -34,17 +36,18 @@ var (
 	})
 )
 
-// checkVersion refuses what no registry calls one version.
+// checkVersion refuses what is not one exact version at any registry: nothing, "latest", a
+// range, or more than maxVersion bytes.
 func checkVersion(s string) error {
 	switch {
 	case s == "":
-		return bad(PartVersion, "the version is empty")
+		return refuse(PartVersion, "the version is empty")
 	case len(s) > maxVersion:
-		return bad(PartVersion, "the version is longer than %d bytes", maxVersion)
+		return refuse(PartVersion, "the version is longer than %d bytes", maxVersion)
 	case strings.EqualFold(s, "latest"):
-		return bad(PartVersion, `"latest" is not an exact version`)
+		return refuse(PartVersion, `"latest" is not an exact version`)
 	case strings.ContainsAny(s, "^~<>=*|, "):
-		return bad(PartVersion, "a range is not an exact version")
+		return refuse(PartVersion, "a range is not an exact version")
 	}
 	return nil
 }
@@ -54,7 +57,7 @@ func checkSemver(s string) error {
 		return err
 	}
 	if !semver().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact semantic version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact semantic version such as 1.2.3")
 	}
 	return nil
 }
@@ -64,7 +67,7 @@ func checkNuGetVersion(s string) error {
 		return err
 	}
 	if !nuget().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact NuGet version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact NuGet version such as 1.2.3")
 	}
 	return nil
 }
@@ -74,7 +77,7 @@ func checkPEP440(s string) error {
 		return err
 	}
 	if !pep440().MatchString(s) {
-		return bad(PartVersion, "the version is not an exact PEP 440 version such as 1.2.3")
+		return refuse(PartVersion, "the version is not an exact PEP 440 version such as 1.2.3")
 	}
 	return nil
 }
@@ -96,16 +99,53 @@ func normalNuGetVersion(s string) string {
 	return strings.Join(numbers, ".") + strings.ToLower(m[2])
 }
 
-// normalPEP440 is the normal form of PEP 440 without trailing zeros of the release,
-// so that versions are spelled alike if and only if PEP 440 calls them equal.
-func normalPEP440(s string) string {
+// pep440Version is a version as the grammar of PEP 440 splits it, in lower case. A number
+// that is not written is "".
+type pep440Version struct {
+	epoch      string
+	release    []string
+	pre        string // "a", "b" or "rc"; "" if it is no pre-release
+	preNumber  string
+	post       bool
+	postNumber string
+	dev        bool
+	devNumber  string
+	local      string
+}
+
+// parsePEP440 splits a version; ok is false if PEP 440 does not read it.
+func parsePEP440(s string) (v pep440Version, ok bool) {
 	m := pep440().FindStringSubmatch(strings.ToLower(s))
-	epoch, release, pre, preN, shortPost, post, postN, dev, devN, local := m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8], m[9], m[10]
+	if m == nil {
+		return pep440Version{}, false
+	}
+	v = pep440Version{
+		epoch: m[1], release: strings.Split(m[2], "."), pre: m[3], preNumber: m[4],
+		post: m[5] != "" || m[6] != "", postNumber: m[5] + m[7], dev: m[8] != "", devNumber: m[9], local: m[10],
+	}
+	switch v.pre {
+	case "alpha":
+		v.pre = "a"
+	case "beta":
+		v.pre = "b"
+	case "c", "pre", "preview":
+		v.pre = "rc"
+	}
+	return v, true
+}
+
+// normalPEP440 is the normal form of a version that checkPEP440 accepts, without trailing
+// zeros of the release: two versions are spelled alike if and only if PEP 440 calls them equal.
+func normalPEP440(s string) string {
+	v, ok := parsePEP440(s)
+	if !ok {
+		return s
+	}
 	var b strings.Builder
-	if e := trimZeros(epoch); epoch != "" && e != "0" {
+	if e := trimZeros(v.epoch); e != "0" {
 		b.WriteString(e + "!")
 	}
-	numbers := strings.Split(release, ".")
+	numbers := v.release
 	for i, n := range numbers {
 		numbers[i] = trimZeros(n)
 	}
@@ -113,28 +153,17 @@ func normalPEP440(s string) string {
 		numbers = numbers[:len(numbers)-1]
 	}
 	b.WriteString(strings.Join(numbers, "."))
-	if pre != "" {
-		switch pre {
-		case "alpha":
-			pre = "a"
-		case "beta":
-			pre = "b"
-		case "c", "pre", "preview":
-			pre = "rc"
-		}
-		b.WriteString(pre + trimZeros(preN))
+	if v.pre != "" {
+		b.WriteString(v.pre + trimZeros(v.preNumber))
 	}
-	if shortPost != "" {
-		post, postN = "post", shortPost
+	if v.post {
+		b.WriteString(".post" + trimZeros(v.postNumber))
 	}
-	if post != "" {
-		b.WriteString(".post" + trimZeros(postN))
+	if v.dev {
+		b.WriteString(".dev" + trimZeros(v.devNumber))
 	}
-	if dev != "" {
-		b.WriteString(".dev" + trimZeros(devN))
-	}
-	if local != "" {
-		parts := strings.FieldsFunc(local, func(c rune) bool { return c == '.' || c == '-' || c == '_' })
+	if v.local != "" {
+		parts := strings.FieldsFunc(v.local, func(c rune) bool { return c == '.' || c == '-' || c == '_' })
 		for i, p := range parts {
 			if strings.Trim(p, "0123456789") == "" {
 				parts[i] = trimZeros(p)

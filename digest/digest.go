@@ -72,7 +72,7 @@ func (a Algorithm) Size() int {
 	return 0
 }
 
-func (a Algorithm) new() hash.Hash {
+func (a Algorithm) newHash() hash.Hash {
 	switch a {
 	case SHA256:
 		return sha256.New()
@@ -106,7 +106,8 @@ func New(alg Algorithm, sum []byte) (Digest, error) {
 	return d, nil
 }
 
-// Parse reads "algorithm:hex". Hex of either case is accepted.
+// Parse reads "algorithm:hex". Hex of either case is accepted. An error is an
+// [UnknownAlgorithmError], or wraps [ErrMalformed].
 func Parse(s string) (Digest, error) {
 	name, value, ok := strings.Cut(s, ":")
 	if !ok {
@@ -118,14 +119,15 @@ func Parse(s string) (Digest, error) {
 	return ParseHex(Algorithm(name), value)
 }
 
-// ParseHex reads a field that holds hex alone, the algorithm being known from
-// elsewhere. Hex of either case is accepted, a prefix is not.
+// ParseHex reads a field that holds hex alone, where something else says the
+// algorithm. Hex of either case is accepted, a prefix is not.
 func ParseHex(alg Algorithm, s string) (Digest, error) {
 	if alg.Size() == 0 {
 		return Digest{}, &UnknownAlgorithmError{string(alg)}
 	}
 	if len(s) != 2*alg.Size() {
-		return Digest{}, fmt.Errorf("%w: %s is written with %d hex digits, not %d bytes of text", ErrMalformed, alg, 2*alg.Size(), len(s))
+		return Digest{}, fmt.Errorf("%w: %s is written with %d hex digits, not %d bytes of text",
+			ErrMalformed, alg, 2*alg.Size(), len(s))
 	}
 	d := Digest{alg: alg}
 	if _, err := hex.AppendDecode(d.sum[:0], []byte(s)); err != nil {
@@ -202,7 +204,7 @@ func quote(s string) string {
 	return fmt.Sprintf("%+q", s)
 }
 
-// Algorithm is empty for the zero value.
+// Algorithm is the algorithm of d, empty for the zero value.
 func (d Digest) Algorithm() Algorithm { return d.alg }
 
 // IsZero reports whether d is the zero value, that is no digest.
@@ -238,7 +240,7 @@ func (d Digest) SRI() string {
 	return string(d.alg) + "-" + base64.StdEncoding.EncodeToString(d.sum[:d.alg.Size()])
 }
 
-// MarshalText is String, so that a Digest is a JSON string.
+// MarshalText gives the text of String, so that a Digest is a JSON string.
 func (d Digest) MarshalText() ([]byte, error) {
 	if d.IsZero() {
 		return []byte{}, nil
@@ -246,7 +248,7 @@ func (d Digest) MarshalText() ([]byte, error) {
 	return d.appendTo(make([]byte, 0, maxText)), nil
 }
 
-// UnmarshalText is Parse; empty text gives the zero value.
+// UnmarshalText reads what [Parse] does; empty text gives the zero value.
 func (d *Digest) UnmarshalText(text []byte) (err error) {
 	if len(text) == 0 {
 		*d = Digest{}
@@ -257,8 +259,8 @@ func (d *Digest) UnmarshalText(text []byte) (err error) {
 }
 
 // Equal reports in constant time whether a and b are the same digest. Nothing
-// equals the zero value. It is called by package evidence, so that each
-// comparison leaves evidence; a test of the repository keeps it so.
+// equals the zero value. Only package evidence calls it, so that every
+// comparison leaves evidence; a test of the repository checks that.
 func Equal(a, b Digest) bool {
 	return a.alg == b.alg && !a.IsZero() && subtle.ConstantTimeCompare(a.sum[:], b.sum[:]) == 1
 }

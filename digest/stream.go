@@ -32,7 +32,7 @@ func NewHasher(algs ...Algorithm) *Hasher {
 	for _, a := range algs {
 		if !slices.Contains(h.algs, a) {
 			h.algs = append(h.algs, a)
-			h.hashes = append(h.hashes, a.new())
+			h.hashes = append(h.hashes, a.newHash())
 		}
 	}
 	return h
@@ -73,16 +73,16 @@ func (h *Hasher) Digests() []Digest {
 
 // FromBytes is the sha256 digest of p.
 func FromBytes(p []byte) Digest {
-	return Digest{alg: SHA256, sum: wide(sha256.Sum256(p))}
+	return Digest{alg: SHA256, sum: widen(sha256.Sum256(p))}
 }
 
-func wide(sum [sha256.Size]byte) (out [sha512.Size]byte) {
+func widen(sum [sha256.Size]byte) (out [sha512.Size]byte) {
 	copy(out[:], sum[:])
 	return out
 }
 
 // FromReader reads r to its end in bounded memory and returns the sha256 digest
-// and the number of bytes.
+// and the number of bytes. An error is that of r.
 func FromReader(r io.Reader) (Digest, int64, error) {
 	h := NewHasher()
 	buf := buffers.Get().(*[BufferSize]byte)
@@ -93,7 +93,7 @@ func FromReader(r io.Reader) (Digest, int64, error) {
 	return h.Digest(SHA256), h.size, nil
 }
 
-// buffers are those of FromReader: for small files a new one would cost more than hashing.
+// buffers are reused by FromReader: making one costs more than hashing a small file.
 var buffers = sync.Pool{New: func() any { return new([BufferSize]byte) }}
 
 // onlyReader hides WriterTo, which would choose a buffer of its own.
@@ -114,54 +114,54 @@ func (e *MismatchError) Error() string {
 
 // NewVerifier returns a reader of r that ends with io.EOF only if r gave exactly
 // size bytes (any number if size is negative) with the digest want; otherwise it
-// ends with a [MismatchError], and at the latest one byte after size. What was
-// read before the end must not be acted upon.
+// ends with a [MismatchError], and at the latest one byte after size. Do not act on
+// what was read before the end.
 func NewVerifier(r io.Reader, want Digest, size int64) io.Reader {
 	v := &verifier{r: r, want: want, size: size}
 	if !want.IsZero() {
-		v.h = NewHasher(want.alg)
+		v.hasher = NewHasher(want.alg)
 	}
 	return v
 }
 
 type verifier struct {
-	r    io.Reader
-	h    *Hasher // nil if want is the zero value, which nothing matches
-	want Digest
-	size int64 // -1: any
-	n    int64
-	err  error
+	r      io.Reader
+	hasher *Hasher // nil if want is the zero value, which nothing matches
+	want   Digest
+	size   int64 // -1: any
+	read   int64
+	err    error
 }
 
 func (v *verifier) Read(p []byte) (int, error) {
 	if v.err != nil {
 		return 0, v.err
 	}
-	if v.size >= 0 && int64(len(p)) > v.size-v.n {
-		p = p[:v.size-v.n+1] // one byte more than allowed tells a longer stream
+	if v.size >= 0 && int64(len(p)) > v.size-v.read {
+		p = p[:v.size-v.read+1] // one byte more than allowed tells a longer stream
 	}
 	n, err := v.r.Read(p)
-	v.n += int64(n)
-	if v.h != nil {
-		v.h.Write(p[:n])
+	v.read += int64(n)
+	if v.hasher != nil {
+		v.hasher.Write(p[:n])
 	}
-	if v.size >= 0 && v.n > v.size {
-		v.err = v.mismatch()
+	if v.size >= 0 && v.read > v.size {
+		v.err = v.mismatchError()
 		return 0, v.err
 	}
 	if err == io.EOF {
-		if v.size >= 0 && v.n != v.size || v.h == nil || !Equal(v.want, v.h.Digest(v.want.alg)) {
-			err = v.mismatch()
+		if v.size >= 0 && v.read != v.size || v.hasher == nil || !Equal(v.want, v.hasher.Digest(v.want.alg)) {
+			err = v.mismatchError()
 		}
 	}
 	v.err = err
 	return n, err
 }
 
-func (v *verifier) mismatch() error {
-	e := &MismatchError{Want: v.want, WantSize: v.size, GotSize: v.n}
-	if v.h != nil {
-		e.Got = v.h.Digest(v.want.alg)
+func (v *verifier) mismatchError() error {
+	e := &MismatchError{Want: v.want, WantSize: v.size, GotSize: v.read}
+	if v.hasher != nil {
+		e.Got = v.hasher.Digest(v.want.alg)
 	}
 	return e
 }

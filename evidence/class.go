@@ -109,7 +109,7 @@ func (e *Error) Error() string {
 	if e.Hint != "" {
 		s += "\n  hint: " + e.Hint
 	}
-	return artifact.WithoutUsers(s)
+	return artifact.RedactURLs(s)
 }
 
 // Unwrap returns the cause.

@@ -42,11 +42,11 @@ func (b *Build) Encode() ([]byte, error) {
 // problems.
 func ParseBuild(data []byte) (*Build, error) {
 	var p problems
-	o, ok := p.document(data, MaxBuild)
+	o, ok := p.readDocument(data, MaxBuild)
 	if !ok {
-		return nil, p.err(archive.BuildManifest)
+		return nil, p.asError(archive.BuildManifest)
 	}
-	raw, at, ok := o.take("facetVersion")
+	raw, at, ok := o.takeMember("facetVersion")
 	version, err := strconv.ParseFloat(strings.TrimSpace(string(raw)), 64)
 	switch {
 	case !ok:
@@ -55,31 +55,31 @@ func ParseBuild(data []byte) (*Build, error) {
 		p.add(at, "must be a number")
 	case version != 0.2:
 		p.add(at, "version %s is not known; this build reads %s", clip(string(raw)), buildVersion)
-		return nil, p.err(archive.BuildManifest)
+		return nil, p.asError(archive.BuildManifest)
 	}
-	if name := o.text("archive", true); name != "" && name != archive.FacetTarGzip {
+	if name := o.takeText("archive", true); name != "" && name != archive.FacetTarGzip {
 		p.add("/archive", "must be %q", archive.FacetTarGzip)
 	}
 	b := &Build{Files: map[string]digest.Digest{}}
-	b.Integrity = p.digest(o.text("integrity", true), "/integrity")
+	b.Integrity = p.readDigest(o.takeText("integrity", true), "/integrity")
 	if _, ok := o.members["files"]; !ok {
 		p.add("/files", "is missing")
 	}
-	o.each("files", func(path string, raw json.RawMessage, at string) {
-		p.member(path, at)
-		if s, ok := p.string(raw, at); ok {
-			b.Files[path] = p.digest(s, at)
+	o.takeObject("files", func(path string, raw json.RawMessage, at string) {
+		p.checkMember(path, at)
+		if s, ok := p.readString(raw, at); ok {
+			b.Files[path] = p.readDigest(s, at)
 		}
 	})
-	o.closed()
-	if err := p.err(archive.BuildManifest); err != nil {
+	o.refuseUnknown()
+	if err := p.asError(archive.BuildManifest); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// digest reads the one form in which digests are written here.
-func (p *problems) digest(s, at string) digest.Digest {
+// readDigest reads the one form in which digests are written here.
+func (p *problems) readDigest(s, at string) digest.Digest {
 	d, err := digest.Parse(s)
 	if s != "" && (err != nil || d.Algorithm() != digest.SHA256 || d.String() != s) {
 		p.add(at, "must be sha256: and 64 lower-case hex digits")

@@ -91,8 +91,8 @@ type Composed struct {
 	Skills, Agents, Commands []string // what of it; nothing named means all
 }
 
-// All reports whether nothing of the facet is left out.
-func (c Composed) All() bool { return len(c.Skills)+len(c.Agents)+len(c.Commands) == 0 }
+// TakesAll reports whether nothing of the facet is left out.
+func (c Composed) TakesAll() bool { return len(c.Skills)+len(c.Agents)+len(c.Commands) == 0 }
 
 // Kind is what a deliverable is.
 type Kind string

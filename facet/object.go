@@ -53,7 +53,7 @@ func (p *problems) add(at, format string, args ...any) {
 	}
 }
 
-func (p *problems) err(file string) error {
+func (p *problems) asError(file string) error {
 	if len(p.issues) == 0 {
 		return nil
 	}
@@ -68,17 +68,17 @@ type object struct {
 	members map[string]json.RawMessage
 }
 
-// document parses a whole document of at most size bytes, strictly.
-func (p *problems) document(data []byte, size int) (object, bool) {
+// readDocument parses a whole document of at most size bytes, strictly.
+func (p *problems) readDocument(data []byte, size int) (object, bool) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: size, Depth: MaxDepth}); err != nil {
 		p.add("", "%v", err)
 		return object{}, false
 	}
-	return p.object(data, "")
+	return p.readObject(data, "")
 }
 
-// object reads raw, which is JSON already.
-func (p *problems) object(raw json.RawMessage, at string) (object, bool) {
+// readObject reads raw, which is JSON already.
+func (p *problems) readObject(raw json.RawMessage, at string) (object, bool) {
 	o := object{problems: p, at: at}
 	if kindOf(raw) != '{' || json.Unmarshal(raw, &o.members) != nil {
 		p.add(at, "must be an object")
@@ -95,30 +95,30 @@ func kindOf(raw json.RawMessage) byte {
 	return 0
 }
 
-// take removes a member.
-func (o object) take(name string) (raw json.RawMessage, at string, ok bool) {
+// takeMember removes a member.
+func (o object) takeMember(name string) (raw json.RawMessage, at string, ok bool) {
 	raw, ok = o.members[name]
 	delete(o.members, name)
 	return raw, o.at + "/" + surface.PointerToken(name), ok
 }
 
-// text takes a string, which must not be empty if it is required.
-func (o object) text(name string, required bool) string {
-	raw, at, ok := o.take(name)
+// takeText takes a string, which must not be empty if it is required.
+func (o object) takeText(name string, required bool) string {
+	raw, at, ok := o.takeMember(name)
 	if !ok {
 		if required {
 			o.add(at, "is missing")
 		}
 		return ""
 	}
-	s, ok := o.string(raw, at)
+	s, ok := o.readString(raw, at)
 	if ok && s == "" && required {
 		o.add(at, "must not be empty")
 	}
 	return s
 }
 
-func (p *problems) string(raw json.RawMessage, at string) (s string, ok bool) {
+func (p *problems) readString(raw json.RawMessage, at string) (s string, ok bool) {
 	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : n-1]), true // what was checked to be JSON, and has no escapes, stands as it is
 	}
@@ -129,21 +129,21 @@ func (p *problems) string(raw json.RawMessage, at string) (s string, ok bool) {
 	return s, true
 }
 
-func (o object) boolean(name string) (b bool) {
-	raw, at, ok := o.take(name)
+func (o object) takeBool(name string) (b bool) {
+	raw, at, ok := o.takeMember(name)
 	if c := kindOf(raw); ok && (c != 't' && c != 'f' || json.Unmarshal(raw, &b) != nil) {
 		o.add(at, "must be true or false")
 	}
 	return b
 }
 
-// each takes an object and calls f for its members, sorted by name.
-func (o object) each(name string, f func(name string, raw json.RawMessage, at string)) {
-	raw, at, ok := o.take(name)
+// takeObject takes an object and calls f for its members, sorted by name.
+func (o object) takeObject(name string, f func(name string, raw json.RawMessage, at string)) {
+	raw, at, ok := o.takeMember(name)
 	if !ok {
 		return
 	}
-	in, ok := o.object(raw, at)
+	in, ok := o.readObject(raw, at)
 	if !ok {
 		return
 	}
@@ -152,9 +152,9 @@ func (o object) each(name string, f func(name string, raw json.RawMessage, at st
 	}
 }
 
-// list takes an array and calls f for its elements.
-func (o object) list(name string, f func(raw json.RawMessage, at string)) {
-	raw, at, ok := o.take(name)
+// takeList takes an array and calls f for its elements.
+func (o object) takeList(name string, f func(raw json.RawMessage, at string)) {
+	raw, at, ok := o.takeMember(name)
 	if !ok {
 		return
 	}
@@ -168,12 +168,12 @@ func (o object) list(name string, f func(raw json.RawMessage, at string)) {
 	}
 }
 
-// texts takes an array of strings, none of them twice, and checks each.
-func (o object) texts(name string, check func(s, at string)) []string {
+// takeTexts takes an array of strings, none of them twice, and checks each.
+func (o object) takeTexts(name string, check func(s, at string)) []string {
 	var out []string
 	seen := map[string]bool{}
-	o.list(name, func(raw json.RawMessage, at string) {
-		s, ok := o.string(raw, at)
+	o.takeList(name, func(raw json.RawMessage, at string) {
+		s, ok := o.readString(raw, at)
 		if !ok {
 			return
 		}
@@ -188,15 +188,15 @@ func (o object) texts(name string, check func(s, at string)) []string {
 	return out
 }
 
-// closed reports what is left as unknown.
-func (o object) closed() {
+// refuseUnknown reports what is left as unknown.
+func (o object) refuseUnknown() {
 	for _, name := range sortedKeys(o.members) {
 		o.add(o.at+"/"+surface.PointerToken(name), "unknown member")
 	}
 }
 
-// unknown is what is left, as warnings.
-func (o object) unknown() []string {
+// warnUnknown is what is left, as warnings.
+func (o object) warnUnknown() []string {
 	var out []string
 	for _, name := range sortedKeys(o.members) {
 		out = append(out, fmt.Sprintf("unknown member %+q", name))

@@ -41,7 +41,7 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 			return nil, err
 		}
 		defer r.Close()
-		data, err := document(archive.Entry{Path: path, Size: f.Size}, io.LimitReader(r, MaxManifest+1), MaxManifest)
+		data, err := readMember(archive.Entry{Path: path, Size: f.Size}, io.LimitReader(r, MaxManifest+1), MaxManifest)
 		if data == nil && err == nil {
 			data = []byte{}
 		}
@@ -55,12 +55,12 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 	if err != nil {
 		return nil, err
 	}
-	if err := plan.parse(manifest, source); err != nil {
+	if err := plan.parseManifest(manifest, source); err != nil {
 		return nil, err
 	}
 	var left []string
 	if plan.Manifest != nil {
-		if files, left, err = plan.Manifest.choose(byPath); err != nil {
+		if files, left, err = plan.Manifest.selectFiles(byPath); err != nil {
 			return nil, err
 		}
 	}
@@ -91,8 +91,8 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 	return &Packed{back, left}, err
 }
 
-// choose takes the members of the facet's archive from the files of its directory.
-func (m *Manifest) choose(byPath map[string]tree.File) (files []tree.File, left []string, err error) {
+// selectFiles takes the members of the facet's archive from the files of its directory.
+func (m *Manifest) selectFiles(byPath map[string]tree.File) (files []tree.File, left []string, err error) {
 	var p problems
 	for _, path := range m.Paths() {
 		f, ok := byPath[path]
@@ -101,7 +101,7 @@ func (m *Manifest) choose(byPath map[string]tree.File) (files []tree.File, left 
 		}
 		files = append(files, f)
 	}
-	if err := p.err("facet"); err != nil {
+	if err := p.asError("facet"); err != nil {
 		return nil, nil, err
 	}
 	paths := m.Paths()
@@ -120,7 +120,7 @@ func compress(ctx context.Context, files []tree.File, open tree.Open, limits arc
 		limit = archive.MaxPacked
 	}
 	var out bytes.Buffer
-	integrity, _, err := archive.WriteTarGzip(ctx, &capped{&out, limit}, files, open, 0)
+	integrity, _, err := archive.WriteTarGzip(ctx, &cappedWriter{&out, limit}, files, open, 0)
 	if errors.Is(err, errFull) {
 		err = &archive.Error{Problem: archive.ProblemTooLarge, Layer: "archive", Detail: fmt.Sprintf("more than %d bytes", limit)}
 	}
@@ -129,13 +129,13 @@ func compress(ctx context.Context, files []tree.File, open tree.Open, limits arc
 
 var errFull = errors.New("full")
 
-// capped writes at most left bytes.
-type capped struct {
+// cappedWriter writes at most left bytes.
+type cappedWriter struct {
 	w    io.Writer
 	left int64
 }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *cappedWriter) Write(p []byte) (int, error) {
 	if c.left -= int64(len(p)); c.left < 0 {
 		return 0, errFull
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 var (
-	slug = sync.OnceValue(func() *regexp.Regexp {
+	slugPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}[a-z0-9]$`)
 	})
-	asset = sync.OnceValue(func() *regexp.Regexp {
+	assetPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[a-z0-9-]{1,64}$`)
 	})
 )
@@ -30,57 +30,57 @@ func FileName(name, version string) string {
 func CheckName(name string) bool {
 	if scope, rest, ok := strings.Cut(name, "/"); ok {
 		scope, ok = strings.CutPrefix(scope, "@")
-		return ok && slug().MatchString(scope) && slug().MatchString(rest)
+		return ok && slugPattern().MatchString(scope) && slugPattern().MatchString(rest)
 	}
-	return slug().MatchString(name)
+	return slugPattern().MatchString(name)
 }
 
 // ParseManifest reads a facet.json strictly. Its error is an [*Invalid] with all
 // problems.
 func ParseManifest(data []byte) (*Manifest, error) {
 	var p problems
-	o, ok := p.document(data, MaxManifest)
+	o, ok := p.readDocument(data, MaxManifest)
 	if !ok {
-		return nil, p.err(ManifestFile)
+		return nil, p.asError(ManifestFile)
 	}
 	m := &Manifest{Raw: slices.Clone(data), Skills: map[string]Skill{}, Agents: map[string]Prompt{}, Commands: map[string]Prompt{}, Servers: map[string]Server{}}
-	m.Name, m.Version = o.identity()
-	m.Description, m.Author, m.Private = o.text("description", false), o.text("author", false), o.boolean("private")
+	m.Name, m.Version = o.takeIdentity()
+	m.Description, m.Author, m.Private = o.takeText("description", false), o.takeText("author", false), o.takeBool("private")
 
 	deliverables := 0
-	o.each("skills", func(name string, raw json.RawMessage, at string) {
+	o.takeObject("skills", func(name string, raw json.RawMessage, at string) {
 		deliverables++
-		if in, ok := o.asset(name, raw, at); ok {
-			s := Skill{Description: in.text("description", true), Adapters: in.adapters()}
-			s.Files = in.texts("files", func(file, at string) { in.member(skillPath(name, file), at) })
-			in.closed()
+		if in, ok := o.readAsset(name, raw, at); ok {
+			s := Skill{Description: in.takeText("description", true), Adapters: in.takeAdapters()}
+			s.Files = in.takeTexts("files", func(file, at string) { in.checkMember(skillPath(name, file), at) })
+			in.refuseUnknown()
 			m.Skills[name] = s
 		}
 	})
 	prompts := func(member string, into map[string]Prompt) {
-		o.each(member, func(name string, raw json.RawMessage, at string) {
+		o.takeObject(member, func(name string, raw json.RawMessage, at string) {
 			deliverables++
-			if in, ok := o.asset(name, raw, at); ok {
-				into[name] = Prompt{Description: in.text("description", true), Adapters: in.adapters()}
-				in.closed()
+			if in, ok := o.readAsset(name, raw, at); ok {
+				into[name] = Prompt{Description: in.takeText("description", true), Adapters: in.takeAdapters()}
+				in.refuseUnknown()
 			}
 		})
 	}
 	prompts("agents", m.Agents)
 	prompts("commands", m.Commands)
-	m.Files = o.texts("files", func(file, at string) {
+	m.Files = o.takeTexts("files", func(file, at string) {
 		switch {
 		case file == ManifestFile || file == SourceFile || file == archive.BuildManifest:
 			o.add(at, "%s is not a file that a facet can add", file)
 		case strings.HasPrefix(strings.ToLower(file), "skills/"):
 			o.add(at, "files below skills/ are listed by their skill")
 		default:
-			o.member(file, at)
+			o.checkMember(file, at)
 		}
 	})
-	o.list("facets", func(raw json.RawMessage, at string) {
+	o.takeList("facets", func(raw json.RawMessage, at string) {
 		deliverables++
-		if c, ok := o.composed(raw, at); ok {
+		if c, ok := o.readComposed(raw, at); ok {
 			switch {
 			case c.Name == m.Name:
 				o.add(at, "the facet brings along itself")
@@ -90,16 +90,16 @@ func ParseManifest(data []byte) (*Manifest, error) {
 			m.Facets = append(m.Facets, c)
 		}
 	})
-	o.each("servers", func(name string, raw json.RawMessage, at string) {
+	o.takeObject("servers", func(name string, raw json.RawMessage, at string) {
 		deliverables++
-		if !asset().MatchString(name) {
+		if !assetPattern().MatchString(name) {
 			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 		}
-		if s, ok := o.server(raw, at); ok {
+		if s, ok := o.readServer(raw, at); ok {
 			m.Servers[name] = s
 		}
 	})
-	m.Warnings = o.unknown()
+	m.Warnings = o.warnUnknown()
 	if deliverables == 0 {
 		p.add("", "delivers nothing: no skills, agents, commands, facets or servers")
 	}
@@ -113,54 +113,54 @@ func ParseManifest(data []byte) (*Manifest, error) {
 			}
 		}
 	}
-	if err := p.err(ManifestFile); err != nil {
+	if err := p.asError(ManifestFile); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// identity takes name and version.
-func (o object) identity() (name, version string) {
-	if name = o.text("name", true); name != "" && !CheckName(name) {
+// takeIdentity takes name and version.
+func (o object) takeIdentity() (name, version string) {
+	if name = o.takeText("name", true); name != "" && !CheckName(name) {
 		o.add(o.at+"/name", "%+q is no name: 2 to 64 of [a-z0-9-] that begin and end with a letter or digit, or @scope/name", clip(name))
 	}
-	if version = o.text("version", true); version != "" {
-		o.exact(version, o.at+"/version")
+	if version = o.takeText("version", true); version != "" {
+		o.checkVersion(version, o.at+"/version")
 	}
 	return name, version
 }
 
-func (p *problems) exact(version, at string) {
+func (p *problems) checkVersion(version, at string) {
 	if _, err := parseVersion(version); err != nil {
 		p.add(at, "%v", err)
 	}
 }
 
-// asset reads the value of a skill, agent or command.
-func (p *problems) asset(name string, raw json.RawMessage, at string) (object, bool) {
-	if !asset().MatchString(name) {
+// readAsset reads the value of a skill, agent or command.
+func (p *problems) readAsset(name string, raw json.RawMessage, at string) (object, bool) {
+	if !assetPattern().MatchString(name) {
 		p.add(at, "a name is 1 to 64 of [a-z0-9-]")
 		return object{}, false
 	}
-	return p.object(raw, at)
+	return p.readObject(raw, at)
 }
 
-// member checks the path of a member of the archive.
-func (p *problems) member(path, at string) {
+// checkMember checks the path of a member of the archive.
+func (p *problems) checkMember(path, at string) {
 	if err := checkPath(path); err != nil {
 		p.add(at, "%v", err)
 	}
 }
 
-// adapters takes what is meant for one target each: objects that we do not look into.
-func (o object) adapters() map[string]json.RawMessage {
+// takeAdapters takes what is meant for one target each: objects that we do not look into.
+func (o object) takeAdapters() map[string]json.RawMessage {
 	var out map[string]json.RawMessage
-	o.each("adapters", func(name string, raw json.RawMessage, at string) {
-		if !asset().MatchString(name) {
+	o.takeObject("adapters", func(name string, raw json.RawMessage, at string) {
+		if !assetPattern().MatchString(name) {
 			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 			return
 		}
-		if _, ok := o.object(raw, at); ok {
+		if _, ok := o.readObject(raw, at); ok {
 			if out == nil {
 				out = map[string]json.RawMessage{}
 			}
@@ -170,10 +170,10 @@ func (o object) adapters() map[string]json.RawMessage {
 	return out
 }
 
-// composed reads an element of facets.
-func (p *problems) composed(raw json.RawMessage, at string) (Composed, bool) {
+// readComposed reads an element of facets.
+func (p *problems) readComposed(raw json.RawMessage, at string) (Composed, bool) {
 	if kindOf(raw) == '"' {
-		s, _ := p.string(raw, at)
+		s, _ := p.readString(raw, at)
 		i := strings.LastIndexByte(s, '@')
 		if i <= 0 {
 			p.add(at, "%+q is not NAME@M.N.P", clip(s))
@@ -183,25 +183,25 @@ func (p *problems) composed(raw json.RawMessage, at string) (Composed, bool) {
 		if !CheckName(c.Name) {
 			p.add(at, "%+q is no name of a facet", clip(c.Name))
 		}
-		p.exact(c.Version, at)
+		p.checkVersion(c.Version, at)
 		return c, true
 	}
-	o, ok := p.object(raw, at)
+	o, ok := p.readObject(raw, at)
 	if !ok {
 		return Composed{}, false
 	}
-	name, version := o.identity()
+	name, version := o.takeIdentity()
 	c := Composed{Name: name, Version: version}
 	selection := func(member string) []string {
-		return o.texts(member, func(s, at string) {
-			if !asset().MatchString(s) {
+		return o.takeTexts(member, func(s, at string) {
+			if !assetPattern().MatchString(s) {
 				o.add(at, "a name is 1 to 64 of [a-z0-9-]")
 			}
 		})
 	}
 	c.Skills, c.Agents, c.Commands = selection("skills"), selection("agents"), selection("commands")
-	o.closed()
-	if c.All() {
+	o.refuseUnknown()
+	if c.TakesAll() {
 		p.add(at, "selects nothing; write %q to take all of it", "NAME@M.N.P")
 	}
 	return c, true

@@ -60,7 +60,7 @@ func Read(r io.Reader, limits archive.Limits, sink func(archive.Entry, io.Reader
 	var build, manifest, source []byte
 	sums, err := archive.Walk(r, archive.Facet, limits, func(e archive.Entry, body io.Reader) (err error) {
 		if e.Outer {
-			build, err = document(e, body, MaxBuild)
+			build, err = readMember(e, body, MaxBuild)
 			return err
 		}
 		h := digest.NewHasher()
@@ -71,7 +71,7 @@ func Read(r io.Reader, limits archive.Limits, sink func(archive.Entry, io.Reader
 				into = &source
 			}
 			// A facet never holds a server.json, so that either is the archive's own.
-			if *into, err = document(e, body, MaxManifest); err != nil {
+			if *into, err = readMember(e, body, MaxManifest); err != nil {
 				return err
 			}
 			body = bytes.NewReader(*into)
@@ -95,22 +95,22 @@ func Read(r io.Reader, limits archive.Limits, sink func(archive.Entry, io.Reader
 	if a.Build, err = ParseBuild(build); err != nil {
 		return nil, err
 	}
-	if err := a.parse(manifest, source); err != nil {
+	if err := a.parseManifest(manifest, source); err != nil {
 		return nil, err
 	}
-	return a, a.members()
+	return a, a.checkMembers()
 }
 
-// document reads a member that is held in memory.
-func document(e archive.Entry, r io.Reader, limit int64) ([]byte, error) {
+// readMember reads a member that is held in memory.
+func readMember(e archive.Entry, r io.Reader, limit int64) ([]byte, error) {
 	if e.Size > limit {
 		return nil, &Invalid{e.Path, []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", e.Size, limit)}}}
 	}
 	return io.ReadAll(r)
 }
 
-// parse reads the manifest of a facet or, where there is none, of a server.
-func (a *Archive) parse(manifest, source []byte) (err error) {
+// parseManifest reads the manifest of a facet or, where there is none, of a server.
+func (a *Archive) parseManifest(manifest, source []byte) (err error) {
 	switch {
 	case manifest != nil:
 		a.Manifest, err = ParseManifest(manifest)
@@ -122,9 +122,9 @@ func (a *Archive) parse(manifest, source []byte) (err error) {
 	return err
 }
 
-// members checks that the members, the plan of the manifest and the paths of the build
+// checkMembers checks that the members, the plan of the manifest and the paths of the build
 // manifest are one set.
-func (a *Archive) members() error {
+func (a *Archive) checkMembers() error {
 	var p problems
 	if a.Manifest != nil {
 		plan := map[string]bool{}
@@ -152,7 +152,7 @@ func (a *Archive) members() error {
 			p.add(path, "has a digest in %s, but is not there", archive.BuildManifest)
 		}
 	}
-	return p.err("archive")
+	return p.asError("archive")
 }
 
 // Evidence compares what was computed with claims of others, in their order (a lock

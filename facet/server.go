@@ -27,12 +27,12 @@ type Server struct {
 	URL     string
 }
 
-var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// server reads the value of a server.
-func (p *problems) server(raw json.RawMessage, at string) (Server, bool) {
+// readServer reads the value of a server.
+func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	if kindOf(raw) == '"' {
-		s, _ := p.string(raw, at)
+		s, _ := p.readString(raw, at)
 		floor, err := ParseFloor(s)
 		if err != nil {
 			p.add(at, "%v", err)
@@ -40,37 +40,37 @@ func (p *problems) server(raw json.RawMessage, at string) (Server, bool) {
 		}
 		return Server{Floor: &floor}, true
 	}
-	o, ok := p.object(raw, at)
+	o, ok := p.readObject(raw, at)
 	if !ok {
 		return Server{}, false
 	}
-	defer o.closed()
+	defer o.refuseUnknown()
 	if _, ok := o.members["image"]; ok {
-		s := Server{Image: o.text("image", true)}
+		s := Server{Image: o.takeText("image", true)}
 		if why := badImage(s.Image); s.Image != "" && why != "" {
 			o.add(at+"/image", "%s", why)
 		}
 		return s, true
 	}
-	s := Server{Type: o.text("type", true)}
+	s := Server{Type: o.takeText("type", true)}
 	switch s.Type {
 	case "stdio":
-		s.Command = o.text("command", true)
-		o.printable(s.Command, at+"/command")
-		o.list("args", func(raw json.RawMessage, at string) {
-			arg, ok := o.string(raw, at)
+		s.Command = o.takeText("command", true)
+		o.checkPrintable(s.Command, at+"/command")
+		o.takeList("args", func(raw json.RawMessage, at string) {
+			arg, ok := o.readString(raw, at)
 			if ok {
-				o.printable(arg, at)
+				o.checkPrintable(arg, at)
 				s.Args = append(s.Args, arg)
 			}
 		})
-		o.each("env", func(name string, raw json.RawMessage, at string) {
-			value, ok := o.string(raw, at)
-			if !variable.MatchString(name) {
+		o.takeObject("env", func(name string, raw json.RawMessage, at string) {
+			value, ok := o.readString(raw, at)
+			if !variableName.MatchString(name) {
 				o.add(at, "is no name of an environment variable")
 			}
 			if ok {
-				o.printable(value, at)
+				o.checkPrintable(value, at)
 				if s.Env == nil {
 					s.Env = map[string]string{}
 				}
@@ -78,7 +78,7 @@ func (p *problems) server(raw json.RawMessage, at string) (Server, bool) {
 			}
 		})
 	case "http":
-		s.URL = o.text("url", true)
+		s.URL = o.takeText("url", true)
 		if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "") {
 			o.add(at+"/url", "must be an absolute http or https URL without user and fragment")
 		}
@@ -89,8 +89,8 @@ func (p *problems) server(raw json.RawMessage, at string) (Server, bool) {
 	return s, true
 }
 
-// printable refuses what no program can be given.
-func (p *problems) printable(s, at string) {
+// checkPrintable refuses what no program can be given.
+func (p *problems) checkPrintable(s, at string) {
 	if strings.ContainsRune(s, 0) {
 		p.add(at, "holds a NUL")
 	}
@@ -137,9 +137,9 @@ func Runtimes() []string { return slices.Clone(runtimes) }
 // serverjson.
 func ParseSource(data []byte) (*Source, error) {
 	var p problems
-	o, ok := p.document(data, MaxManifest)
+	o, ok := p.readDocument(data, MaxManifest)
 	if !ok {
-		return nil, p.err(SourceFile)
+		return nil, p.asError(SourceFile)
 	}
 	for _, other := range []string{"packages", "remotes", "package_location"} {
 		if _, ok := o.members[other]; !ok {
@@ -148,24 +148,24 @@ func ParseSource(data []byte) (*Source, error) {
 		for _, member := range []string{"runtime", "entry"} {
 			if _, ok := o.members[member]; ok {
 				p.add("/"+other, "both %s (source mode) and %s: a server.json is of one kind", member, other)
-				return nil, p.err(SourceFile)
+				return nil, p.asError(SourceFile)
 			}
 		}
 		p.add("/"+other, "is of a server.json that is published, not packed from source")
-		return nil, p.err(SourceFile)
+		return nil, p.asError(SourceFile)
 	}
 	s := &Source{Raw: slices.Clone(data)}
-	s.Name, s.Version = o.identity()
-	if s.Runtime = o.text("runtime", true); s.Runtime != "" && !slices.Contains(runtimes, s.Runtime) {
+	s.Name, s.Version = o.takeIdentity()
+	if s.Runtime = o.takeText("runtime", true); s.Runtime != "" && !slices.Contains(runtimes, s.Runtime) {
 		o.add("/runtime", "%+q is not one of %s", clip(s.Runtime), strings.Join(runtimes, ", "))
 	}
-	if s.Entry = o.text("entry", true); s.Entry != "" {
-		o.member(s.Entry, "/entry")
+	if s.Entry = o.takeText("entry", true); s.Entry != "" {
+		o.checkMember(s.Entry, "/entry")
 	}
-	s.Description, s.Author = o.text("description", false), o.text("author", false)
-	s.APISurface = p.digest(o.text("api_surface", false), "/api_surface")
-	s.Warnings = o.unknown()
-	if err := p.err(SourceFile); err != nil {
+	s.Description, s.Author = o.takeText("description", false), o.takeText("author", false)
+	s.APISurface = p.readDigest(o.takeText("api_surface", false), "/api_surface")
+	s.Warnings = o.warnUnknown()
+	if err := p.asError(SourceFile); err != nil {
 		return nil, err
 	}
 	return s, nil

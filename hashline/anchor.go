@@ -29,12 +29,14 @@ func parseAnchor(s string, width int) (anchor, *Error) {
 	}
 	if a.line == 0 {
 		if a.width > 0 {
-			return anchor{}, refuse(Invalid, "anchor %s: lines are counted from 1; \"0:\" stands for the beginning of an empty file", a.text)
+			return anchor{}, refuse(Invalid,
+				"anchor %s: lines are counted from 1; \"0:\" stands for the beginning of an empty file", a.text)
 		}
 		return a, nil
 	}
 	if a.width < width {
-		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d", a.text, a.width, width)
+		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d", a.text, a.width,
+			width)
 	}
 	a.tag, err = strconv.ParseUint(m[2], 16, 16)
 	if err != nil {
@@ -52,50 +54,55 @@ func quote(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
-// has reports whether line n has the anchor's tag.
-func (a anchor) has(f *File, n int) bool {
+// matches reports whether line n has the anchor's tag.
+func (a anchor) matches(f *File, n int) bool {
 	return Hash(f.Line(n))&(1<<(4*a.width)-1) == a.tag
 }
 
-// mostCandidates is how many lines an error lists.
-const mostCandidates = 10
+// maxCandidates is how many lines an error lists.
+const maxCandidates = 10
 
-// farthest is how many lines an anchor may be moved. Numbers are off by one or two where
-// somebody miscounts; a tag that was made up is found anywhere in the file, once in a while
-// as the only one of its kind.
-const farthest = 3
+// maxMove is how many lines away an anchor may be found. Who miscounts is off by one or two
+// lines; a tag that was made up matches a line anywhere in the file, sometimes only one.
+const maxMove = 3
 
-// resolve finds the line of an anchor.
+// resolve finds the line of an anchor: the one that it names or, unless exact, the only
+// other one with its tag if that is at most maxMove lines away.
 func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	if a.line == 0 {
 		if f.Lines() > 0 {
-			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file; this one is not empty, so use insert_before with the anchor of line 1")
+			return 0, refuse(AnchorNotFound, "anchor 0: stands for the beginning of an empty file; "+
+				"this one is not empty, so use insert_before with the anchor of line 1")
 		}
 		return 0, nil
 	}
-	if a.line <= f.Lines() && a.has(f, a.line) {
+	if a.line <= f.Lines() && a.matches(f, a.line) {
 		return a.line, nil
 	}
 	var found []int
 	count := 0
 	for n := 1; n <= f.Lines(); n++ {
-		if a.has(f, n) {
-			if count++; len(found) < mostCandidates {
+		if a.matches(f, n) {
+			if count++; len(found) < maxCandidates {
 				found = append(found, n)
 			}
 		}
 	}
 	switch {
-	case count == 1 && !exact && max(found[0]-a.line, a.line-found[0]) <= farthest:
+	case count == 1 && !exact && max(found[0]-a.line, a.line-found[0]) <= maxMove:
 		return found[0], nil
 	case count == 0:
-		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again", a.text, a.instead(f))
+		err = refuse(AnchorNotFound, "anchor %s: %s, and no other line has this tag; read the lines again",
+			a.text, a.describeLine(f))
 	case count == 1 && exact:
-		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly", a.text, a.instead(f), found[0])
+		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but anchors are taken exactly",
+			a.text, a.describeLine(f), found[0])
 	case count == 1:
-		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away", a.text, a.instead(f), found[0], farthest)
+		err = refuse(AnchorNotFound, "anchor %s: %s; line %d has this tag, but is more than %d lines away",
+			a.text, a.describeLine(f), found[0], maxMove)
 	default:
-		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s", a.text, a.instead(f), count, listed(found, count))
+		err = refuse(AnchorAmbiguous, "anchor %s: %s, and %d other lines have this tag: %s",
+			a.text, a.describeLine(f), count, joinNumbers(found, count))
 	}
 	err.Candidates = found
 	if a.line <= f.Lines() {
@@ -104,15 +111,16 @@ func (a anchor) resolve(f *File, exact bool) (line int, err *Error) {
 	return 0, err
 }
 
-// instead says what is at the anchor's line.
-func (a anchor) instead(f *File) string {
+// describeLine says, for a message, which tag stands at the anchor's line in its place.
+func (a anchor) describeLine(f *File) string {
 	if a.line > f.Lines() {
 		return "the file has " + strconv.Itoa(f.Lines()) + " lines"
 	}
 	return "line " + strconv.Itoa(a.line) + " has tag " + Tag(Hash(f.Line(a.line)), a.width)
 }
 
-func listed(lines []int, count int) string {
+// joinNumbers prints the numbers of lines, of which there are count in all.
+func joinNumbers(lines []int, count int) string {
 	var b strings.Builder
 	for i, n := range lines {
 		if i > 0 {

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Diff is a unified diff of the edit with so many lines of context, cut off behind the
-// hunk with which it exceeds limit bytes. Cut says that it is not whole.
+// Diff is a unified diff of the edit with the given number of lines of context. If it has
+// more than limit bytes it is cut behind the last line that fits, and cut is true.
 func (r *Result) Diff(context, limit int) (text string, cut bool) {
 	var b bytes.Buffer
 	for i := 0; i < len(r.Hunks); {
 		first := i
-		for i++; i < len(r.Hunks) && r.Hunks[i].OldFirst-end(r.Hunks[i-1]) <= 2*context; i++ {
+		for i++; i < len(r.Hunks) && r.Hunks[i].OldFirst-oldEnd(r.Hunks[i-1]) <= 2*context; i++ {
 		}
-		r.hunk(&b, r.Hunks[first:i], context, limit)
+		r.writeHunk(&b, r.Hunks[first:i], context, limit)
 		if b.Len() > limit {
 			text := b.Bytes()[:limit]
 			return string(text[:bytes.LastIndexByte(text, '\n')+1]), true
@@ -22,15 +22,15 @@ func (r *Result) Diff(context, limit int) (text string, cut bool) {
 	return b.String(), false
 }
 
-// end is the old line behind a hunk.
-func end(h Hunk) int { return h.OldFirst + h.OldLines }
+// oldEnd is the old line behind a hunk.
+func oldEnd(h Hunk) int { return h.OldFirst + h.OldLines }
 
-// hunk writes hunks that share their context.
-func (r *Result) hunk(b *bytes.Buffer, group []Hunk, context, limit int) {
+// writeHunk writes hunks that share their context.
+func (r *Result) writeHunk(b *bytes.Buffer, group []Hunk, context, limit int) {
 	h, last := group[0], group[len(group)-1]
 	before := min(context, h.OldFirst-1)
-	after := min(context, r.Old.Lines()-end(last)+1)
-	oldFirst, oldLines := h.OldFirst-before, end(last)+after-(h.OldFirst-before)
+	after := min(context, r.Old.Lines()-oldEnd(last)+1)
+	oldFirst, oldLines := h.OldFirst-before, oldEnd(last)+after-(h.OldFirst-before)
 	newFirst, newLines := h.NewFirst-before, last.NewFirst+last.NewLines+after-(h.NewFirst-before)
 	if oldLines == 0 {
 		oldFirst--
@@ -42,22 +42,22 @@ func (r *Result) hunk(b *bytes.Buffer, group []Hunk, context, limit int) {
 	at := h.OldFirst - before
 	for _, h := range group {
 		for ; at < h.OldFirst; at++ {
-			diffLine(b, ' ', r.Old.raw(at))
+			writeLine(b, ' ', r.Old.rawLine(at))
 		}
-		for ; at < end(h) && b.Len() <= limit; at++ {
-			diffLine(b, '-', r.Old.raw(at))
+		for ; at < oldEnd(h) && b.Len() <= limit; at++ {
+			writeLine(b, '-', r.Old.rawLine(at))
 		}
 		for n := h.NewFirst; n < h.NewFirst+h.NewLines && b.Len() <= limit; n++ {
-			diffLine(b, '+', r.New.raw(n))
+			writeLine(b, '+', r.New.rawLine(n))
 		}
-		at = end(h)
+		at = oldEnd(h)
 	}
-	for ; at < end(last)+after; at++ {
-		diffLine(b, ' ', r.Old.raw(at))
+	for ; at < oldEnd(last)+after; at++ {
+		writeLine(b, ' ', r.Old.rawLine(at))
 	}
 }
 
-func diffLine(b *bytes.Buffer, sign byte, raw []byte) {
+func writeLine(b *bytes.Buffer, sign byte, raw []byte) {
 	b.WriteByte(sign)
 	b.Write(raw)
 	if !bytes.HasSuffix(raw, []byte{'\n'}) {

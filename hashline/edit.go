@@ -12,7 +12,7 @@ type Options struct {
 
 func (o Options) width() int { return min(max(o.Width, MinWidth), MaxWidth) }
 
-// Relocation says that an anchor did not hold and was moved.
+// Relocation says that the line of an anchor has another tag, and where its tag was found.
 type Relocation struct {
 	Operation int    // by index
 	Anchor    string // as given
@@ -43,26 +43,25 @@ func Edit(data []byte, operations []Operation, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := plan(f, operations, o)
+	changes, moved, err := planChanges(f, operations, o)
 	if err != nil {
 		return nil, err
 	}
-	return apply(f, changes, moved)
+	return applyChanges(f, changes, moved)
 }
 
-// change replaces the bytes from at to end, which are the given lines, by text, which is
-// so many lines.
+// change replaces the bytes from at to end by text.
 type change struct {
 	at, end     int
 	text        []byte
-	first       int // line; that before which lines are inserted
-	lines       int // removed
-	added       int
-	unendedLast bool // the last line gets the ending that it did not have
+	first       int  // the first line that is replaced, or before which lines are inserted
+	lines       int  // how many lines are removed
+	added       int  // how many lines text holds
+	unendedLast bool // the file's last line, which has no ending, gets one
 }
 
-// plan makes the changes of operations, in order.
-func plan(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
+// planChanges makes the changes of operations, in order.
+func planChanges(f *File, operations []Operation, o Options) ([]change, []Relocation, error) {
 	o.Width = o.width()
 	steps, moved, err := locate(f, operations, o)
 	if err != nil {
@@ -73,20 +72,24 @@ func plan(f *File, operations []Operation, o Options) ([]change, []Relocation, e
 	}
 	changes := make([]change, len(steps))
 	for i, s := range steps {
-		changes[i] = f.change(s)
+		changes[i] = f.replacement(s)
 	}
 	return changes, moved, nil
 }
 
-func (f *File) change(s step) change {
+// replacement is the change that a step makes to the file.
+func (f *File) replacement(s step) change {
 	if s.insert {
 		return f.insertion(s)
 	}
-	c := change{at: f.start(s.first), end: f.start(s.last + 1), first: s.first, lines: s.last - s.first + 1, added: len(s.lines)}
-	f.spareBOM(&c, s.lines)
+	c := change{
+		at: f.lineStart(s.first), end: f.lineStart(s.last + 1),
+		first: s.first, lines: s.last - s.first + 1, added: len(s.lines),
+	}
+	f.keepBOM(&c, s.lines)
 	for i, line := range s.lines {
 		c.text = append(c.text, line...)
-		end := ending(f.raw(s.last))
+		end := ending(f.rawLine(s.last))
 		if i < len(s.lines)-1 {
 			end = f.ending(min(s.first+i, s.last))
 		}
@@ -95,8 +98,9 @@ func (f *File) change(s step) change {
 	return c
 }
 
+// insertion is the change of a step that inserts.
 func (f *File) insertion(s step) change {
-	c := change{at: f.start(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
+	c := change{at: f.lineStart(s.gap + 1), first: s.gap + 1, added: len(s.lines)}
 	c.end = c.at
 	end := f.ending(s.beside)
 	if n := f.Lines(); s.gap == n && n > 0 && !f.FinalNewline() {
@@ -109,7 +113,7 @@ func (f *File) insertion(s step) change {
 		return c
 	}
 	if s.gap == 0 {
-		f.spareBOM(&c, s.lines)
+		f.keepBOM(&c, s.lines)
 	}
 	for _, line := range s.lines {
 		c.text = append(append(c.text, line...), end...)
@@ -117,8 +121,9 @@ func (f *File) insertion(s step) change {
 	return c
 }
 
-// spareBOM keeps the byte order mark, and keeps it single, in a change of the beginning.
-func (f *File) spareBOM(c *change, lines [][]byte) {
+// keepBOM lets a change of the beginning leave the byte order mark where it is, and takes a
+// second one out of the new lines.
+func (f *File) keepBOM(c *change, lines [][]byte) {
 	if c.at > 0 || !bytes.HasPrefix(f.data, []byte(bom)) {
 		return
 	}
@@ -129,8 +134,8 @@ func (f *File) spareBOM(c *change, lines [][]byte) {
 	}
 }
 
-// apply makes the edited file.
-func apply(f *File, changes []change, moved []Relocation) (*Result, error) {
+// applyChanges makes the edited file.
+func applyChanges(f *File, changes []change, moved []Relocation) (*Result, error) {
 	size := len(f.data)
 	for _, c := range changes {
 		size += len(c.text) - (c.end - c.at)
@@ -152,11 +157,11 @@ func apply(f *File, changes []change, moved []Relocation) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Old: f, New: edited, Hunks: hunks(f, edited, changes), Relocated: moved}, nil
+	return &Result{Old: f, New: edited, Hunks: changedHunks(f, edited, changes), Relocated: moved}, nil
 }
 
-// hunks joins changes that touch.
-func hunks(f, edited *File, changes []change) []Hunk {
+// changedHunks are the lines that the changes make differ, those that touch as one hunk.
+func changedHunks(f, edited *File, changes []change) []Hunk {
 	var found []Hunk
 	grown := 0 // lines that were added before
 	for _, c := range changes {
@@ -168,7 +173,7 @@ func hunks(f, edited *File, changes []change) []Hunk {
 			h.NewFirst--
 			h.NewLines++
 		}
-		found = joined(found, h)
+		found = appendHunk(found, h)
 	}
 	// The line to or from which the byte order mark went changes, too.
 	if h := &found[0]; bytes.HasPrefix(f.data, []byte(bom)) && h.OldFirst == 1 {
@@ -177,19 +182,19 @@ func hunks(f, edited *File, changes []change) []Hunk {
 			h.NewLines++
 		}
 		if len(found) > 1 {
-			found = append(joined(found[:1:1], found[1]), found[2:]...)
+			found = append(appendHunk(found[:1:1], found[1]), found[2:]...)
 		}
 	}
-	// A new line at the end that is empty and not ended is none, and a byte order mark that
-	// is left alone is one.
+	// The last hunk ends where the edited file does: a new last line that is empty and without
+	// an ending does not count as a line, and a byte order mark alone does.
 	h := &found[len(found)-1]
 	behind := f.Lines() - (h.OldFirst + h.OldLines - 1)
 	h.NewLines = edited.Lines() - behind - (h.NewFirst - 1)
 	return found
 }
 
-// joined appends a hunk, or lets the last one grow if they touch.
-func joined(found []Hunk, h Hunk) []Hunk {
+// appendHunk appends a hunk, or lets the last one grow if they touch.
+func appendHunk(found []Hunk, h Hunk) []Hunk {
 	if n := len(found); n > 0 && h.OldFirst <= found[n-1].OldFirst+found[n-1].OldLines {
 		p := &found[n-1]
 		p.OldLines = max(p.OldLines, h.OldFirst+h.OldLines-p.OldFirst)

@@ -7,7 +7,7 @@ type Code string
 
 // The codes of this package's errors.
 const (
-	Stale           Code = "stale"            // the other change and this one meet
+	Stale           Code = "stale"            // the file changed where the edit does
 	AnchorNotFound  Code = "anchor_not_found" // no line has the number and tag, nor the tag alone
 	AnchorAmbiguous Code = "anchor_ambiguous" // the line has another tag, and several have this one
 	Overlap         Code = "overlap"          // two operations meet, or a range ends before it begins
@@ -35,8 +35,8 @@ func refuse(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, message: fmt.Sprintf(format, args...)}
 }
 
-// of names the operations that an error is about.
-func (e *Error) of(operations ...int) *Error {
+// about names the operations that an error is about.
+func (e *Error) about(operations ...int) *Error {
 	e.Operations = operations
 	return e
 }

@@ -52,19 +52,19 @@ func checkText(p []byte, offset int64) error {
 // Lines is the number of lines.
 func (f *File) Lines() int { return len(f.ends) }
 
-// start is the offset of line n; that behind the last line is the size.
-func (f *File) start(n int) int {
+// lineStart is the offset of line n; that behind the last line is the size.
+func (f *File) lineStart(n int) int {
 	if n <= 1 {
 		return 0
 	}
 	return int(f.ends[n-2])
 }
 
-// raw is line n with its ending, from 1.
-func (f *File) raw(n int) []byte { return f.data[f.start(n):f.ends[n-1]] }
+// rawLine is line n with its ending, from 1.
+func (f *File) rawLine(n int) []byte { return f.data[f.lineStart(n):f.ends[n-1]] }
 
 // Line is the content of line n, from 1.
-func (f *File) Line(n int) []byte { return content(f.raw(n)) }
+func (f *File) Line(n int) []byte { return trimEnding(f.rawLine(n)) }
 
 // FinalNewline reports whether the last line is ended. An empty file has none.
 func (f *File) FinalNewline() bool { return bytes.HasSuffix(f.data, []byte{'\n'}) }
@@ -82,7 +82,7 @@ func (f *File) AppendLines(dst []byte, first, last, width int) []byte {
 // the line before it, else a line feed.
 func (f *File) ending(n int) []byte {
 	for ; n >= 1 && n <= f.Lines(); n-- {
-		if e := ending(f.raw(n)); len(e) > 0 {
+		if e := ending(f.rawLine(n)); len(e) > 0 {
 			return e
 		}
 	}

@@ -37,10 +37,10 @@
 // line, as is "\n". An empty file has the one anchor "0:", for inserting.
 //
 // An anchor that does not hold is moved to the only line of the file with its tag, if that
-// is at most three lines away, which is reported, or else refused. Operations that meet on a line, a range that ends before
-// it begins, and an insertion beside a line that is deleted are refused, as are an edit
-// without effect and content of which every line begins as a printed one does. Several
-// insertions at one place keep their order.
+// is at most three lines away, which is reported, or else refused. Operations that meet on
+// a line, a range that ends before it begins, and an insertion beside a line that is
+// deleted are refused, as are an edit without effect and content of which every line begins
+// as a printed one does. Several insertions at one place keep their order.
 //
 // Bytes outside the lines concerned stay as they are: endings, mixed ones too, the byte
 // order mark, a missing line feed at the end. New lines take the endings of the lines
@@ -79,18 +79,18 @@ const (
 )
 
 // Hash is the hash of a line's content, of which tags are the low bits.
-func Hash(line []byte) uint64 { return more(fnvBasis, trim(line)) }
+func Hash(line []byte) uint64 { return continueHash(fnvBasis, trimSpace(line)) }
 
-// more goes on with a hash.
-func more(h uint64, p []byte) uint64 {
+// continueHash is the hash of what gave h, followed by p.
+func continueHash(h uint64, p []byte) uint64 {
 	for _, c := range p {
 		h = (h ^ uint64(c)) * fnvPrime
 	}
 	return h
 }
 
-// trim removes trailing white space.
-func trim(line []byte) []byte {
+// trimSpace removes trailing white space.
+func trimSpace(line []byte) []byte {
 	for n := len(line); n > 0; n = len(line) {
 		switch c := line[n-1]; {
 		case c == ' ', '\t' <= c && c <= '\r':
@@ -142,8 +142,8 @@ func AppendLines(dst, text []byte, first, width int) []byte {
 		n := 0
 		for ; n < len(lines) && len(text) > 0; n++ {
 			var line []byte
-			line, text = cut(text)
-			lines[n] = content(line)
+			line, text = cutLine(text)
+			lines[n] = trimEnding(line)
 		}
 		hashes := hash4(&lines)
 		for i, line := range lines[:n] {
@@ -154,10 +154,10 @@ func AppendLines(dst, text []byte, first, width int) []byte {
 	return dst
 }
 
-// hash4 is [Hash] of four lines at once: each step of a hash waits for the one before, and
-// four that do not wait for each other take hardly longer than one.
+// hash4 is [Hash] of four lines at once. Each step of a hash depends on the one before; the
+// processor interleaves four independent hashes in hardly more time than one takes.
 func hash4(lines *[4][]byte) (hashes [4]uint64) {
-	a, b, c, d := trim(lines[0]), trim(lines[1]), trim(lines[2]), trim(lines[3])
+	a, b, c, d := trimSpace(lines[0]), trimSpace(lines[1]), trimSpace(lines[2]), trimSpace(lines[3])
 	n := min(len(a), len(b), len(c), len(d))
 	h0, h1, h2, h3 := uint64(fnvBasis), uint64(fnvBasis), uint64(fnvBasis), uint64(fnvBasis)
 	for i := range n {
@@ -166,19 +166,19 @@ func hash4(lines *[4][]byte) (hashes [4]uint64) {
 		h2 = (h2 ^ uint64(c[i])) * fnvPrime
 		h3 = (h3 ^ uint64(d[i])) * fnvPrime
 	}
-	return [4]uint64{more(h0, a[n:]), more(h1, b[n:]), more(h2, c[n:]), more(h3, d[n:])}
+	return [4]uint64{continueHash(h0, a[n:]), continueHash(h1, b[n:]), continueHash(h2, c[n:]), continueHash(h3, d[n:])}
 }
 
-// cut splits text after its first line.
-func cut(text []byte) (line, rest []byte) {
+// cutLine splits text after its first line.
+func cutLine(text []byte) (line, rest []byte) {
 	if i := bytes.IndexByte(text, '\n'); i >= 0 {
 		return text[:i+1], text[i+1:]
 	}
 	return text, nil
 }
 
-// content is a line without its ending.
-func content(line []byte) []byte { return line[:len(line)-len(ending(line))] }
+// trimEnding is a line without its ending.
+func trimEnding(line []byte) []byte { return line[:len(line)-len(ending(line))] }
 
 // ending is what ends a line: "\n", "\r\n", or nothing at the end of a file.
 func ending(line []byte) []byte {

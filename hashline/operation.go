@@ -70,7 +70,7 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 		s, m, err := op.locate(f, i, o)
 		if err != nil {
 			err.message = "operation " + strconv.Itoa(i+1) + ": " + err.message
-			return nil, nil, err.of(i)
+			return nil, nil, err.about(i)
 		}
 		steps = append(steps, s)
 		moved = append(moved, m...)
@@ -78,23 +78,36 @@ func locate(f *File, operations []Operation, o Options) ([]step, []Relocation, *
 	return steps, moved, nil
 }
 
-func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *Error) {
-	s := step{index: index, op: op.Op}
-	deletes := op.Op == Delete || op.Op == DeleteRange
-	s.insert = op.Op == InsertAfter || op.Op == InsertBefore
+// check refuses an operation that is not well formed, whatever the file holds.
+func (op Operation) check() *Error {
 	switch {
-	case !deletes && !s.insert && op.Op != Replace && op.Op != ReplaceRange:
-		return s, nil, refuse(Invalid, "op %s is none of replace, replace_range, insert_after, insert_before, delete, delete_range", quote(op.Op))
+	case !op.deletes() && !op.inserts() && op.Op != Replace && op.Op != ReplaceRange:
+		return refuse(Invalid, "op %s is none of replace, replace_range, insert_after, insert_before, "+
+			"delete, delete_range", quote(op.Op))
 	case (op.Op == ReplaceRange || op.Op == DeleteRange) && op.EndAnchor == "":
-		return s, nil, refuse(Invalid, "%s needs end_anchor", op.Op)
-	case s.insert && op.EndAnchor != "":
-		return s, nil, refuse(Invalid, "%s takes no end_anchor", op.Op)
-	case deletes && op.Content != nil && *op.Content != "":
-		return s, nil, refuse(Invalid, "%s takes no content; to put other lines there, use replace", op.Op)
-	case !deletes && op.Content == nil:
-		return s, nil, refuse(Invalid, "%s needs content; to remove lines, use delete", op.Op)
+		return refuse(Invalid, "%s needs end_anchor", op.Op)
+	case op.inserts() && op.EndAnchor != "":
+		return refuse(Invalid, "%s takes no end_anchor", op.Op)
+	case op.deletes() && op.Content != nil && *op.Content != "":
+		return refuse(Invalid, "%s takes no content; to put other lines there, use replace", op.Op)
+	case !op.deletes() && op.Content == nil:
+		return refuse(Invalid, "%s needs content; to remove lines, use delete", op.Op)
 	}
-	if !deletes {
+	return nil
+}
+
+func (op Operation) deletes() bool { return op.Op == Delete || op.Op == DeleteRange }
+
+func (op Operation) inserts() bool { return op.Op == InsertAfter || op.Op == InsertBefore }
+
+// locate finds the lines of the operation, which is that with the given index, and says which
+// anchors it moved.
+func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *Error) {
+	s := step{index: index, op: op.Op, insert: op.inserts()}
+	if err := op.check(); err != nil {
+		return s, nil, err
+	}
+	if !op.deletes() {
 		var err *Error
 		if s.lines, err = contentLines(*op.Content, o.Width); err != nil {
 			return s, nil, err
@@ -129,10 +142,10 @@ func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *
 		return s, nil, refuse(Overlap, "the range is backwards: anchor %s is line %d and end_anchor %s is line %d",
 			quote(op.Anchor), first, quote(op.EndAnchor), last)
 	}
-	switch {
-	case op.Op == InsertAfter:
+	switch op.Op {
+	case InsertAfter:
 		s.gap, s.beside = first, first
-	case op.Op == InsertBefore:
+	case InsertBefore:
 		s.gap, s.beside = max(first-1, 0), first
 	default:
 		s.first, s.last = first, last
@@ -140,8 +153,8 @@ func (op Operation) locate(f *File, index int, o Options) (step, []Relocation, *
 	return s, moved, nil
 }
 
-// echoed matches lines as they are printed, by the width of tags.
-var echoed = map[int]*regexp.Regexp{
+// echoedTag matches lines as they are printed, by the width of tags.
+var echoedTag = map[int]*regexp.Regexp{
 	2: regexp.MustCompile(`^[0-9]+:[0-9a-f]{2}\|`),
 	3: regexp.MustCompile(`^[0-9]+:[0-9a-f]{3}\|`),
 	4: regexp.MustCompile(`^[0-9]+:[0-9a-f]{4}\|`),
@@ -166,7 +179,7 @@ func CheckContent(content string, width int) error {
 		return refuse(Binary, "content is not text: it holds a NUL or is not UTF-8")
 	}
 	for line := range strings.Lines(content) {
-		if !echoed[width].MatchString(line) {
+		if !echoedTag[width].MatchString(line) {
 			return nil
 		}
 	}
@@ -174,7 +187,7 @@ func CheckContent(content string, width int) error {
 		return nil
 	}
 	return refuse(EchoedTags, "each line of content begins with a tag such as %s; give the text after the bar only",
-		quote(echoed[width].FindString(content)))
+		quote(echoedTag[width].FindString(content)))
 }
 
 // arrange sorts the steps by place and refuses those that meet.
@@ -185,9 +198,10 @@ func arrange(steps []step) *Error {
 		if !a.insert && b.place() <= 2*a.last {
 			why := "both change line " + strconv.Itoa(max(b.first, a.first))
 			if b.insert {
-				why = "the second inserts into the lines " + strconv.Itoa(a.first) + " to " + strconv.Itoa(a.last) + " of the first"
+				why = "the second inserts into the lines " + strconv.Itoa(a.first) + " to " + strconv.Itoa(a.last) +
+					" of the first"
 			}
-			return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).of(a.index, b.index)
+			return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).about(a.index, b.index)
 		}
 	}
 	// Steps are disjoint now. An insertion beside a deleted line has lost its anchor.
@@ -205,8 +219,8 @@ func arrange(steps []step) *Error {
 		for _, j := range []int{before, after} {
 			if j >= 0 && j < len(steps) && steps[j].deletes(s.beside) {
 				a, b := steps[min(i, j)], steps[max(i, j)]
-				return refuse(Overlap, "%s and %s overlap: one inserts beside line %d and the other deletes it; use replace",
-					a.name(), b.name(), s.beside).of(a.index, b.index)
+				why := "one inserts beside line " + strconv.Itoa(s.beside) + " and the other deletes it; use replace"
+				return refuse(Overlap, "%s and %s overlap: %s", a.name(), b.name(), why).about(a.index, b.index)
 			}
 		}
 	}

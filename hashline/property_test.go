@@ -235,7 +235,7 @@ func checkHunks(t *rapid.T, r *Result) {
 	old, now := 1, 1
 	for _, h := range r.Hunks {
 		for ; old < h.OldFirst; old, now = old+1, now+1 {
-			if !bytes.Equal(r.Old.raw(old), r.New.raw(now)) {
+			if !bytes.Equal(r.Old.rawLine(old), r.New.rawLine(now)) {
 				t.Fatalf("line %d is outside %v and changed", old, r.Hunks)
 			}
 		}
@@ -245,7 +245,7 @@ func checkHunks(t *rapid.T, r *Result) {
 		old, now = h.OldFirst+h.OldLines, h.NewFirst+h.NewLines
 	}
 	for ; old <= r.Old.Lines() && now <= r.New.Lines(); old, now = old+1, now+1 {
-		if !bytes.Equal(r.Old.raw(old), r.New.raw(now)) {
+		if !bytes.Equal(r.Old.rawLine(old), r.New.rawLine(now)) {
 			t.Fatalf("line %d is outside %v and changed", old, r.Hunks)
 		}
 	}
@@ -272,7 +272,7 @@ func patched(f *File, diff string) string {
 				first++
 			}
 			for ; at < first; at++ {
-				out.Write(f.raw(at))
+				out.Write(f.rawLine(at))
 			}
 			if newLines > 0 {
 				newFirst--
@@ -287,7 +287,7 @@ func patched(f *File, diff string) string {
 			text, diff = line[1:], rest
 		}
 		if line[0] != '+' {
-			if at > f.Lines() || string(f.raw(at)) != text {
+			if at > f.Lines() || string(f.rawLine(at)) != text {
 				return fmt.Sprintf("line %d is not %q", at, text)
 			}
 			at++
@@ -297,7 +297,7 @@ func patched(f *File, diff string) string {
 		}
 	}
 	for ; at <= f.Lines(); at++ {
-		out.Write(f.raw(at))
+		out.Write(f.rawLine(at))
 	}
 	return out.String()
 }
@@ -351,11 +351,11 @@ func TestUntouchedBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		line := f.Line(n)
-		start := f.start(n)
+		start := f.lineStart(n)
 		if n == 1 && strings.HasPrefix(file, bom) {
 			start += len(bom)
 		}
-		if got, want := string(r.Bytes()), file[:start]+content+file[f.start(n)+len(line):]; got != want {
+		if got, want := string(r.Bytes()), file[:start]+content+file[f.lineStart(n)+len(line):]; got != want {
 			t.Fatalf("%q, want %q", got, want)
 		}
 	})
@@ -412,18 +412,18 @@ func TestSurveyKeepsRange(t *testing.T) {
 			last = f.Lines()
 		}
 		for n := max(s.First, 1); n <= min(last, f.Lines()); n++ {
-			if s.MaxLines > 0 && lines == s.MaxLines || s.MaxBytes > 0 && len(want)+len(f.raw(n)) > s.MaxBytes {
+			if s.MaxLines > 0 && lines == s.MaxLines || s.MaxBytes > 0 && len(want)+len(f.rawLine(n)) > s.MaxBytes {
 				full = true
 				break
 			}
-			want += string(f.raw(n))
+			want += string(f.rawLine(n))
 			lines++
 		}
 		if got := string(AppendLines(nil, []byte(want), 1, 4)); got != eachLine(want) {
 			t.Fatalf("%q, want %q", got, eachLine(want))
 		}
 		whole := &Survey{First: s.First, Last: s.Last, MaxLines: s.MaxLines, MaxBytes: s.MaxBytes}
-		if err := whole.Whole([]byte(file)); err != nil {
+		if err := whole.WriteAll([]byte(file)); err != nil {
 			t.Fatal(err)
 		}
 		if all, n, isFull := whole.Kept(); string(all) != want || n != lines || isFull != full || whole.Lines() != f.Lines() {
@@ -452,7 +452,7 @@ func eachLine(text string) string {
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
-		out = AppendLine(out, n, content([]byte(line)), 4)
+		out = AppendLine(out, n, trimEnding([]byte(line)), 4)
 	}
 	return string(out)
 }

@@ -15,7 +15,7 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 	if err != nil {
 		return nil, err
 	}
-	changes, moved, err := plan(from, operations, o)
+	changes, moved, err := planChanges(from, operations, o)
 	if err != nil {
 		return nil, err
 	}
@@ -34,31 +34,33 @@ func Rebase(base, current []byte, operations []Operation, o Options) (*Result, e
 		}
 		if next < len(others) && others[next].Start <= end {
 			d := others[next]
-			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
+			err := refuse(Stale, "an operation changes lines %d to %d of the file as it was read, "+
+				"which was changed there by somebody else; read it again", d.Start+1, max(d.End, d.Start+1))
 			err.Line = d.ReplStart + 1
 			return nil, err
 		}
-		shift := onto.start(first+1+grown) - from.start(first+1)
+		shift := onto.lineStart(first+1+grown) - from.lineStart(first+1)
 		c.at += shift
 		c.end += shift
 		c.first += grown
 	}
-	return apply(onto, changes, moved)
+	return applyChanges(onto, changes, moved)
 }
 
-// differences are the lines of a that were replaced by lines of b, counted from 0 and
-// half open. They are not always the fewest: beyond some hundred the rest is one.
+// differences are the ranges of lines of a that were replaced by ranges of lines of b,
+// counted from 0 and half open. They are not always the fewest: behind some hundred of
+// them the rest of the file is one.
 func differences(a, b *File) []lcs.Diff {
 	n, m := a.Lines(), b.Lines()
 	head := 0
-	for head < min(n, m) && string(a.raw(head+1)) == string(b.raw(head+1)) {
+	for head < min(n, m) && string(a.rawLine(head+1)) == string(b.rawLine(head+1)) {
 		head++
 	}
 	tail := 0
-	for tail < min(n, m)-head && string(a.raw(n-tail)) == string(b.raw(m-tail)) {
+	for tail < min(n, m)-head && string(a.rawLine(n-tail)) == string(b.rawLine(m-tail)) {
 		tail++
 	}
-	diffs := lcs.DiffLines(a.slice(head, n-tail), b.slice(head, m-tail))
+	diffs := lcs.DiffLines(a.lineTexts(head, n-tail), b.lineTexts(head, m-tail))
 	for i := range diffs {
 		d := &diffs[i]
 		d.Start += head
@@ -69,11 +71,11 @@ func differences(a, b *File) []lcs.Diff {
 	return diffs
 }
 
-// slice is the lines from first to end, from 0 and half open, with their endings.
-func (f *File) slice(first, end int) []string {
+// lineTexts is the lines from first to end, from 0 and half open, with their endings.
+func (f *File) lineTexts(first, end int) []string {
 	lines := make([]string, 0, end-first)
 	for n := first + 1; n <= end; n++ {
-		lines = append(lines, string(f.raw(n)))
+		lines = append(lines, string(f.rawLine(n)))
 	}
 	return lines
 }

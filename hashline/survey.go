@@ -6,26 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// Survey learns what a reader is told of a file while its bytes are written to it, and
-// keeps a range of its lines. Other lines are counted only. Memory is bounded by the
-// limit of what is kept and by the size of one write.
+// Survey is an [io.Writer] that learns what a reader is told about a file, and keeps a range
+// of its lines; other lines are only counted. Memory is bounded by MaxBytes and by the size
+// of one write. Write the whole file, call Close, and then ask.
 type Survey struct {
 	// Set before the first write.
 	First, Last int // the lines to keep, from 1; Last 0 is the last of the file
 	MaxLines    int // kept at most; 0 is no limit
 	MaxBytes    int // kept at most; 0 is no limit
 
-	kept    []byte // whole lines, and the beginning of one while it is read
-	lines   int    // kept that are whole
-	whole   int    // bytes of them
-	full    bool   // a limit ended the range
-	feeds   int    // line feeds so far
-	crlf    int
-	size    int64
-	last    byte
-	head    []byte // as long as a byte order mark
-	partial []byte // of a code point at the end of the last write
-	borrow  bool   // kept may be part of what is written
+	kept       []byte // whole lines, and the beginning of one while it is read
+	lines      int    // kept that are whole
+	wholeBytes int    // bytes of them
+	full       bool   // a limit ended the range
+	feeds      int    // line feeds so far
+	crlf       int
+	size       int64
+	last       byte
+	head       []byte // as long as a byte order mark
+	partial    []byte // of a code point at the end of the last write
+	borrow     bool   // kept may be part of what is written
 }
 
 // Write refuses binary data with an *[Error], after which the survey is void.
@@ -34,7 +34,7 @@ func (s *Survey) Write(p []byte) (int, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	if err := s.check(p); err != nil {
+	if err := s.checkUTF8(p); err != nil {
 		return 0, err
 	}
 	if missing := len(bom) - len(s.head); missing > 0 {
@@ -48,12 +48,12 @@ func (s *Survey) Write(p []byte) (int, error) {
 	}
 	s.size += int64(n)
 	s.last = p[n-1]
-	s.keep(p)
+	s.keepLines(p)
 	return n, nil
 }
 
-// check validates p after what was left of the last write.
-func (s *Survey) check(p []byte) error {
+// checkUTF8 validates p after what was left of the last write.
+func (s *Survey) checkUTF8(p []byte) error {
 	offset := s.size - int64(len(s.partial))
 	if len(s.partial) > 0 { // complete the code point
 		need := utf8.UTFMax - len(s.partial)
@@ -86,9 +86,9 @@ func (s *Survey) check(p []byte) error {
 	return nil
 }
 
-// Whole is one Write of a whole file and Close. What is kept may be part of data, which the
+// WriteAll is one Write of a whole file and Close. What is kept may be part of data, which the
 // caller does not change any more.
-func (s *Survey) Whole(data []byte) error {
+func (s *Survey) WriteAll(data []byte) error {
 	s.borrow = true
 	if _, err := s.Write(data); err != nil {
 		return err
@@ -96,9 +96,10 @@ func (s *Survey) Whole(data []byte) error {
 	return s.Close()
 }
 
-// keep counts lines, and copies those that are wanted.
-func (s *Survey) keep(p []byte) {
-	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && (s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes) {
+// keepLines counts lines, and copies those that are wanted.
+func (s *Survey) keepLines(p []byte) {
+	fits := s.MaxBytes == 0 || len(s.kept)+len(p) <= s.MaxBytes
+	if s.First <= s.feeds+1 && s.Last == 0 && s.MaxLines == 0 && !s.full && fits { // all of p is wanted
 		if s.borrow && len(s.kept) == 0 {
 			s.kept = p
 		} else {
@@ -108,7 +109,7 @@ func (s *Survey) keep(p []byte) {
 		s.feeds += n
 		s.lines += n
 		if i := bytes.LastIndexByte(s.kept, '\n'); n > 0 {
-			s.whole = i + 1
+			s.wholeBytes = i + 1
 		}
 		return
 	}
@@ -124,21 +125,21 @@ func (s *Survey) keep(p []byte) {
 				s.feeds += n
 				return
 			}
-			_, p = cut(p)
+			_, p = cutLine(p)
 			s.feeds++
 			continue
 		}
-		line, rest := cut(p)
+		line, rest := cutLine(p)
 		if s.MaxLines > 0 && s.lines == s.MaxLines || s.MaxBytes > 0 && len(s.kept)+len(line) > s.MaxBytes {
 			s.full = true
-			s.kept = s.kept[:s.whole]
+			s.kept = s.kept[:s.wholeBytes]
 			continue
 		}
 		s.kept = append(s.kept, line...)
 		if line[len(line)-1] == '\n' {
 			s.feeds++
 			s.lines++
-			s.whole = len(s.kept)
+			s.wholeBytes = len(s.kept)
 		}
 		p = rest
 	}
@@ -149,16 +150,16 @@ func (s *Survey) Close() error {
 	if len(s.partial) > 0 {
 		return checkText(s.partial, s.size-int64(len(s.partial)))
 	}
-	if len(s.kept) > s.whole {
+	if len(s.kept) > s.wholeBytes {
 		s.lines++
-		s.whole = len(s.kept)
+		s.wholeBytes = len(s.kept)
 	}
 	return nil
 }
 
-// Kept is the kept lines with their endings, and the number of lines. Full says that a
-// limit ended them before the last one that was wanted; without a single line, that one
-// line is too long for the limit.
+// Kept returns the kept lines with their endings, and how many there are. Full is true if a
+// limit ended them before the last one that was wanted; if no line was kept then, the first
+// one alone exceeds MaxBytes.
 func (s *Survey) Kept() (text []byte, lines int, full bool) { return s.kept, s.lines, s.full }
 
 // Lines is the number of the file's lines.
@@ -169,7 +170,7 @@ func (s *Survey) Lines() int {
 	return s.feeds
 }
 
-// Size is in bytes.
+// Size is the size of the file in bytes.
 func (s *Survey) Size() int64 { return s.size }
 
 // FinalNewline reports whether the last line is ended. An empty file has none.

@@ -19,13 +19,13 @@ var goOptions = grammar{
 	values: []string{"-p", "-tags", "-mod", "-ldflags", "-buildvcs", "-C"},
 }
 
-// goRun reads what follows go.
-func goRun(name string, words []word) Target {
+// readGo reads what follows go.
+func readGo(name string, words []word) Target {
 	if len(words) == 0 || words[0].text != "run" {
-		return opaque(name, "go starts servers by 'go run' only", words)
+		return opaqueTarget(name, "go starts servers by 'go run' only", words)
 	}
 	t := Target{Launcher: "go run"}
-	options, rest, unknown := goOptions.read(words[1:])
+	options, rest, unknown := goOptions.readOptions(words[1:])
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(t.Launcher, unknown)
@@ -34,7 +34,7 @@ func goRun(name string, words []word) Target {
 		t.Opaque = "go run without a package"
 		return t
 	}
-	for _, w := range all(options, "-C") {
+	for _, w := range valuesOf(options, "-C") {
 		t.Dir = w.text
 	}
 	t.Args = texts(rest[1:])
@@ -61,7 +61,8 @@ func goPackage(w word) Package {
 	}
 	p.Ecosystem, p.Name, p.Spec, p.before = Go, path, version, path+"@"
 	switch {
-	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version, ".") >= 2:
+	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version,
+		".") >= 2:
 		p.Pin = Version
 	case commitRE.MatchString(version):
 		p.Pin = Commit
@@ -84,7 +85,7 @@ func denoPackage(w word) (p Package, ok bool) {
 	case "npm":
 		return denoNPM(w), true
 	case "jsr":
-		return jsrPackage(w.from(len("jsr:")), len("jsr:")), true
+		return jsrPackage(w.suffix(len("jsr:")), len("jsr:")), true
 	case "http", "https":
 		return Package{Text: w.text, Ecosystem: HTTPS, Name: w.text, Pin: Unpinned, at: w.at}, true
 	}
@@ -142,27 +143,28 @@ func jsrPackage(w word, skip int) Package {
 // dnxOptions are those of dnx, which may stand before the package and after it. A source
 // makes the line opaque.
 var dnxOptions = grammar{
-	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources", "--disable-parallel",
+	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources",
+		"--disable-parallel",
 		"--no-cache", "--no-http-cache", "--allow-downgrade"},
 	values: []string{"--version", "-v", "--verbosity", "--framework"},
 }
 
-func dotnet(name string, words []word) Target {
+func readDotnet(name string, words []word) Target {
 	switch {
 	case len(words) > 0 && words[0].text == "dnx":
-		return dnx("dnx", words[1:])
+		return readDNX("dnx", words[1:])
 	case len(words) > 1 && words[0].text == "tool" && (words[1].text == "exec" || words[1].text == "execute"):
-		return dnx("dotnet tool exec", words[2:])
+		return readDNX("dotnet tool exec", words[2:])
 	case len(words) > 0 && strings.HasSuffix(strings.ToLower(words[0].text), ".dll"):
 		return Target{Launcher: name, File: words[0].text, Args: texts(words[1:])}
 	}
-	return opaque(name, "dotnet starts servers by 'dotnet tool exec' and with a .dll only", words)
+	return opaqueTarget(name, "dotnet starts servers by 'dotnet tool exec' and with a .dll only", words)
 }
 
-// dnx reads what follows dnx. Its options end where "--" or the server's own begin.
-func dnx(name string, words []word) Target {
+// readDNX reads what follows dnx. Its options end where "--" or the server's own begin.
+func readDNX(name string, words []word) Target {
 	t := Target{Launcher: name}
-	options, rest, unknown := dnxOptions.read(words)
+	options, rest, unknown := dnxOptions.readOptions(words)
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
@@ -175,8 +177,8 @@ func dnx(name string, words []word) Target {
 	rest = rest[1:]
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") && rest[0].text != "--" {
 		n := 1
-		if o, _, u := dnxOptions.read(rest[:1]); u != "" {
-			if o, _, u = dnxOptions.read(rest[:min(2, len(rest))]); u != "" {
+		if o, _, u := dnxOptions.readOptions(rest[:1]); u != "" {
+			if o, _, u = dnxOptions.readOptions(rest[:min(2, len(rest))]); u != "" {
 				t.Opaque = unknownOption(name, u)
 				return t
 			}
@@ -190,7 +192,7 @@ func dnx(name string, words []word) Target {
 	if len(rest) > 0 && rest[0].text == "--" {
 		rest = rest[1:]
 	}
-	versions := all(options, "--version")
+	versions := valuesOf(options, "--version")
 	switch {
 	case p.Ecosystem == "":
 		t.Opaque = "not a package of the NuGet registry: " + quote(p.Text)

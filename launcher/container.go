@@ -18,59 +18,75 @@ var containerOptions = grammar{
 		"--rm", "--init", "--privileged", "--read-only", "--no-healthcheck", "--oom-kill-disable", "--sig-proxy",
 		"--disable-content-trust", "--use-api-socket",
 		// podman
-		"--replace", "--rmi", "--no-hosts", "--no-hostname", "--http-proxy", "--env-host", "--read-only-tmpfs", "--tls-verify", "--rootfs", "--unsetenv-all"},
-	values: []string{"-a", "--attach", "-c", "--cpu-shares", "-e", "--env", "-h", "--hostname", "-l", "--label", "-m", "--memory", "-p", "--publish",
+		"--replace", "--rmi", "--no-hosts", "--no-hostname", "--http-proxy", "--env-host", "--read-only-tmpfs",
+		"--tls-verify", "--rootfs", "--unsetenv-all"},
+	values: []string{"-a", "--attach", "-c", "--cpu-shares", "-e", "--env", "-h", "--hostname", "-l", "--label", "-m",
+		"--memory", "-p", "--publish",
 		"-u", "--user", "-v", "--volume", "-w", "--workdir",
-		"--add-host", "--annotation", "--blkio-weight", "--blkio-weight-device", "--cap-add", "--cap-drop", "--cgroup-parent", "--cgroupns",
-		"--cidfile", "--cpu-count", "--cpu-percent", "--cpu-period", "--cpu-quota", "--cpu-rt-period", "--cpu-rt-runtime", "--cpus", "--cpuset-cpus",
-		"--cpuset-mems", "--detach-keys", "--device", "--device-cgroup-rule", "--device-read-bps", "--device-read-iops", "--device-write-bps",
-		"--device-write-iops", "--dns", "--dns-opt", "--dns-option", "--dns-search", "--domainname", "--entrypoint", "--env-file", "--expose", "--gpus",
-		"--group-add", "--health-cmd", "--health-interval", "--health-retries", "--health-start-interval", "--health-start-period", "--health-timeout",
-		"--ip", "--ip6", "--ipc", "--isolation", "--kernel-memory", "--label-file", "--link", "--link-local-ip", "--log-driver", "--log-opt",
-		"--mac-address", "--memory-reservation", "--memory-swap", "--memory-swappiness", "--mount", "--name", "--net", "--net-alias", "--network",
-		"--network-alias", "--oom-score-adj", "--pid", "--pids-limit", "--platform", "--pull", "--restart", "--runtime", "--security-opt", "--shm-size",
-		"--stop-signal", "--stop-timeout", "--storage-opt", "--sysctl", "--tmpfs", "--ulimit", "--userns", "--uts", "--volume-driver", "--volumes-from",
+		"--add-host", "--annotation", "--blkio-weight", "--blkio-weight-device", "--cap-add", "--cap-drop",
+		"--cgroup-parent", "--cgroupns",
+		"--cidfile", "--cpu-count", "--cpu-percent", "--cpu-period", "--cpu-quota", "--cpu-rt-period",
+		"--cpu-rt-runtime", "--cpus", "--cpuset-cpus",
+		"--cpuset-mems", "--detach-keys", "--device", "--device-cgroup-rule", "--device-read-bps", "--device-read-iops",
+		"--device-write-bps",
+		"--device-write-iops", "--dns", "--dns-opt", "--dns-option", "--dns-search", "--domainname", "--entrypoint",
+		"--env-file", "--expose", "--gpus",
+		"--group-add", "--health-cmd", "--health-interval", "--health-retries", "--health-start-interval",
+		"--health-start-period", "--health-timeout",
+		"--ip", "--ip6", "--ipc", "--isolation", "--kernel-memory", "--label-file", "--link", "--link-local-ip",
+		"--log-driver", "--log-opt",
+		"--mac-address", "--memory-reservation", "--memory-swap", "--memory-swappiness", "--mount", "--name", "--net",
+		"--net-alias", "--network",
+		"--network-alias", "--oom-score-adj", "--pid", "--pids-limit", "--platform", "--pull", "--restart", "--runtime",
+		"--security-opt", "--shm-size",
+		"--stop-signal", "--stop-timeout", "--storage-opt", "--sysctl", "--tmpfs", "--ulimit", "--userns", "--uts",
+		"--volume-driver", "--volumes-from",
 		// podman and nerdctl
-		"--arch", "--os", "--variant", "--authfile", "--creds", "--cert-dir", "--conmon-pidfile", "--decryption-key", "--gidmap", "--uidmap", "--hooks-dir",
-		"--image-volume", "--passwd-entry", "--personality", "--pidfile", "--pod", "--pod-id-file", "--preserve-fds", "--requires", "--retry", "--retry-delay",
-		"--rdt-class", "--sdnotify", "--secret", "--shm-size-systemd", "--subgidname", "--subuidname", "--systemd", "--timeout", "--tz", "--umask",
-		"--unsetenv", "--umount", "--env-merge", "--chrootdirs", "--group-entry", "--hostuser", "--health-on-failure", "--snapshotter", "--verify"},
+		"--arch", "--os", "--variant", "--authfile", "--creds", "--cert-dir", "--conmon-pidfile", "--decryption-key",
+		"--gidmap", "--uidmap", "--hooks-dir",
+		"--image-volume", "--passwd-entry", "--personality", "--pidfile", "--pod", "--pod-id-file", "--preserve-fds",
+		"--requires", "--retry", "--retry-delay",
+		"--rdt-class", "--sdnotify", "--secret", "--shm-size-systemd", "--subgidname", "--subuidname", "--systemd",
+		"--timeout", "--tz", "--umask",
+		"--unsetenv", "--umount", "--env-merge", "--chrootdirs", "--group-entry", "--hostuser", "--health-on-failure",
+		"--snapshotter", "--verify"},
 }
 
 // engineOptions stand before "run".
 var engineOptions = grammar{
 	flags: []string{"-D", "--debug", "--tls", "--tlsverify"},
-	values: []string{"-c", "--context", "--config", "-l", "--log-level", "-H", "--host", "--tlscacert", "--tlscert", "--tlskey",
+	values: []string{"-c", "--context", "--config", "-l", "--log-level", "-H", "--host", "--tlscacert", "--tlscert",
+		"--tlskey",
 		"-n", "--namespace", "-a", "--address"},
 }
 
-// container reads what follows docker, podman or nerdctl.
-func container(engine string, words []word) Target {
-	_, rest, unknown := engineOptions.read(words)
+// readContainer reads what follows docker, podman or nerdctl.
+func readContainer(engine string, words []word) Target {
+	_, rest, unknown := engineOptions.readOptions(words)
 	if len(rest) > 1 && rest[0].text == "container" {
 		rest = rest[1:]
 	}
 	if unknown != "" || len(rest) == 0 || rest[0].text != "run" {
-		return opaque(engine, engine+" is told something else than to run an image", words)
+		return opaqueTarget(engine, engine+" is told something else than to run an image", words)
 	}
 	launcher := engine + " run"
-	options, rest, unknown := containerOptions.read(rest[1:])
+	options, rest, unknown := containerOptions.readOptions(rest[1:])
 	t := Target{Launcher: launcher}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(launcher, unknown)
 		return t
-	case has(options, "--rootfs"):
+	case isGiven(options, "--rootfs"):
 		t.Opaque = launcher + " --rootfs runs a directory"
 		return t
 	case len(rest) == 0:
 		t.Opaque = launcher + " without an image"
 		return t
 	}
-	for _, w := range all(options, "--entrypoint") {
+	for _, w := range valuesOf(options, "--entrypoint") {
 		t.Bin = w.text
 	}
-	p := image(rest[0])
+	p := imagePackage(rest[0])
 	if p.Ecosystem == "" {
 		t.Opaque = "not an image: " + quote(p.Text)
 		return t
@@ -83,8 +99,8 @@ var digestRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 })
 
-// image reads "[host/]repository[:tag][@sha256:…]".
-func image(w word) Package {
+// imagePackage reads "[host/]repository[:tag][@sha256:…]".
+func imagePackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
 	for _, prefix := range []string{"docker://"} { // podman
 		w.text = strings.TrimPrefix(w.text, prefix)
@@ -127,9 +143,9 @@ func (p Package) Repository() string {
 	return repo.RegistryStr() + "/" + repo.RepositoryStr()
 }
 
-// AtDigest is the command line with the image named by its digest alone: podman takes no
+// SpellAtDigest is the command line with the image named by its digest alone: podman takes no
 // tag beside it.
-func (t Target) AtDigest(sha256 string) ([]string, bool) {
+func (t Target) SpellAtDigest(sha256 string) ([]string, bool) {
 	if len(t.Packages) != 1 || t.Packages[0].Ecosystem != OCI || t.Opaque != "" {
 		return nil, false
 	}

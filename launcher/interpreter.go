@@ -21,7 +21,8 @@ type interpreter struct {
 
 var interpreters = map[string]interpreter{
 	"node": {
-		flags:    []string{"--no-warnings", "--trace-warnings", "--no-deprecation", "--enable-source-maps", "--use-system-ca"},
+		flags: []string{"--no-warnings", "--trace-warnings", "--no-deprecation", "--enable-source-maps",
+			"--use-system-ca"},
 		prefixes: []string{"--max-old-space-size=", "--stack-size=", "--max-http-header-size="},
 	},
 	"python": {flags: []string{"-u", "-B", "-b", "-E", "-I", "-P", "-s", "-S", "-O", "-OO", "-q", "-v"}, module: "-m"},
@@ -31,16 +32,18 @@ var interpreters = map[string]interpreter{
 	"lua":    {flags: []string{"-W", "-E"}},
 	"java":   {flags: []string{"-server", "-client"}, prefixes: []string{"-Xmx", "-Xms", "-Xss"}, file: "-jar"},
 	"deno": {
-		flags:    []string{"-A", "--allow-all", "--no-prompt", "--quiet", "-q", "--cached-only", "--no-remote", "--no-npm", "--no-config", "--no-lock"},
-		prefixes: []string{"--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys", "--allow-ffi", "--deny-"},
-		first:    "run",
+		flags: []string{"-A", "--allow-all", "--no-prompt", "--quiet", "-q", "--cached-only", "--no-remote",
+			"--no-npm", "--no-config", "--no-lock"},
+		prefixes: []string{"--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys",
+			"--allow-ffi", "--deny-"},
+		first: "run",
 	},
 	"bun": {flags: []string{"--silent", "--smol"}, first: "run"},
 	"sh":  {flags: []string{"-e", "-u", "-x", "-f", "-eu", "-ex", "-ue", "-eux"}, shell: true},
 }
 
-// aliases are other names of interpreters with the same options.
-var aliases = map[string]string{
+// interpreterAliases are other names of interpreters with the same options.
+var interpreterAliases = map[string]string{
 	"nodejs": "node", "pypy": "python", "jruby": "ruby", "luajit": "lua", "javaw": "java", "pythonw": "python",
 	"bash": "sh", "dash": "sh", "zsh": "sh", "ksh": "sh", "ash": "sh",
 }
@@ -49,29 +52,30 @@ var versionSuffix = regexp.MustCompile(`^([a-z]+?)-?[0-9]+(\.[0-9]+)*$`)
 
 // interpreterOf finds an interpreter by its name, with a version or without: python3.11.
 func interpreterOf(name string) (interpreter, bool) {
-	i, ok := interpreters[canonical(name)]
+	i, ok := interpreters[interpreterName(name)]
 	return i, ok
 }
 
-// canonical is the name under which interpreters has an interpreter that name may be.
-func canonical(name string) string {
+// interpreterName is the name under which interpreters has an interpreter that name may be.
+func interpreterName(name string) string {
 	if m := versionSuffix.FindStringSubmatch(name); m != nil {
 		name = m[1]
 	}
-	return cmp.Or(aliases[name], name)
+	return cmp.Or(interpreterAliases[name], name)
 }
 
-// Interpreter is what a command that is an interpreter is called here, whatever its version and
-// path: "python" for /usr/bin/python3.11, "node" for nodejs; "" for any other command.
-func Interpreter(command string) string {
-	name := canonical(base(command))
+// InterpreterName is the name of the interpreter that a command is, without version and path:
+// "python" for /usr/bin/python3.11, "node" for nodejs. It is "" for any other command.
+func InterpreterName(command string) string {
+	name := interpreterName(commandName(command))
 	if _, ok := interpreters[name]; !ok {
 		return ""
 	}
 	return name
 }
 
-func (i interpreter) parse(name string, words []word) Target {
+// read reads the words behind an interpreter's name.
+func (i interpreter) read(name string, words []word) Target {
 	t := Target{Launcher: name, Args: texts(words)}
 	rest := words
 	if i.first != "" {
@@ -90,7 +94,7 @@ func (i interpreter) parse(name string, words []word) Target {
 		case i.module != "" && arg == i.module && n+1 < len(rest):
 			t.Module = rest[n+1].text
 			return t
-		case slices.Contains(i.flags, arg) || slices.ContainsFunc(i.prefixes, func(p string) bool { return strings.HasPrefix(arg, p) }):
+		case i.isHarmlessOption(arg):
 			continue
 		case strings.HasPrefix(arg, "-") || strings.HasPrefix(arg, "+") || strings.HasPrefix(arg, "@"):
 			t.Opaque = "the option " + arg + " of " + name + " may run code that no hash covers"
@@ -117,17 +121,23 @@ func (i interpreter) parse(name string, words []word) Target {
 	return t
 }
 
-// deno reads what follows deno.
-func deno(name string, words []word) Target { return interpreters["deno"].parse(name, words) }
+// isHarmlessOption reports whether arg is an option that loads no code.
+func (i interpreter) isHarmlessOption(arg string) bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(arg, prefix) }
+	return slices.Contains(i.flags, arg) || slices.ContainsFunc(i.prefixes, begins)
+}
 
-// Script says why the #! line of a script may run other code than the script, or nothing
-// that is known; "" if it runs file alone. The line is read as the same words would be as a
-// server's command line: name, args and file. An interpreter that is not known here gets
-// plain options only, as "-f".
-func Script(name string, args []string, file string) string {
+// readDeno reads what follows deno.
+func readDeno(name string, words []word) Target { return interpreters["deno"].read(name, words) }
+
+// CheckShebang says why the #! line of a script may run other code than the script, or code
+// that cannot be told; it is "" if the line runs file alone. The words name, args and file
+// are read as a server's command line. An interpreter that is not known here may have plain
+// options only, such as "-f".
+func CheckShebang(name string, args []string, file string) string {
 	words := append(slices.Clone(args), file)
 	t := Parse(name, words)
-	if i, ok := interpreterOf(base(name)); ok && i.first != "" && len(args) == 0 {
+	if i, ok := interpreterOf(commandName(name)); ok && i.first != "" && len(args) == 0 {
 		t = Parse(name, append([]string{i.first}, words...)) // "deno FILE" is "deno run FILE"
 	}
 	switch {
@@ -136,12 +146,12 @@ func Script(name string, args []string, file string) string {
 	case t.Launcher == "" && t.Wrapper == "":
 		for _, arg := range args {
 			if !plainOption.MatchString(arg) {
-				return "what the argument " + quote(arg) + " of " + base(name) + " loads is not known"
+				return "what the argument " + quote(arg) + " of " + commandName(name) + " loads is not known"
 			}
 		}
 		return ""
 	case t.Wrapper != "" || !t.Direct || t.File != file:
-		return base(name) + " would not start the script itself, but what its arguments name"
+		return commandName(name) + " would not start the script itself, but what its arguments name"
 	}
 	return ""
 }

@@ -152,59 +152,63 @@ func Parse(command string, args []string) Target {
 		words[i] = word{arg, place{i, 0, len(arg), false}}
 	}
 	if len(args) > MaxArguments || length > MaxLength {
-		return Target{Launcher: base(command), Args: args, words: args, Opaque: "the command line is too long to be read"}
+		return Target{Launcher: commandName(command), Args: args, words: args,
+			Opaque: "the command line is too long to be read"}
 	}
 	t := parse(command, words, 0)
 	t.words = args
 	return t
 }
 
-// parser reads the words after a launcher's name.
+// parser reads the words behind the name of a launcher. The name is passed on because
+// several launchers share a parser.
 type parser func(name string, words []word) Target
 
 // launchers are those that download what they run, or build it.
 var launchers = map[string]parser{
-	"npx": npx, "npm": npm, "bunx": npx, "bun": bun, "pnpm": pnpm, "pnpx": npx, "pnx": npx, "yarn": yarn,
-	"uvx": uvx, "uv": uv, "pipx": pipx,
-	"docker": container, "podman": container, "nerdctl": container,
-	"go": goRun, "deno": deno, "dnx": dnx, "dotnet": dotnet,
+	"npx": readNPX, "npm": readNPM, "bunx": readNPX, "bun": readBun,
+	"pnpm": readPNPM, "pnpx": readNPX, "pnx": readNPX, "yarn": readYarn,
+	"uvx": readUVX, "uv": readUV, "pipx": readPipx,
+	"docker": readContainer, "podman": readContainer, "nerdctl": readContainer,
+	"go": readGo, "deno": readDeno, "dnx": readDNX, "dotnet": readDotnet,
 }
 
 func parse(command string, words []word, depth int) Target {
-	name := base(command)
+	name := commandName(command)
 	if depth > maxDepth {
-		return Target{Launcher: name, Args: texts(words), Opaque: "too many programs that start each other"}
+		return opaqueTarget(name, "too many programs that start each other", words)
 	}
-	if read := unwrap(name); read != nil {
+	if read := wrapperReader(name); read != nil {
 		return read(name, words, depth)
 	}
 	if read, ok := launchers[name]; ok {
 		return read(name, words)
 	}
 	if i, ok := interpreterOf(name); ok {
-		if i.shell && isCommand(words) {
-			return shell(name, words, depth)
+		if i.shell && hasCommandOption(words) {
+			return readShell(name, words, depth)
 		}
-		return i.parse(name, words)
+		return i.read(name, words)
 	}
 	if slices.Contains(starters, name) {
-		return Target{Launcher: name, Args: texts(words), Opaque: name + " starts another program, which no hash of " + name + " covers",
-			Shell: slices.Contains(shells, name)}
+		t := opaqueTarget(name, name+" starts another program, which no hash of "+name+" covers", words)
+		t.Shell = slices.Contains(shells, name)
+		return t
 	}
 	return Target{Args: texts(words), Direct: true}
 }
 
-// Starts reports whether a command is a launcher, an interpreter or a wrapper that is known
+// RunsOtherCode reports whether a command is a launcher, an interpreter or a wrapper that is known
 // here: a program that runs other code than its own.
-func Starts(command string) bool {
-	name := base(command)
+func RunsOtherCode(command string) bool {
+	name := commandName(command)
 	_, interprets := interpreterOf(name)
 	_, launches := launchers[name]
-	return interprets || launches || unwrap(name) != nil || slices.Contains(starters, name)
+	return interprets || launches || wrapperReader(name) != nil || slices.Contains(starters, name)
 }
 
-// base is the command's name without directory and Windows suffix, in lower case.
-func base(command string) string {
+// commandName is the name of a command without directory and Windows suffix, in lower case.
+func commandName(command string) string {
 	name := strings.ToLower(path.Base(strings.ReplaceAll(command, `\`, "/")))
 	for _, suffix := range []string{".exe", ".cmd", ".bat", ".ps1"} {
 		name = strings.TrimSuffix(name, suffix)
@@ -212,7 +216,7 @@ func base(command string) string {
 	return name
 }
 
-// opaque is a target of a launcher that says why it cannot be read.
-func opaque(launcher, why string, words []word) Target {
+// opaqueTarget is the target of a command line that cannot be read, and why.
+func opaqueTarget(launcher, why string, words []word) Target {
 	return Target{Launcher: launcher, Args: texts(words), Opaque: why}
 }

@@ -41,7 +41,7 @@ func TestScriptVectors(t *testing.T) {
 		t.Fatalf("%d scripts", len(scripts))
 	}
 	for _, v := range scripts {
-		got := Script(v.Interpreter, v.Args, "/project/s4")
+		got := CheckShebang(v.Interpreter, v.Args, "/project/s4")
 		if (got == "") != (v.Opaque == "") || !strings.Contains(got, v.Opaque) {
 			t.Errorf("#!%s %q: %q, want %q", v.Interpreter, v.Args, got, v.Opaque)
 		}
@@ -247,18 +247,18 @@ func TestAtDigest(t *testing.T) {
 		"acme/notes:v2@" + sum[:70] + "1": "acme/notes@" + sum,
 	} {
 		target := Parse("docker", []string{"run", "-v", image + ":x", "--rm", image, image})
-		got, ok := target.AtDigest(sum)
+		got, ok := target.SpellAtDigest(sum)
 		if !ok || !slices.Equal(got, []string{"run", "-v", image + ":x", "--rm", want, image}) {
 			t.Errorf("%s: %q", image, got)
 		}
-		if got, ok := target.AtDigest("v3"); ok {
+		if got, ok := target.SpellAtDigest("v3"); ok {
 			t.Errorf("%q", got)
 		}
 	}
 	if got := Parse("docker", []string{"run", "notes"}).Packages[0].Repository(); !strings.HasSuffix(got, "/library/notes") {
 		t.Error(got)
 	}
-	if _, ok := Parse("npx", []string{"notes"}).AtDigest(sum); ok {
+	if _, ok := Parse("npx", []string{"notes"}).SpellAtDigest(sum); ok {
 		t.Error("a package is no image")
 	}
 }

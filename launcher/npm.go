@@ -11,56 +11,61 @@ import (
 // Ref is the name of an artifact.
 type Ref = artifact.Ref
 
-// npxOptions are those of npx and npm exec that say nothing about what runs. What names
-// another registry, another shell or another place to look is left out on purpose.
+// npxOptions are the options of npx and npm exec that do not change what runs. An option that
+// names another registry, another shell or another place to look is left out on purpose:
+// it makes the line opaque.
 var npxOptions = grammar{
 	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
-		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit", "--no-fund",
+		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit",
+		"--no-fund",
 		"--no-update-notifier"},
 	values: []string{"-p", "--package", "-c", "--call"},
 }
 
-// The others' options, to the same rule.
+// The options of the other runners, by the same rule.
 var (
-	bunxOptions = grammar{flags: []string{"-y", "--yes", "--bun", "--silent", "--verbose", "--no-install"}, values: []string{"-p", "--package"}}
+	bunxOptions = grammar{
+		flags:  []string{"-y", "--yes", "--bun", "--silent", "--verbose", "--no-install"},
+		values: []string{"-p", "--package"},
+	}
 	pnpmOptions = grammar{flags: []string{"-s", "--silent", "--prefer-offline", "--offline"},
 		values: []string{"--package", "-c", "--shell-mode", "--allow-build", "--reporter", "--loglevel"}}
 	yarnOptions = grammar{flags: []string{"-q", "--quiet"}, values: []string{"-p", "--package"}}
 )
 
-func npm(name string, words []word) Target {
+func readNPM(name string, words []word) Target {
 	if len(words) > 0 && (words[0].text == "exec" || words[0].text == "x") {
-		return npx("npx", words[1:])
+		return readNPX("npx", words[1:])
 	}
-	return opaque(name, "npm runs what package.json says", words)
+	return opaqueTarget(name, "npm runs what package.json says", words)
 }
 
-func bun(name string, words []word) Target {
+func readBun(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "x" {
-		return npx("bunx", words[1:])
+		return readNPX("bunx", words[1:])
 	}
 	i, _ := interpreterOf(name)
-	return i.parse(name, words)
+	return i.read(name, words)
 }
 
-func pnpm(name string, words []word) Target {
+func readPNPM(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "dlx" {
-		return npx("pnpm dlx", words[1:])
+		return readNPX("pnpm dlx", words[1:])
 	}
-	return opaque(name, "pnpm runs what package.json says", words)
+	return opaqueTarget(name, "pnpm runs what package.json says", words)
 }
 
-func yarn(name string, words []word) Target {
+func readYarn(name string, words []word) Target {
 	if len(words) > 0 && words[0].text == "dlx" {
-		return npx("yarn dlx", words[1:])
+		return readNPX("yarn dlx", words[1:])
 	}
-	return opaque(name, "yarn runs what package.json says", words)
+	return opaqueTarget(name, "yarn runs what package.json says", words)
 }
 
-// npx reads what follows any runner of npm packages: options, the package, its
+// readNPX reads what follows any runner of npm packages: options, the package, its
 // arguments; or options with --package, the executable, its arguments. The first word
 // that is no option ends the runner's own.
-func npx(name string, words []word) Target {
+func readNPX(name string, words []word) Target {
 	g := npxOptions
 	switch name {
 	case "bunx":
@@ -71,17 +76,17 @@ func npx(name string, words []word) Target {
 	case "yarn dlx":
 		g = yarnOptions
 	}
-	options, rest, unknown := g.read(words)
+	options, rest, unknown := g.readOptions(words)
 	t := Target{Launcher: name}
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(name, unknown)
 		return t
-	case has(options, "-c", "--call", "--shell-mode"):
+	case isGiven(options, "-c", "--call", "--shell-mode"):
 		t.Opaque, t.Shell = name+" --call runs a shell line", true
 		return t
 	}
-	for _, w := range all(options, "-p", "--package") {
+	for _, w := range valuesOf(options, "-p", "--package") {
 		t.Packages = append(t.Packages, npmPackage(w))
 	}
 	switch {
@@ -107,7 +112,8 @@ var (
 	tagRE    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*$`)
 	// npmGitRE is how npm spells a git repository.
 	npmGitRE = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
+		return regexp.MustCompile(`^(git(\+(ssh|https?|file))?:|git@|(github|gitlab|bitbucket|gist):|` +
+			`https?://[^#]*\.git(#|$)|[A-Za-z0-9_-]+/[A-Za-z0-9._-]+(#|$))`)
 	})
 )
 
@@ -134,7 +140,7 @@ func npmPackage(w word) Package {
 	return p
 }
 
-// pinOf classes a spec that is exact or not.
+// pinOf tells how a package with that spec is pinned; exact says that it is one version.
 func pinOf(spec string, exact bool) Pin {
 	switch {
 	case exact:

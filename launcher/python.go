@@ -11,55 +11,64 @@ import (
 // uvxOptions are those of uvx and uv tool run that do not change where packages come
 // from: an index, a constraints file or a link directory makes the line opaque.
 var uvxOptions = grammar{
-	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress", "--native-tls",
-		"--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python", "--no-managed-python", "--no-python-downloads",
+	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress",
+		"--native-tls",
+		"--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python", "--no-managed-python",
+		"--no-python-downloads",
 		"--compile-bytecode", "--no-build", "--no-sources"},
-	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir", "--prerelease",
-		"--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package", "--link-mode", "--allow-insecure-host"},
+	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir",
+		"--prerelease",
+		"--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package", "--link-mode",
+		"--allow-insecure-host"},
 }
 
 var uvRunOptions = grammar{
-	flags: slices.Concat(uvxOptions.flags, []string{"--frozen", "--locked", "--no-sync", "--exact", "--no-project", "--active", "--no-dev", "--dev",
-		"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages", "--no-default-groups", "-s", "--script", "-m", "--module"}),
-	values: slices.Concat(uvxOptions.values, []string{"--directory", "--project", "--package", "--extra", "--group", "--no-group", "--only-group",
-		"--env-file", "--with-editable", "--with-requirements", "--no-extra"}),
+	flags: slices.Concat(uvxOptions.flags,
+		[]string{"--frozen", "--locked", "--no-sync", "--exact", "--no-project", "--active", "--no-dev", "--dev",
+			"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages", "--no-default-groups",
+			"-s", "--script", "-m", "--module"}),
+	values: slices.Concat(uvxOptions.values,
+		[]string{"--directory", "--project", "--package", "--extra", "--group", "--no-group", "--only-group",
+			"--env-file", "--with-editable", "--with-requirements", "--no-extra"}),
 }
 
 var pipxOptions = grammar{
-	flags:  []string{"--no-cache", "--verbose", "-v", "-q", "--quiet", "--pypackages", "--no-path-check", "--fetch-missing-python"},
+	flags: []string{"--no-cache", "--verbose", "-v", "-q", "--quiet", "--pypackages", "--no-path-check",
+		"--fetch-missing-python"},
 	values: []string{"--spec", "--python", "--with", "--pip-args", "--path", "--index-url", "-i"},
 }
 
 // uvOptions stand between uv and its command.
 var uvOptions = grammar{
-	flags:  []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress", "--native-tls", "--no-config", "--no-python-downloads"},
+	flags: []string{"-q", "--quiet", "-v", "--verbose", "--no-cache", "-n", "--offline", "--no-progress",
+		"--native-tls", "--no-config", "--no-python-downloads"},
 	values: []string{"--color", "--cache-dir", "--python-preference", "--allow-insecure-host"},
 }
 
-func uv(name string, words []word) Target {
-	_, rest, unknown := uvOptions.read(words)
+func readUV(name string, words []word) Target {
+	_, rest, unknown := uvOptions.readOptions(words)
 	switch {
 	case unknown != "":
-		return opaque(name, unknownOption(name, unknown), words)
+		return opaqueTarget(name, unknownOption(name, unknown), words)
 	case len(rest) > 1 && rest[0].text == "tool" && rest[1].text == "run":
-		return uvx("uv tool run", rest[2:])
+		return readUVX("uv tool run", rest[2:])
 	case len(rest) > 0 && rest[0].text == "x":
-		return uvx("uv tool run", rest[1:])
+		return readUVX("uv tool run", rest[1:])
 	case len(rest) > 0 && rest[0].text == "run":
-		return uvRun(rest[1:])
+		return readUVRun(rest[1:])
 	}
-	return opaque(name, "uv runs servers by 'uv tool run' and 'uv run' only", words)
+	return opaqueTarget(name, "uv runs servers by 'uv tool run' and 'uv run' only", words)
 }
 
-// uvx reads what follows uvx: options, the package, its arguments.
-func uvx(name string, words []word) Target {
-	options, rest, unknown := uvxOptions.read(words)
+// readUVX reads what follows uvx: options, the package, its arguments.
+func readUVX(name string, words []word) Target {
+	options, rest, unknown := uvxOptions.readOptions(words)
 	t := Target{Launcher: name}
 	if unknown != "" {
 		t.Opaque = unknownOption(name, unknown)
 		return t
 	}
-	from := all(options, "--from")
+	from := valuesOf(options, "--from")
 	switch {
 	case len(rest) == 0:
 		t.Opaque = name + " without a package"
@@ -68,19 +77,19 @@ func uvx(name string, words []word) Target {
 		t.Opaque = name + " with --from twice"
 		return t
 	case len(from) == 1:
-		t.Packages = []Package{requirement(from[0])}
+		t.Packages = []Package{requirementPackage(from[0])}
 		t.Bin = rest[0].text
 	default:
-		t.Packages = []Package{uvTool(rest[0])}
+		t.Packages = []Package{uvToolPackage(rest[0])}
 	}
-	return t.python(rest[1:], all(options, "--with", "-w"))
+	return t.withRequirements(rest[1:], valuesOf(options, "--with", "-w"))
 }
 
-// python adds the packages that come along and the server's arguments.
-func (t Target) python(args, with []word) Target {
+// withRequirements is t with the packages of --with and the server's arguments.
+func (t Target) withRequirements(args, with []word) Target {
 	for _, w := range with {
-		for _, part := range commas(w) {
-			t.Packages = append(t.Packages, requirement(part))
+		for _, part := range splitRequirements(w) {
+			t.Packages = append(t.Packages, requirementPackage(part))
 		}
 	}
 	t.Args = texts(args)
@@ -92,9 +101,9 @@ func (t Target) python(args, with []word) Target {
 	return t
 }
 
-// commas cuts the value of --with, "a,b==1"; a requirement that itself has commas, as
-// "a>=1,<2", stays whole.
-func commas(w word) []word {
+// splitRequirements cuts the value of --with, such as "a,b==1", at its commas. A value in which
+// a requirement itself has commas, such as "a>=1,<2", stays whole.
+func splitRequirements(w word) []word {
 	if !strings.Contains(w.text, ",") || w.at.shell || strings.ContainsAny(w.text, "<>!~[;") {
 		return []word{w}
 	}
@@ -104,7 +113,7 @@ func commas(w word) []word {
 		if end < 0 {
 			end = len(w.text) - start
 		}
-		part := w.from(start)
+		part := w.suffix(start)
 		part.text, part.at.end = part.text[:end], part.at.start+end
 		out = append(out, part)
 		start += end + 1
@@ -112,19 +121,19 @@ func commas(w word) []word {
 	return out
 }
 
-func pipx(name string, words []word) Target {
+func readPipx(name string, words []word) Target {
 	if len(words) == 0 || words[0].text != "run" {
-		return opaque(name, "pipx starts servers by 'pipx run' only", words)
+		return opaqueTarget(name, "pipx starts servers by 'pipx run' only", words)
 	}
 	name = "pipx run"
-	options, rest, unknown := pipxOptions.read(words[1:])
+	options, rest, unknown := pipxOptions.readOptions(words[1:])
 	t := Target{Launcher: name}
-	spec := all(options, "--spec")
+	spec := valuesOf(options, "--spec")
 	switch {
 	case unknown != "":
 		t.Opaque = unknownOption(name, unknown)
 		return t
-	case has(options, "--pip-args", "--index-url", "-i", "--path"):
+	case isGiven(options, "--pip-args", "--index-url", "-i", "--path"):
 		t.Opaque = name + " is told to look elsewhere than in the package index"
 		return t
 	case len(rest) == 0:
@@ -134,20 +143,20 @@ func pipx(name string, words []word) Target {
 		t.Opaque = name + " with --spec twice"
 		return t
 	case len(spec) == 1:
-		t.Packages = []Package{requirement(spec[0])}
+		t.Packages = []Package{requirementPackage(spec[0])}
 		t.Bin = rest[0].text
 	case strings.HasSuffix(rest[0].text, ".py") || strings.Contains(rest[0].text, "/"):
 		t.File = rest[0].text
 	default:
-		t.Packages = []Package{requirement(rest[0])}
+		t.Packages = []Package{requirementPackage(rest[0])}
 	}
-	return t.python(rest[1:], all(options, "--with"))
+	return t.withRequirements(rest[1:], valuesOf(options, "--with"))
 }
 
-// uvRun reads what follows uv run: a command in the environment of a project, which the
+// readUVRun reads what follows uv run: a command in the environment of a project, which the
 // project's own uv.lock pins, and packages that are added to it, which it does not.
-func uvRun(words []word) Target {
-	options, rest, unknown := uvRunOptions.read(words)
+func readUVRun(words []word) Target {
+	options, rest, unknown := uvRunOptions.readOptions(words)
 	t := Target{Launcher: "uv run"}
 	switch {
 	case unknown != "":
@@ -157,35 +166,35 @@ func uvRun(words []word) Target {
 		t.Opaque = "uv run without a command"
 		return t
 	}
-	for _, w := range all(options, "--project", "--directory") {
+	for _, w := range valuesOf(options, "--project", "--directory") {
 		t.Dir = w.text
 	}
 	first := rest[0].text
 	switch {
-	case has(options, "-m", "--module"):
+	case isGiven(options, "-m", "--module"):
 		t.Module = first
 	case strings.HasPrefix(first, "https://") || strings.HasPrefix(first, "http://"):
 		t.Packages = []Package{{Text: first, Ecosystem: HTTPS, Name: first, Pin: Unpinned, at: rest[0].at}}
-	case has(options, "-s", "--script") || strings.HasSuffix(first, ".py") || first == ".":
+	case isGiven(options, "-s", "--script") || strings.HasSuffix(first, ".py") || first == ".":
 		t.File = first
 	case first == "-":
 		t.Opaque = "uv run reads a program from standard input"
 		return t
 	default:
 		t.Bin = first
-		if i, ok := interpreterOf(base(first)); ok {
-			inner := i.parse(base(first), rest[1:])
+		if i, ok := interpreterOf(commandName(first)); ok {
+			inner := i.read(commandName(first), rest[1:])
 			t.File, t.Module, t.Opaque = inner.File, inner.Module, inner.Opaque
 		}
 	}
-	return t.python(rest[1:], all(options, "--with", "-w"))
+	return t.withRequirements(rest[1:], valuesOf(options, "--with", "-w"))
 }
 
 // requirementRE cuts a PEP 508 requirement: name, extras, and the rest.
 var requirementRE = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(\[[A-Za-z0-9._, -]*\])?\s*(.*)$`)
 
-// requirement reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
-func requirement(w word) Package {
+// requirementPackage reads what pip would: "name[extra]==1.2.3", or "git+https://…@commit".
+func requirementPackage(w word) Package {
 	p := Package{Text: w.text, at: w.at}
 	if strings.HasPrefix(w.text, "git+") {
 		return gitPackage(p, "@")
@@ -229,9 +238,9 @@ func requirement(w word) Package {
 	return p
 }
 
-// uvTool reads uvx's own word for a package: "name", "name@1.2.3", "name@latest".
-func uvTool(w word) Package {
-	p := requirement(w)
+// uvToolPackage reads uvx's own word for a package: "name", "name@1.2.3", "name@latest".
+func uvToolPackage(w word) Package {
+	p := requirementPackage(w)
 	if p.Ecosystem != PyPI {
 		return p
 	}

@@ -36,20 +36,27 @@ const (
 
 // Rules says, for each rule, what is wrong and why that matters.
 var Rules = map[string]string{
-	RuleUnpinned:   "The launcher is given a package without a version: which one runs is undetermined, and may change without a word.",
-	RuleRange:      "The version is a range or a tag: which one runs may change without a word.",
-	RuleImage:      "The image is named by a tag, which its publisher can move to other content; only a digest names one image.",
-	RuleShell:      "A shell reads the command line, so that what it runs cannot be told.",
-	RuleUnknown:    "The command line does not tell what is run.",
-	RuleVerify:     "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool that it starts.",
-	RuleWeak:       "The verify block uses sha1, which can be forged.",
-	RulePlainHTTP:  "The server is reached without encryption: whoever is on the way reads and changes what it says.",
-	RuleSecret:     "A secret stands in the arguments, where every process of the machine and every copy of the file shows it.",
-	RuleWritable:   "The executable, or a directory above it, can be written by others, who can put another program there.",
-	RuleMalformed:  "The entry cannot be read as one server, so that what its client starts is not known.",
-	RuleUnguarded:  "The entry names hallmark, but what it starts is not this machine's own program with a locked server of the project.",
-	RuleAround:     "The project locks its servers with Hallmark, and this entry starts one without it.",
-	RuleRemoved:    "This machine approved servers or facets in the project, and its hallmark.toml is gone: nothing is verified any more.",
+	RuleUnpinned: "The launcher is given a package without a version: which one runs is undetermined, and may " +
+		"change without a word.",
+	RuleRange: "The version is a range or a tag: which one runs may change without a word.",
+	RuleImage: "The image is named by a tag, which its publisher can move to other content; only a digest " +
+		"names one image.",
+	RuleShell:   "A shell reads the command line, so that what it runs cannot be told.",
+	RuleUnknown: "The command line does not tell what is run.",
+	RuleVerify: "The verify block hashes the launcher or interpreter: it protects the runtime, not the tool " +
+		"that it starts.",
+	RuleWeak:      "The verify block uses sha1, which can be forged.",
+	RulePlainHTTP: "The server is reached without encryption: whoever is on the way reads and changes what it says.",
+	RuleSecret: "A secret stands in the arguments, where every process of the machine and every copy of the " +
+		"file shows it.",
+	RuleWritable: "The executable, or a directory above it, can be written by others, who can put another program " +
+		"there.",
+	RuleMalformed: "The entry cannot be read as one server, so that what its client starts is not known.",
+	RuleUnguarded: "The entry names hallmark, but what it starts is not this machine's own program with a locked " +
+		"server of the project.",
+	RuleAround: "The project locks its servers with Hallmark, and this entry starts one without it.",
+	RuleRemoved: "This machine approved servers or facets in the project, and its hallmark.toml is gone: nothing " +
+		"is verified any more.",
 	RuleRoot:       "The editing server may read and write more than the project.",
 	RuleProgram:    "The client runs a program that is no server, and may start one; nothing of it is verified.",
 	RuleUnreadable: "The configuration file cannot be read, so that its servers are not known.",
@@ -79,8 +86,9 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		return c
 	}
 	if d.URL != "" {
-		if plain(d.URL) {
-			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "", "https://"+Redact([]string{d.URL})[0][len("http://"):])
+		if isPlainHTTP(d.URL) {
+			add(RulePlainHTTP, evidence.Fact(claim(evidence.Transport, evidence.Caller, "https"), "http"), "",
+				"https://"+Redact([]string{d.URL})[0][len("http://"):])
 		}
 		if !slices.Equal(Redact([]string{d.URL}), []string{d.URL}) {
 			add(RuleSecret, evidence.Fact(claim(evidence.Secret, evidence.Caller, "none"), "in the URL"), "", "")
@@ -90,11 +98,13 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	t := Parse(d.Command, d.Args)
 	switch {
 	case t.Opaque != "" && t.Shell:
-		add(RuleShell, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""), t.Opaque, "")
+		add(RuleShell, evidence.CannotVerify(claim(evidence.Pin, evidence.Caller, ""), evidence.Unsupported, ""),
+			t.Opaque, "")
 	case t.Opaque != "":
-		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""), redact(t.Opaque), "")
+		add(RuleUnknown, evidence.CannotVerify(claim(evidence.Launch, evidence.Caller, ""), evidence.Unsupported, ""),
+			redact(t.Opaque), "")
 	}
-	fix := d.fix(t)
+	fix := d.pinnedSpelling(t)
 	for _, p := range t.Packages {
 		text := redact(p.Text)
 		pin := claim(evidence.Pin, evidence.Caller, text)
@@ -111,12 +121,12 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 		}
 	}
 	if (d.Verify == "command" || d.Verify == "checksum") && t.Launcher != "" {
-		runs, fix := t.runs(), ""
+		runs, fix := t.whatRuns(), ""
 		if t.Direct && t.File != "" {
 			fix = `verify = { type = "file", path = ` + encode(t.File) + `, value = "…" }`
 		}
-		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), base(d.Command)),
-			"the hash is that of "+base(d.Command)+", not of what it runs", fix)
+		add(RuleVerify, evidence.Fact(claim(evidence.Launch, evidence.Verify, redact(runs)), commandName(d.Command)),
+			"the hash is that of "+commandName(d.Command)+", not of what it runs", fix)
 	}
 	if strings.EqualFold(d.Algorithm, "sha1") {
 		add(RuleWeak, evidence.Fact(claim(evidence.Launch, evidence.Verify, "sha256"), "sha1"), "", "")
@@ -129,17 +139,17 @@ func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	return t, out
 }
 
-// runs says what a target runs.
-func (t Target) runs() string {
+// whatRuns says what a target runs.
+func (t Target) whatRuns() string {
 	if len(t.Packages) > 0 {
 		return t.Packages[0].Name
 	}
 	return cmp.Or(t.File, t.Module, t.Bin, "what it starts")
 }
 
-// fix is the pinned spelling of the arguments: with versions that are known, else with
+// pinnedSpelling is the pinned spelling of the arguments: with versions that are known, else with
 // places for them.
-func (d Declared) fix(t Target) string {
+func (d Declared) pinnedSpelling(t Target) string {
 	versions := make([]string, len(t.Packages))
 	for i, p := range t.Packages {
 		if p.Pinned() {
@@ -176,8 +186,8 @@ func encode(v any) string {
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), `","`, `", "`)
 }
 
-// plain reports whether a URL is http to another machine.
-func plain(s string) bool {
+// isPlainHTTP reports whether a URL is http to another machine.
+func isPlainHTTP(s string) bool {
 	u, err := url.Parse(s)
 	if err != nil {
 		return strings.HasPrefix(strings.ToLower(s), "http://")

@@ -9,71 +9,91 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 )
 
-// redacted stands where a secret was.
-const redacted = "<redacted>"
+// redactedText stands where a secret was.
+const redactedText = "<redacted>"
 
-// secretName is how things that hold secrets are called, at the end of a name.
-const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|client[-_]?secret|token|secret|password|passwd|pwd|credentials?|authorization)`
+// secretName matches what things that hold secrets are called, at the end of a name.
+const secretName = `(?:api[-_]?key|access[-_]?key|secret[-_]?key|private[-_]?key|client[-_]?secret|` +
+	`token|secret|password|passwd|pwd|credentials?|authorization)`
 
+// The patterns of secrets. Of all but secretFlag the first group is what stays, the second
+// the secret, and a third one stays behind it.
 var (
 	// secretFlag is an option or a variable whose value is a secret.
 	secretFlag = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^--?(?:[a-z0-9]+[-_])*` + secretName + `$`)
 	})
-	// assigned is such a name with its value, anywhere in an argument.
-	assigned = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
+	// assignedSecret is such a name with its value, anywhere in an argument.
+	assignedSecret = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)((?:^|[^a-z0-9])(?:[a-z0-9]+[-_])*` + secretName + `\s*[=:]\s*)` +
+			`("[^"]*"|'[^']*'|[^\s&]+(?:\s+[^\s&]+)*)`)
 	})
-	// spoken is such an option with its value, in a shell line.
-	spoken = sync.OnceValue(func() *regexp.Regexp {
+	// optionSecret is such an option with its value, in a shell line.
+	optionSecret = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)(\s--?(?:[a-z0-9]+[-_])*` + secretName + `\s+)("[^"]*"|'[^']*'|\S+)`)
 	})
-	bearer = sync.OnceValue(func() *regexp.Regexp {
+	// bearerSecret is the credential of an Authorization header.
+	bearerSecret = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)((?:bearer|basic)\s+)(\S+)`)
 	})
-	// userinfo is the password of a URL.
-	userinfo = sync.OnceValue(func() *regexp.Regexp {
+	// urlPassword is the password of a URL.
+	urlPassword = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(://[^/\s:@]*:)([^/\s@]+)(@)`)
 	})
-	// shaped are tokens that say themselves what they are.
-	shaped = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`()((?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{30,}|npm_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{20,}|pypi-[A-Za-z0-9_-]{50,}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)`)
+	// knownToken is a token whose beginning tells which service it is for.
+	knownToken = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`()(` + strings.Join([]string{
+			`(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}`,
+			`(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}`,
+			`github_pat_[A-Za-z0-9_]{20,}`,
+			`glpat-[A-Za-z0-9_-]{16,}`,
+			`xox[abprs]-[A-Za-z0-9-]{10,}`,
+			`AKIA[0-9A-Z]{16}`,
+			`AIza[0-9A-Za-z_-]{30,}`,
+			`npm_[A-Za-z0-9]{30,}`,
+			`hf_[A-Za-z0-9]{20,}`,
+			`pypi-[A-Za-z0-9_-]{50,}`,
+			`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?`,
+		}, "|") + `)`)
 	})
-	// long is a word without meaning.
-	long = sync.OnceValue(func() *regexp.Regexp {
+	// longWord is a word of 32 characters or more, behind what tells that it is a digest.
+	longWord = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`((?:^|[^A-Za-z0-9_])(?:sha256:|sha512-)?)([A-Za-z0-9_]{32,})`)
 	})
 )
 
-// Redact returns args with what looks like a secret replaced. References to variables and
-// inputs of a client ("${KEY}", "$KEY", "%KEY%", "{{key}}") are no secrets.
+// Redact returns a copy of args in which "<redacted>" replaces what looks like a secret.
+// References to variables and inputs of a client ("${KEY}", "$KEY", "%KEY%", "{{key}}") are
+// no secrets.
 func Redact(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
 		out[i] = redact(arg)
-		if i > 0 && secretFlag().MatchString(args[i-1]) && !harmless(arg) && !strings.HasPrefix(arg, "-") {
-			out[i] = redacted
+		if i > 0 && secretFlag().MatchString(args[i-1]) && !isReference(arg) && !strings.HasPrefix(arg, "-") {
+			out[i] = redactedText
 		}
 	}
 	return out
 }
 
+// redact is one argument with what looks like a secret replaced.
 func redact(s string) string {
 	if !strings.Contains(s, "//") {
-		s = artifact.WithoutUsers(s) // "user:password@host/image"
+		s = artifact.RedactURLs(s) // "user:password@host/image"
 	}
-	for _, re := range []*regexp.Regexp{assigned(), spoken(), bearer(), userinfo(), shaped(), long()} {
+	for _, re := range []*regexp.Regexp{
+		assignedSecret(), optionSecret(), bearerSecret(), urlPassword(), knownToken(), longWord(),
+	} {
 		s = re.ReplaceAllStringFunc(s, func(found string) string {
 			m := re.FindStringSubmatch(found)
 			value := strings.Trim(m[2], `"'`)
-			if harmless(value) || re == long() && !random(m[1], value) {
+			if isReference(value) || re == longWord() && !looksRandom(m[1], value) {
 				return found
 			}
-			if scheme, rest, ok := strings.Cut(value, " "); ok && re == assigned() && harmless(rest) {
-				_ = scheme // "Bearer ${TOKEN}"
-				return found
+			if _, rest, ok := strings.Cut(value, " "); ok && re == assignedSecret() && isReference(rest) {
+				return found // "Bearer ${TOKEN}"
 			}
-			out := m[1] + redacted
+			out := m[1] + redactedText
 			if len(m) > 3 {
 				out += m[3]
 			}
@@ -85,15 +105,16 @@ func redact(s string) string {
 
 // reference is a variable or an input that something else fills in, or a place for one.
 var reference = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
+	return regexp.MustCompile(`^(?:\$\{[^}]*\}|\$[A-Z_][A-Z0-9_]*|\$\(?env:[A-Za-z0-9_]+\)?|` +
+		`%[A-Za-z0-9_]+%|\{\{[^}]*\}\}|<[^>]*>)$`)
 })
 
-// harmless reports whether a value is empty or a reference.
-func harmless(v string) bool { return v == "" || reference().MatchString(v) }
+// isReference reports whether a value is empty or a reference.
+func isReference(v string) bool { return v == "" || reference().MatchString(v) }
 
-// random reports whether a long word behind prefix is neither a digest nor a commit nor
-// words of a person.
-func random(prefix, word string) bool {
+// looksRandom reports whether a long word behind prefix is neither a digest nor a commit nor
+// made of words.
+func looksRandom(prefix, word string) bool {
 	if prefix != "" && strings.ContainsRune(":-@#", rune(prefix[len(prefix)-1])) || commitRE.MatchString(word) {
 		return false
 	}

@@ -22,9 +22,9 @@ type place struct {
 	shell      bool
 }
 
-// from is the part of w that begins at byte n. In a shell line it is all of w, as its
-// quotes may stand anywhere.
-func (w word) from(n int) word {
+// suffix is the part of w that begins at byte n. In a shell line its place is that of all
+// of w: quotes may stand anywhere in it.
+func (w word) suffix(n int) word {
 	at := w.at
 	if !at.shell {
 		at.start += n
@@ -32,6 +32,7 @@ func (w word) from(n int) word {
 	return word{w.text[n:], at}
 }
 
+// texts are the texts of words, nil for none.
 func texts(words []word) []string {
 	if len(words) == 0 {
 		return nil
@@ -56,10 +57,10 @@ type option struct {
 	value word // of one that has a value
 }
 
-// read takes options from words up to the first plain word, which begins rest, or "--",
+// readOptions takes options from words up to the first plain word, which begins rest, or "--",
 // which is dropped. An option that the table lacks is returned as unknown: its value
 // could not be told from the package.
-func (g grammar) read(words []word) (options []option, rest []word, unknown string) {
+func (g grammar) readOptions(words []word) (options []option, rest []word, unknown string) {
 	for len(words) > 0 {
 		w := words[0]
 		if w.text == "--" {
@@ -80,7 +81,7 @@ func (g grammar) read(words []word) (options []option, rest []word, unknown stri
 		case slices.Contains(g.values, name):
 			value := word{}
 			if joined {
-				value = w.from(strings.IndexByte(w.text, '=') + 1)
+				value = w.suffix(strings.IndexByte(w.text, '=') + 1)
 			} else if len(words) > 0 {
 				value, words = words[0], words[1:]
 			} else {
@@ -101,10 +102,10 @@ func (g grammar) read(words []word) (options []option, rest []word, unknown stri
 			if !slices.Contains(g.values, short) {
 				return options, nil, w.text
 			}
-			value := w.from(i + 1)
+			value := w.suffix(i + 1)
 			switch {
 			case strings.HasPrefix(value.text, "="):
-				value = w.from(i + 2)
+				value = w.suffix(i + 2)
 			case value.text == "" && len(words) > 0:
 				value, words = words[0], words[1:]
 			case value.text == "":
@@ -117,8 +118,8 @@ func (g grammar) read(words []word) (options []option, rest []word, unknown stri
 	return options, nil, ""
 }
 
-// all returns the values of the options called one of names, in their order.
-func all(options []option, names ...string) []word {
+// valuesOf returns the values of the options called one of names, in their order.
+func valuesOf(options []option, names ...string) []word {
 	var out []word
 	for _, o := range options {
 		if slices.Contains(names, o.name) {
@@ -128,8 +129,8 @@ func all(options []option, names ...string) []word {
 	return out
 }
 
-// has reports whether one of names was given.
-func has(options []option, names ...string) bool { return len(all(options, names...)) > 0 }
+// isGiven reports whether one of names was given.
+func isGiven(options []option, names ...string) bool { return len(valuesOf(options, names...)) > 0 }
 
 // unknownOption is why a command line with an option outside the table is opaque.
 func unknownOption(launcher, option string) string {
@@ -157,11 +158,12 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 		if p.before == "" && !p.bare {
 			return nil, false
 		}
-		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i], ">")
+		blank := strings.HasPrefix(strings.TrimPrefix(versions[i], "sha256:"), "<") && strings.HasSuffix(versions[i],
+			">")
 		if !blank && !p.accepts(versions[i]) {
 			return nil, false
 		}
-		if p.at.shell && !blank && strings.ContainsFunc(p.before+p.after, special) {
+		if p.at.shell && !blank && strings.ContainsFunc(p.before+p.after, isShellSpecial) {
 			return nil, false
 		}
 		edits = append(edits, edit{p.at, slices.Concat(p.lead, []string{p.before + versions[i] + p.after}, p.trail)})
@@ -185,7 +187,7 @@ func (t Target) Spell(versions ...string) (args []string, ok bool) {
 	return args, true
 }
 
-// accepts reports whether version, written in its place, pins p.
+// accepts reports whether p is pinned once version stands in the place of its own.
 func (p Package) accepts(version string) bool {
 	var again Package
 	switch p.Ecosystem {
@@ -197,7 +199,7 @@ func (p Package) accepts(version string) bool {
 		_, err := artifact.NewPyPI(p.Name, version, "")
 		return err == nil
 	case OCI:
-		again = image(word{text: p.Name + "@" + version})
+		again = imagePackage(word{text: p.Name + "@" + version})
 	case Go:
 		again = goPackage(word{text: p.Name + "@" + version})
 	case NuGet:

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,7 +53,8 @@ func (c Checkpoint) Marshal() ([]byte, error) {
 // signed it: see [Trust.Open].
 func ParseCheckpoint(text []byte) (Checkpoint, error) {
 	if len(text) > MaxCheckpoint || len(text) == 0 || text[len(text)-1] != '\n' {
-		return Checkpoint{}, malformed("checkpoint: no text of at most %d bytes that ends with a line feed", MaxCheckpoint)
+		return Checkpoint{}, malformed("checkpoint: no text of at most %d bytes that ends with a line feed",
+			MaxCheckpoint)
 	}
 	lines := strings.Split(string(text[:len(text)-1]), "\n")
 	if len(lines) < 3 || len(lines) > 3+maxExtensions {
@@ -90,8 +92,8 @@ func (c Checkpoint) Sign(log note.Signer, others ...note.Signer) ([]byte, error)
 	return note.Sign(&note.Note{Text: string(text)}, append([]note.Signer{log}, others...)...)
 }
 
-// Cosignature is a witness's word that at that time it knew of no other
-// history of the log.
+// Cosignature is the statement of a witness that at that time it knew of no
+// other history of the log.
 type Cosignature struct {
 	Witness string
 	At      time.Time
@@ -104,10 +106,10 @@ type Signed struct {
 	Cosignatures []Cosignature // of trusted witnesses, one at most of each
 }
 
-// Fresh is when the last but n-1 of the cosignatures was made, so that n witnesses say
-// that they knew of no other history at that time or later; n below 1 is 1. It is zero if
-// there are fewer. A checkpoint itself bears no time.
-func (s Signed) Fresh(n int) time.Time {
+// CosignedAt is the latest time such that n witnesses have cosigned then or later, each
+// stating that it knew of no other history. An n below 1 counts as 1. It is the zero time
+// if there are fewer than n cosignatures. A checkpoint itself bears no time.
+func (s Signed) CosignedAt(n int) time.Time {
 	times := make([]time.Time, len(s.Cosignatures))
 	for i, c := range s.Cosignatures {
 		times[i] = c.At
@@ -137,7 +139,8 @@ func NewTrust(logKey string, witnessKeys []string, quorum int) (Trust, error) {
 	if err != nil {
 		return Trust{}, err
 	}
-	if own := string(keyMaterial(logKey)); slices.ContainsFunc(witnessKeys, func(k string) bool { return string(keyMaterial(k)) == own }) {
+	isOwn := func(k string) bool { return bytes.Equal(keyMaterial(k), keyMaterial(logKey)) }
+	if slices.ContainsFunc(witnessKeys, isOwn) {
 		return Trust{}, fmt.Errorf("the key of log %+q is listed as a witness: it would vouch for itself", log.Name())
 	}
 	return Trust{Log: log, Witnesses: witnesses, Quorum: quorum}, nil
@@ -174,21 +177,23 @@ func ParseWitnesses(keys []string, quorum int) ([]note.Verifier, error) {
 
 // Open verifies a signed checkpoint: the log's key has signed it, its origin is
 // the key's name, and enough witnesses have cosigned it. Signatures of unknown
-// keys are ignored; a wrong one of a known key is an error.
+// keys are ignored; a wrong one of a known key is an error. Errors about
+// signatures wrap [ErrSignature], those about bytes [ErrMalformed].
 func (t Trust) Open(signed []byte) (Signed, error) {
 	if len(signed) > MaxCheckpoint {
 		return Signed{}, malformed("checkpoint: more than %d bytes", MaxCheckpoint)
 	}
 	n, err := note.Open(signed, note.VerifierList(append([]note.Verifier{t.Log}, t.Witnesses...)...))
 	if err != nil {
-		return Signed{}, fmt.Errorf("checkpoint: %w: %w", ErrSignature, quoted{err})
+		return Signed{}, fmt.Errorf("checkpoint: %w: %w", ErrSignature, quotedError{err})
 	}
 	c, err := ParseCheckpoint([]byte(n.Text))
 	if err != nil {
 		return Signed{}, err
 	}
 	if c.Origin != t.Log.Name() {
-		return Signed{}, fmt.Errorf("checkpoint: %w: its origin is %+q, the key's name %+q", ErrSignature, c.Origin, t.Log.Name())
+		return Signed{}, fmt.Errorf("checkpoint: %w: its origin is %+q, the key's name %+q", ErrSignature, c.Origin,
+			t.Log.Name())
 	}
 	s := Signed{Checkpoint: c, Note: signed}
 	byLog := false
@@ -204,17 +209,20 @@ func (t Trust) Open(signed []byte) (Signed, error) {
 		s.Cosignatures = append(s.Cosignatures, Cosignature{sig.Name, at.UTC()})
 	}
 	if !byLog {
-		return Signed{}, fmt.Errorf("checkpoint of %+q: %w: not by the log's key %+q", c.Origin, ErrSignature, t.Log.Name())
+		return Signed{}, fmt.Errorf("checkpoint of %+q: %w: not by the log's key %+q", c.Origin, ErrSignature,
+			t.Log.Name())
 	}
 	if len(s.Cosignatures) < t.Quorum {
-		return Signed{}, fmt.Errorf("checkpoint of %+q: %w: cosigned by %d of the %d witnesses that are known, %d are required",
+		return Signed{}, fmt.Errorf(
+			"checkpoint of %+q: %w: cosigned by %d of the %d witnesses that are known, %d are required",
 			c.Origin, ErrSignature, len(s.Cosignatures), len(t.Witnesses), t.Quorum)
 	}
 	return s, nil
 }
 
-// quoted prints an error of package note, whose text may hold what was read.
-type quoted struct{ err error }
+// quotedError escapes the text of an error of package note, which may hold bytes that were
+// read.
+type quotedError struct{ err error }
 
-func (q quoted) Error() string { return strings.Trim(fmt.Sprintf("%+q", q.err.Error()), `"`) }
-func (q quoted) Unwrap() error { return q.err }
+func (q quotedError) Error() string { return strings.Trim(fmt.Sprintf("%+q", q.err.Error()), `"`) }
+func (q quotedError) Unwrap() error { return q.err }

@@ -26,7 +26,7 @@ type Key struct {
 	VerifierKey string // "NAME+ID+BASE64"
 }
 
-// NewKey is the key of the log origin with that seed, 32 bytes.
+// NewKey is the key of the log origin that a seed of 32 bytes gives.
 func NewKey(origin string, seed []byte) (Key, error) {
 	if err := CheckOrigin(origin); err != nil {
 		return Key{}, err
@@ -39,7 +39,8 @@ func NewKey(origin string, seed []byte) (Key, error) {
 		return Key{}, fmt.Errorf("log key: %w", err)
 	}
 	id, _, _ := strings.Cut(v[len(origin)+1:], "+")
-	return ParseKey("PRIVATE+KEY+" + origin + "+" + id + "+" + base64.StdEncoding.EncodeToString(append([]byte{1}, seed...))) // 1 is Ed25519
+	secret := append([]byte{1}, seed...) // 1 is Ed25519
+	return ParseKey("PRIVATE+KEY+" + origin + "+" + id + "+" + base64.StdEncoding.EncodeToString(secret))
 }
 
 // ParseKey reads the signer key of a log ("PRIVATE+KEY+NAME+ID+BASE64").
@@ -75,6 +76,7 @@ func ParseWitnessKey(signerKey string) (Key, error) {
 	return Key{s, v}, nil
 }
 
+// parseSecret reads a signer key and derives its public key.
 func parseSecret(signerKey string) (note.Signer, ed25519.PublicKey, error) {
 	s, err := note.NewSigner(signerKey)
 	if err != nil {
@@ -128,16 +130,16 @@ func ParseWitness(verifierKey string) (note.Verifier, error) {
 // keyMaterial is the key in a key string, without the byte of its algorithm;
 // nil if there is none.
 func keyMaterial(key string) []byte {
-	raw, err := base64.StdEncoding.DecodeString(afterPluses(key))
+	raw, err := base64.StdEncoding.DecodeString(lastKeyPart(key))
 	if err != nil || len(raw) < 1 {
 		return nil
 	}
 	return raw[1:]
 }
 
-// afterPluses is the last part of a key string. Base64 has pluses of its own,
-// so that it is counted from the front.
-func afterPluses(key string) string {
+// lastKeyPart is the base64 part of a key string. Base64 may hold "+", so that
+// the parts are counted from the front.
+func lastKeyPart(key string) string {
 	skip := 2
 	if strings.HasPrefix(key, "PRIVATE+KEY+") {
 		skip = 4

@@ -80,8 +80,9 @@ func (l Leaf) Marshal() ([]byte, error) {
 		return nil, err
 	}
 	data, err := canonical(leafJSON{
-		APISurface: l.APISurface.String(), At: l.At.UTC().Format(timeForm), ContentIntegrity: l.ContentIntegrity.String(),
-		Document: l.Document.String(), Kind: l.Kind, Name: l.Name, Of: l.Of, Publisher: l.Publisher,
+		APISurface: l.APISurface.String(), At: l.At.UTC().Format(timeForm),
+		ContentIntegrity: l.ContentIntegrity.String(), Document: l.Document.String(),
+		Kind: l.Kind, Name: l.Name, Of: l.Of, Publisher: l.Publisher,
 		Status: l.Status, V: leafVersion, Version: l.Version,
 	})
 	if err != nil {
@@ -151,20 +152,12 @@ func (l Leaf) Subject() string {
 	return string(kind) + " " + l.Name + "@" + l.Version
 }
 
+// check refuses a leaf that no log may hold.
 func (l Leaf) check() error {
+	if err := l.checkKind(); err != nil {
+		return err
+	}
 	switch {
-	case !l.Kind.Publishes() && l.Kind != Status && l.Kind != Finding:
-		return malformed("leaf: kind %+.40q is unknown", l.Kind)
-	case l.Kind.Publishes() && l.Of != "":
-		return malformed("leaf: a %s is not of another kind", l.Kind)
-	case !l.Kind.Publishes() && !l.Of.Publishes():
-		return malformed("leaf: a %s is of a publishing kind, not %+.40q", l.Kind, l.Of)
-	case !l.Kind.Publishes() && !(l.ContentIntegrity.IsZero() && l.APISurface.IsZero()):
-		return malformed("leaf: a %s has no content_integrity and no api_surface", l.Kind)
-	case l.Kind == Status && l.Status != "active" && l.Status != "deprecated" && l.Status != "deleted":
-		return malformed("leaf: status %+.40q is unknown", l.Status)
-	case l.Kind != Status && l.Status != "":
-		return malformed("leaf: a %s has no status", l.Kind)
 	case l.Document.IsZero():
 		return malformed("leaf: no document")
 	case l.At.IsZero() || l.At.Year() < 1970 || l.At.Year() > 9999 || l.At.Nanosecond() != 0:
@@ -179,15 +172,37 @@ func (l Leaf) check() error {
 		what, text string
 		most       int
 	}{{"name", l.Name, MaxName}, {"version", l.Version, MaxVersion}, {"publisher", l.Publisher, MaxPublisher}} {
-		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) || strings.ContainsFunc(t.text, unicode.IsControl) {
+		if t.text == "" || len(t.text) > t.most || !utf8.ValidString(t.text) ||
+			strings.ContainsFunc(t.text, unicode.IsControl) {
 			return malformed("leaf: %s %+.80q is not 1 to %d bytes of UTF-8 without controls", t.what, t.text, t.most)
 		}
 	}
 	return nil
 }
 
-// StatusDocument is the document of a status leaf: the digest of the canonical
-// {"message":…,"status":…}. A status without a message has an empty one.
+// checkKind refuses an unknown kind, and members that a leaf of its kind does not have.
+func (l Leaf) checkKind() error {
+	publishes := l.Kind.Publishes()
+	switch {
+	case !publishes && l.Kind != Status && l.Kind != Finding:
+		return malformed("leaf: kind %+.40q is unknown", l.Kind)
+	case publishes && l.Of != "":
+		return malformed("leaf: a %s is not of another kind", l.Kind)
+	case !publishes && !l.Of.Publishes():
+		return malformed("leaf: a %s is of a publishing kind, not %+.40q", l.Kind, l.Of)
+	case !publishes && !(l.ContentIntegrity.IsZero() && l.APISurface.IsZero()):
+		return malformed("leaf: a %s has no content_integrity and no api_surface", l.Kind)
+	case l.Kind == Status && l.Status != "active" && l.Status != "deprecated" && l.Status != "deleted":
+		return malformed("leaf: status %+.40q is unknown", l.Status)
+	case l.Kind != Status && l.Status != "":
+		return malformed("leaf: a %s has no status", l.Kind)
+	}
+	return nil
+}
+
+// StatusDocument is what the member document of a status leaf holds: the digest
+// of the canonical {"message":…,"status":…}. A status without a message has an
+// empty one.
 func StatusDocument(status, message string) (digest.Digest, error) {
 	if !utf8.ValidString(message) {
 		return digest.Digest{}, malformed("status message: not UTF-8")
@@ -212,8 +227,8 @@ func canonical(v any) ([]byte, error) {
 		return nil, err
 	}
 	data := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	// What encoding/json writes is canonical then, but for the escapes that it has in
-	// common with no other.
+	// What encoding/json writes is canonical then, but for the \u escapes, which RFC 8785
+	// uses for fewer characters.
 	if bytes.Contains(data, []byte(`\u`)) {
 		return jcs.Transform(data)
 	}

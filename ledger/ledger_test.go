@@ -148,11 +148,11 @@ func TestProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.In(head); err != nil || got.Index != 7 || got.Size != 300 {
+	if got, err := p.VerifyIn(head); err != nil || got.Index != 7 || got.Size != 300 {
 		t.Errorf("%v, %v", got, err)
 	}
 	p.Checkpoint = append(bytes.Clone(p.Checkpoint), '\n') // is not the one that was opened
-	if got, err := p.In(head); err == nil {
+	if got, err := p.VerifyIn(head); err == nil {
 		t.Errorf("proven by another checkpoint: %v", got)
 	}
 	other, err := l.prove(t, 3).Verify(newLog(t, "registry.example.com").trust(t))
@@ -180,12 +180,12 @@ func TestReader(t *testing.T) {
 			if err := CheckInclusion(r.At, int64(i), got, proof); err != nil {
 				t.Error(err)
 			}
-			if err := r.Extends(l.at(t, int64(i))); err != nil {
+			if err := r.CheckExtends(l.at(t, int64(i))); err != nil {
 				t.Errorf("size %d does not extend %d: %v", size, i, err)
 			}
 			wrong := l.at(t, int64(i))
 			wrong.Root[3] ^= 1
-			if err := r.Extends(wrong); !errors.Is(err, ErrFork) {
+			if err := r.CheckExtends(wrong); !errors.Is(err, ErrFork) {
 				t.Errorf("size %d extends a wrong %d: %v", size, i, err)
 			}
 		}
@@ -331,7 +331,7 @@ func TestWitnesses(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := trust.Open(s.Note)
-			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.Fresh(quorum)) > time.Minute) {
+			if quorum <= i+1 && (err != nil || len(got.Cosignatures) != i+1 || time.Since(got.CosignedAt(quorum)) > time.Minute) {
 				t.Errorf("%d cosignatures, %d required: %v, %v", i+1, quorum, got, err)
 			}
 			if quorum > i+1 && !errors.Is(err, ErrSignature) {
@@ -478,11 +478,11 @@ func TestFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int]int64{0: 5000, 1: 5000, 2: 3000, 3: 1000} {
-		if got := s.Fresh(n); got.Unix() != want {
+		if got := s.CosignedAt(n); got.Unix() != want {
 			t.Errorf("fresh for %d: %s, want %d", n, got, want)
 		}
 	}
-	if got := s.Fresh(4); !got.IsZero() {
+	if got := s.CosignedAt(4); !got.IsZero() {
 		t.Errorf("fresh for more than there are: %s", got)
 	}
 	for what, note := range map[string]string{

@@ -72,17 +72,18 @@ type Proven struct {
 }
 
 // Verify checks that the checkpoint is signed as t requires, and that the leaf
-// is in its tree. Whether it is the leaf that was wanted is for the caller.
+// is in its tree. The caller must check that it is the leaf that was wanted.
 func (p Proof) Verify(t Trust) (Proven, error) {
 	s, err := t.Open(p.Checkpoint)
 	if err != nil {
 		return Proven{}, err
 	}
-	return p.In(s)
+	return p.VerifyIn(s)
 }
 
-// In is Verify with p's checkpoint, opened before.
-func (p Proof) In(s Signed) (Proven, error) {
+// VerifyIn is [Proof.Verify] for a proof whose checkpoint was opened before: s
+// must be that checkpoint.
+func (p Proof) VerifyIn(s Signed) (Proven, error) {
 	if !bytes.Equal(s.Note, p.Checkpoint) {
 		return Proven{}, malformed("proof: ends with another checkpoint")
 	}
@@ -96,7 +97,8 @@ func (p Proof) In(s Signed) (Proven, error) {
 	return Proven{leaf, p.Index, s}, nil
 }
 
-// CheckInclusion checks that leaf is the entry with that index of the tree of c.
+// CheckInclusion checks that leaf is the entry with that index of the tree of c
+// (RFC 6962, section 2.1.1). An error wraps [ErrFork].
 func CheckInclusion(c Checkpoint, index int64, leaf []byte, proof []tlog.Hash) error {
 	if index < 0 || index >= c.Size || c.Size > MaxSize {
 		return fmt.Errorf("%w: entry %d is beyond its %d entries", ErrFork, index, c.Size)
@@ -119,12 +121,12 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 		if older.Root != newer.Root {
 			return fmt.Errorf("%w: two roots of %d entries, %s and %s", ErrFork, older.Size, older.Root, newer.Root)
 		}
-		return noHashes(proof)
+		return checkNoHashes(proof)
 	case older.Size == 0: // begins everything
 		if empty, _ := tlog.TreeHash(0, nil); older.Root != empty {
 			return fmt.Errorf("%w: the root of no entries is %s", ErrFork, older.Root)
 		}
-		return noHashes(proof)
+		return checkNoHashes(proof)
 	case newer.Size > MaxSize || older.Size < 0:
 		return malformed("checkpoint: size")
 	}
@@ -134,8 +136,9 @@ func CheckConsistency(older, newer Checkpoint, proof []tlog.Hash) error {
 	return nil
 }
 
-// noHashes refuses a proof of what needs none. It accuses nobody: a proof is not signed.
-func noHashes(proof []tlog.Hash) error {
+// checkNoHashes refuses a proof of what needs none. The error is not [ErrFork]: a proof is
+// not signed, and anybody may have added to it.
+func checkNoHashes(proof []tlog.Hash) error {
 	if len(proof) > 0 {
 		return malformed("proof: %d hashes where none are needed", len(proof))
 	}

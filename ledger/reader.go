@@ -6,7 +6,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Reader reads a log by its tiles, and believes none that does not fit the
+// Reader reads a log by its tiles, and refuses those that do not fit the
 // checkpoint. It is not safe for concurrent use.
 type Reader struct {
 	At Checkpoint // must have been verified
@@ -14,7 +14,7 @@ type Reader struct {
 	// [MaxBundle] of them.
 	Fetch func(path string) ([]byte, error)
 
-	known map[string][]byte // verified tiles of hashes
+	knownTiles map[string][]byte // verified tiles of hashes
 }
 
 // maxKnown bounds the tiles that a Reader keeps: 2 MiB.
@@ -31,11 +31,12 @@ func (r *Reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 			return nil, fmt.Errorf("log %+q: stored hash %d is beyond its %d entries", r.At.Origin, i, r.At.Size)
 		}
 	}
-	source := &tiles{r: r}
+	source := &tileReader{r: r}
 	hashes, err := tlog.TileHashReader(tlog.Tree{N: r.At.Size, Hash: r.At.Root}, source).ReadHashes(indexes)
 	if err != nil && source.err == nil {
 		// All tiles came; they do not make the root.
-		return nil, fmt.Errorf("log %+q: %w: its tiles are not those of its tree of %d entries", r.At.Origin, ErrFork, r.At.Size)
+		return nil, fmt.Errorf("log %+q: %w: its tiles are not those of its tree of %d entries", r.At.Origin, ErrFork,
+			r.At.Size)
 	}
 	return hashes, err
 }
@@ -59,8 +60,8 @@ func (r *Reader) ProveSince(size int64) ([]tlog.Hash, error) {
 	return tlog.ProveTree(r.At.Size, size, r)
 }
 
-// Extends checks that the log continues the one of an older checkpoint.
-func (r *Reader) Extends(older Checkpoint) error {
+// CheckExtends checks that the log continues the one of an older checkpoint.
+func (r *Reader) CheckExtends(older Checkpoint) error {
 	if older.Origin != r.At.Origin || older.Size >= r.At.Size {
 		return CheckConsistency(older, r.At, nil)
 	}
@@ -72,17 +73,18 @@ func (r *Reader) Extends(older Checkpoint) error {
 }
 
 // Bundle returns the leaves of bundle n, as many as the tree has, each checked
-// against the tree. The entry that does not fit is named.
+// against the tree. An error wraps [ErrFork] and names the entry that does not
+// fit.
 func (r *Reader) Bundle(n int64) ([][]byte, error) {
 	t, ok := NewTile(Entries, n, r.At.Size)
 	if !ok {
 		return nil, fmt.Errorf("log %+q: bundle %d is beyond its %d entries", r.At.Origin, n, r.At.Size)
 	}
-	data, err := r.fetch(t)
+	data, err := r.fetchTile(t)
 	if err != nil {
 		return nil, err
 	}
-	leaves, err := r.split(data, t)
+	leaves, err := r.splitBundle(data, t)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +98,8 @@ func (r *Reader) Bundle(n int64) ([][]byte, error) {
 	}
 	for i, leaf := range leaves {
 		if tlog.RecordHash(leaf) != hashes[i] {
-			return nil, fmt.Errorf("%s: %w: entry %d is not the one in its tree of %d entries", TilePath(t), ErrFork, n*TileWidth+int64(i), r.At.Size)
+			return nil, fmt.Errorf("%s: %w: entry %d is not the one in its tree of %d entries",
+				TilePath(t), ErrFork, n*TileWidth+int64(i), r.At.Size)
 		}
 	}
 	return leaves, nil
@@ -114,9 +117,9 @@ func (r *Reader) Entry(index int64) ([]byte, error) {
 	return leaves[index%TileWidth], nil
 }
 
-// split is the t.W leaves of a bundle that may be a wider one than was asked
-// for.
-func (r *Reader) split(data []byte, t tlog.Tile) ([][]byte, error) {
+// splitBundle returns the first t.W leaves of data, which may be the full bundle
+// in place of the partial one that was asked for.
+func (r *Reader) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	leaves, err := SplitBundle(data, t.W)
 	if err == nil || t.W == TileWidth {
 		return leaves, err
@@ -127,9 +130,9 @@ func (r *Reader) split(data []byte, t tlog.Tile) ([][]byte, error) {
 	return nil, fmt.Errorf("%s: %w", TilePath(t), err)
 }
 
-// fetch reads a tile, or, as logs may drop partial tiles, the full one in its
-// stead.
-func (r *Reader) fetch(t tlog.Tile) ([]byte, error) {
+// fetchTile reads a tile. If a partial one is not there it reads the full one, as
+// logs may drop partial tiles.
+func (r *Reader) fetchTile(t tlog.Tile) ([]byte, error) {
 	data, err := r.Fetch(TilePath(t))
 	if err != nil && t.W < TileWidth {
 		full := t
@@ -147,23 +150,23 @@ func (r *Reader) fetch(t tlog.Tile) ([]byte, error) {
 	return data, nil
 }
 
-// tiles is a Reader as the library reads tiles of hashes.
-type tiles struct {
+// tileReader is a [tlog.TileReader] of a Reader.
+type tileReader struct {
 	r   *Reader
 	err error // of a fetch
 }
 
-func (t *tiles) Height() int { return tileHeight }
+func (t *tileReader) Height() int { return tileHeight }
 
-func (t *tiles) ReadTiles(wanted []tlog.Tile) (_ [][]byte, err error) {
+func (t *tileReader) ReadTiles(wanted []tlog.Tile) (_ [][]byte, err error) {
 	defer func() { t.err = err }()
 	data := make([][]byte, len(wanted))
 	for i, w := range wanted {
-		if known, ok := t.r.known[TilePath(w)]; ok {
+		if known, ok := t.r.knownTiles[TilePath(w)]; ok {
 			data[i] = known
 			continue
 		}
-		got, err := t.r.fetch(w)
+		got, err := t.r.fetchTile(w)
 		if err != nil {
 			return nil, err
 		}
@@ -176,11 +179,11 @@ func (t *tiles) ReadTiles(wanted []tlog.Tile) (_ [][]byte, err error) {
 	return data, nil
 }
 
-func (t *tiles) SaveTiles(verified []tlog.Tile, data [][]byte) {
-	if t.r.known == nil || len(t.r.known)+len(verified) > maxKnown {
-		t.r.known = make(map[string][]byte)
+func (t *tileReader) SaveTiles(verified []tlog.Tile, data [][]byte) {
+	if t.r.knownTiles == nil || len(t.r.knownTiles)+len(verified) > maxKnown {
+		t.r.knownTiles = make(map[string][]byte)
 	}
 	for i, v := range verified {
-		t.r.known[TilePath(v)] = data[i]
+		t.r.knownTiles[TilePath(v)] = data[i]
 	}
 }

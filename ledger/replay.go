@@ -92,12 +92,14 @@ func (r *Replay) Check(c Checkpoint) error {
 	case c.Size != r.Size():
 		return fmt.Errorf("log %+q: %d entries were read, the checkpoint is of %d", c.Origin, r.Size(), c.Size)
 	case c.Root != r.Root():
-		return fmt.Errorf("log %+q: %w: the root of its %d entries is %s, its checkpoint says %s", c.Origin, ErrFork, r.Size(), r.Root(), c.Root)
+		return fmt.Errorf("log %+q: %w: the root of its %d entries is %s, its checkpoint says %s", c.Origin, ErrFork,
+			r.Size(), r.Root(), c.Root)
 	}
 	return nil
 }
 
-// subjectOf hashes what has no line feed inside, as leaves' texts have none.
+// subjectOf identifies a kind, name and version. None of them holds a line feed, so that
+// different ones give different texts to hash.
 func subjectOf(kind Kind, name, version string) subject {
 	sum := sha256.Sum256([]byte(string(kind) + "\n" + name + "\n" + version))
 	return subject(sum[:16])
@@ -109,7 +111,8 @@ const (
 )
 
 // Marshal is the state, from which [ParseReplay] goes on. It ends with the hash of
-// the rest, against accidents: who can write it can also make it say anything.
+// the rest, which detects damage but no forgery: keep it where only trusted
+// programs write.
 func (r *Replay) Marshal() []byte {
 	edge := r.edge.Marshal()
 	b := make([]byte, 0, len(replayHeader)+len(edge)+8+len(r.seen)*seenSize+sha256.Size)

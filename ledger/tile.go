@@ -22,8 +22,8 @@ const Entries = -1
 // maxTilePath is longer than the path of any tile of a log of MaxSize entries.
 const maxTilePath = 64
 
-// NewTile is tile n of a level ([Entries] for bundles) as wide as a tree of
-// that size has it; false if it has none.
+// NewTile is tile n of a level, [Entries] for bundles, with as many hashes or
+// leaves as it has in a tree of that size; false if that tree has no such tile.
 func NewTile(level int, n, size int64) (tlog.Tile, bool) {
 	if level < Entries || level > 7 || n < 0 || size < 0 || size > MaxSize {
 		return tlog.Tile{}, false
@@ -78,8 +78,8 @@ func AppendEntry(bundle, leaf []byte) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint16(bundle, uint16(len(leaf))), leaf...), nil
 }
 
-// SplitBundle is the leaves of a bundle, which must be width; they share its
-// memory.
+// SplitBundle returns the leaves of a bundle, which must hold exactly width of
+// them. They share its memory.
 func SplitBundle(bundle []byte, width int) ([][]byte, error) {
 	leaves := make([][]byte, 0, min(width, TileWidth))
 	for len(bundle) > 0 {

@@ -53,10 +53,11 @@ func ParseAddCheckpoint(text []byte) (AddCheckpoint, error) {
 	return a, nil
 }
 
-// Cosign returns the signature line of a witness on a checkpoint that it has
-// checked, in the form of a witness's answer.
+// Cosign returns the signature line of a witness for a checkpoint, in the form
+// of a witness's answer. The caller has checked that s continues what the
+// witness cosigned last.
 func Cosign(s Signed, witness note.Signer) ([]byte, error) {
-	text, err := s.text()
+	text, err := s.signedText()
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +72,7 @@ func Cosign(s Signed, witness note.Signer) ([]byte, error) {
 // answer that are its valid signatures, in place of older ones of the same
 // witness. Other lines are dropped; an answer without a valid one is an error.
 func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, error) {
-	text, err := s.text()
+	text, err := s.signedText()
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	}
 	fresh, err := note.Open([]byte(text+"\n"+string(answer)), note.VerifierList(witness))
 	if err != nil {
-		return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), quoted{err})
+		return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), quotedError{err})
 	}
 	_, err = note.Open(s.Note, note.VerifierList()) // of nobody: all lines are unverified
 	var all *note.UnverifiedNoteError
@@ -96,8 +97,8 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	return note.Sign(merged)
 }
 
-// text is what the signatures cover.
-func (s Signed) text() (string, error) {
+// signedText is what the signatures cover.
+func (s Signed) signedText() (string, error) {
 	text, _, ok := strings.Cut(string(s.Note), "\n\n")
 	if !ok {
 		return "", malformed("checkpoint")

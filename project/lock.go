@@ -317,7 +317,7 @@ func (s ServerLock) check() error {
 			return errors.New("an npm package needs its closure")
 		}
 		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
-		if !ok || archive.CheckInstalled(inside) != nil || strings.Contains(inside, ":") {
+		if !ok || archive.CheckInstalledPath(inside) != nil || strings.Contains(inside, ":") {
 			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
 		}
 	case "pypi":

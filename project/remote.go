@@ -96,7 +96,7 @@ func checkRemote(s string) error {
 		return errors.New("a user name or password does not belong into it; use headers")
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return errors.New("has a fragment")
-	case u.Scheme == "http" && !artifact.Loopback(u.Hostname()):
+	case u.Scheme == "http" && !artifact.IsLoopback(u.Hostname()):
 		return errors.New("plain http is for this machine only")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("the scheme %+q is not https", u.Scheme)

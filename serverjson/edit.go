@@ -26,7 +26,7 @@ type layout struct {
 // key, and everything else byte for byte as it was. The object is written as the
 // document is: its indentation, its line ends. Only Key and Value of hashes are used.
 func SetFileHashes(raw []byte, hashes []FileHash) ([]byte, error) {
-	l, err := layOut(raw, "file_hashes")
+	l, err := findLayout(raw, "file_hashes")
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func SetFileHashes(raw []byte, hashes []FileHash) ([]byte, error) {
 		}
 		entries[h.Key] = h.Value
 	}
-	value := l.object(entries)
+	value := l.formatObject(entries)
 	out := new(bytes.Buffer)
 	if l.end > 0 {
 		out.Write(raw[:l.start])
@@ -59,8 +59,8 @@ func SetFileHashes(raw []byte, hashes []FileHash) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// object writes entries as the value of a member.
-func (l layout) object(entries map[string]string) string {
+// formatObject writes entries as the value of a member.
+func (l layout) formatObject(entries map[string]string) string {
 	var b strings.Builder
 	b.WriteByte('{')
 	inner := l.indent + l.indent
@@ -93,7 +93,7 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func layOut(raw []byte, member string) (layout, error) {
+func findLayout(raw []byte, member string) (layout, error) {
 	var l layout
 	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
 		return l, fmt.Errorf("server.json: %w", err)
@@ -163,16 +163,16 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 	if m, ok := meta[publisherMeta]; ok && json.Unmarshal(m, &provided) != nil {
 		return nil, fmt.Errorf("server.json: _meta %s is not an object", publisherMeta)
 	}
-	provided = set(provided, "file_hashes", hashes)
-	text, err := encode(provided)
+	provided = setMember(provided, "file_hashes", hashes)
+	text, err := encodeObject(provided)
 	if err != nil {
 		return nil, fmt.Errorf("server.json: %w", err)
 	}
 	if len(text) > MaxPublisherMeta {
 		return nil, fmt.Errorf("server.json: with file_hashes, _meta %s has %d bytes, and at most %d are allowed", publisherMeta, len(text), MaxPublisherMeta)
 	}
-	if text, err = encode(set(meta, publisherMeta, text)); err == nil {
-		text, err = encode(set(doc, "_meta", text))
+	if text, err = encodeObject(setMember(meta, publisherMeta, text)); err == nil {
+		text, err = encodeObject(setMember(doc, "_meta", text))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("server.json: %w", err)
@@ -180,7 +180,7 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 	return text, nil
 }
 
-func set(m map[string]json.RawMessage, key string, value json.RawMessage) map[string]json.RawMessage {
+func setMember(m map[string]json.RawMessage, key string, value json.RawMessage) map[string]json.RawMessage {
 	if m == nil {
 		m = map[string]json.RawMessage{}
 	}
@@ -188,7 +188,7 @@ func set(m map[string]json.RawMessage, key string, value json.RawMessage) map[st
 	return m
 }
 
-func encode(m map[string]json.RawMessage) (json.RawMessage, error) {
+func encodeObject(m map[string]json.RawMessage) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

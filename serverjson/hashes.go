@@ -11,8 +11,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// fileSHA256 checks the member that packages have of their own.
-func (v *validation) fileSHA256(p Package, ref artifact.Ref) {
+// checkFileSHA256 checks the member that packages have of their own.
+func (v *validation) checkFileSHA256(p Package, ref artifact.Ref) {
 	at := p.Pointer + "/fileSha256"
 	switch {
 	case p.FileSHA256 == "" && p.RegistryType == model.RegistryTypeMCPB:
@@ -28,37 +28,37 @@ func (v *validation) fileSHA256(p Package, ref artifact.Ref) {
 		return // reported as pattern
 	}
 	for _, h := range v.hashes[ref.Normal()] {
-		if disagree(own, h.Value) {
-			v.wrong(at, "hashes-disagree", "is not the digest that %s gives for the same file", h.Pointer)
+		if disagrees(own, h.Value) {
+			v.fail(at, "hashes-disagree", "is not the digest that %s gives for the same file", h.Pointer)
 		}
 	}
 }
 
-// disagree reports whether text is a digest under d's algorithm and another than d.
-func disagree(d digest.Digest, text string) bool {
+// disagrees reports whether text is a digest under d's algorithm and another than d.
+func disagrees(d digest.Digest, text string) bool {
 	c, _, ok := evidence.ParseClaim(evidence.Claim{}, text)
 	return ok && evidence.Compare(c, evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Mismatch
 }
 
-// fileHashes checks the entries of file_hashes.
-func (v *validation) fileHashes(d *Document) {
-	given, seen := d.gives(), map[artifact.Ref]bool{}
+// checkFileHashes checks the entries of file_hashes.
+func (v *validation) checkFileHashes(d *Document) {
+	given, seen := d.givenRefs(), map[artifact.Ref]bool{}
 	for _, h := range d.FileHashes {
 		claimed, err := digest.Parse(h.Value)
 		if unknown, ok := errors.AsType[*digest.UnknownAlgorithmError](err); ok {
 			v.warn(h.Pointer, "hash-algorithm-unknown", "%v: the claim cannot be verified", unknown)
 		} else if err != nil {
-			v.wrong(h.Pointer, "hash-malformed", "%v", err)
+			v.fail(h.Pointer, "hash-malformed", "%v", err)
 		} else if claimed.Algorithm() != digest.SHA256 {
-			v.wrong(h.Pointer, "hash-not-sha256", "file_hashes holds sha256 digests, not %s", claimed.Algorithm())
+			v.fail(h.Pointer, "hash-not-sha256", "file_hashes holds sha256 digests, not %s", claimed.Algorithm())
 		}
 		if h.Ref.IsZero() {
 			_, err := artifact.Parse(h.Key)
-			v.wrong(h.Pointer, "hash-key-invalid", "%v", err)
+			v.fail(h.Pointer, "hash-key-invalid", "%v", err)
 			continue
 		}
-		if !given[whole(h.Ref)] {
-			v.wrong(h.Pointer, "hash-key-stranger", "no package of the document gives %+q", clip(h.Key))
+		if !given[wholeRelease(h.Ref)] {
+			v.fail(h.Pointer, "hash-key-stranger", "no package of the document gives %+q", clip(h.Key))
 		}
 		ref := h.Ref.Normal()
 		first := v.hashes[ref][0]
@@ -66,9 +66,9 @@ func (v *validation) fileHashes(d *Document) {
 		case !seen[ref]:
 			seen[ref] = true
 		case strings.HasPrefix(first.Pointer, metaPointer) == strings.HasPrefix(h.Pointer, metaPointer):
-			v.wrong(h.Pointer, "hash-key-duplicate", "the same file as %s", first.Pointer)
-		case err == nil && disagree(claimed, first.Value):
-			v.wrong(h.Pointer, "hashes-disagree", "is not the digest that %s gives for the same file", first.Pointer)
+			v.fail(h.Pointer, "hash-key-duplicate", "the same file as %s", first.Pointer)
+		case err == nil && disagrees(claimed, first.Value):
+			v.fail(h.Pointer, "hashes-disagree", "is not the digest that %s gives for the same file", first.Pointer)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 		claims []evidence.Claim
 		cannot evidence.Report
 	)
-	given := d.gives()
+	given := d.givenRefs()
 	for _, h := range d.FileHashes {
 		c := evidence.Claim{Subject: h.Key, Scheme: evidence.File, Text: h.Value, Authority: evidence.Publisher, Where: where + ", file_hashes"}
 		if strings.HasPrefix(h.Pointer, metaPointer) {
@@ -93,7 +93,7 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))
 			continue
 		}
-		if !given[whole(h.Ref)] {
+		if !given[wholeRelease(h.Ref)] {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, "no package of the document gives this file"))
 			continue
 		}

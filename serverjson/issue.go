@@ -66,8 +66,8 @@ func (is Issues) Err() error {
 	return &Invalid{is}
 }
 
-// sorted orders issues by place.
-func sorted(is Issues) Issues {
+// sortIssues orders issues by place.
+func sortIssues(is Issues) Issues {
 	slices.SortStableFunc(is, func(a, b Issue) int { return cmp.Compare(a.Path, b.Path) })
 	return is
 }

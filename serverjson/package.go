@@ -22,7 +22,7 @@ const (
 // another registry than the usual one of its type: a Ref does not say at which registry,
 // so that what is fetched and checked would be another package.
 func (p Package) Ref() (artifact.Ref, error) {
-	if _, ok := p.elsewhere(); ok {
+	if _, ok := p.atOtherRegistry(); ok {
 		return artifact.Ref{}, fmt.Errorf("%s packages at %+q cannot be checked yet", p.RegistryType, clip(p.RegistryBaseURL))
 	}
 	switch p.RegistryType {
@@ -35,7 +35,7 @@ func (p Package) Ref() (artifact.Ref, error) {
 	case model.RegistryTypeCargo:
 		return artifact.NewCargo(p.Identifier, p.Version)
 	case model.RegistryTypeOCI:
-		return artifact.NewOCI(p.image())
+		return artifact.NewOCI(p.imageReference())
 	case model.RegistryTypeMCPB, typeURL, typeGitHub:
 		ref, err := artifact.Parse(p.Identifier)
 		switch {
@@ -59,15 +59,15 @@ var registries = map[string]string{
 	model.RegistryTypeCargo: model.RegistryURLCrates,
 }
 
-// elsewhere reports whether the package says that it is at another registry than usual.
-func (p Package) elsewhere() (usual string, ok bool) {
+// atOtherRegistry reports whether the package says that it is at another registry than usual.
+func (p Package) atOtherRegistry() (usual string, ok bool) {
 	usual, ok = registries[p.RegistryType]
 	return usual, ok && p.RegistryBaseURL != "" && p.RegistryBaseURL != usual
 }
 
-// image is the whole image reference. Older schemas kept the host in registryBaseUrl and
+// imageReference is the whole image reference. Older schemas kept the host in registryBaseUrl and
 // the tag in version; without a host the default registry of image references is meant.
-func (p Package) image() string {
+func (p Package) imageReference() string {
 	s := p.Identifier
 	first, rest, ok := strings.Cut(s, "/")
 	if !ok || !strings.ContainsAny(first, ".:") && first != "localhost" {
@@ -85,28 +85,28 @@ func (p Package) image() string {
 }
 
 // Covers reports whether a package of the document gives ref.
-func (d *Document) Covers(ref artifact.Ref) bool { return d.gives()[whole(ref)] }
+func (d *Document) Covers(ref artifact.Ref) bool { return d.givenRefs()[wholeRelease(ref)] }
 
 // Gives reports whether ref is what the package consists of: for PyPI any file of the
 // release, else exactly that artifact.
 func (p Package) Gives(ref artifact.Ref) bool {
 	own, err := p.Ref()
-	return err == nil && whole(own) == whole(ref)
+	return err == nil && wholeRelease(own) == wholeRelease(ref)
 }
 
-// gives is the set of what [whole] makes of the packages' Refs.
-func (d *Document) gives() map[artifact.Ref]bool {
+// givenRefs is the set of what [whole] makes of the packages' Refs.
+func (d *Document) givenRefs() map[artifact.Ref]bool {
 	all := make(map[artifact.Ref]bool, len(d.Packages))
 	for _, p := range d.Packages {
 		if ref, err := p.Ref(); err == nil {
-			all[whole(ref)] = true
+			all[wholeRelease(ref)] = true
 		}
 	}
 	return all
 }
 
-// whole is the normal form of what ref is a part of: a PyPI release, or ref itself.
-func whole(ref artifact.Ref) artifact.Ref {
+// wholeRelease is the normal form of what ref is a part of: a PyPI release, or ref itself.
+func wholeRelease(ref artifact.Ref) artifact.Ref {
 	if ref.Kind() == artifact.PyPI {
 		release, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
 		if err != nil {
@@ -117,8 +117,8 @@ func whole(ref artifact.Ref) artifact.Ref {
 	return ref.Normal()
 }
 
-// origin checks where a package comes from.
-func (v *validation) origin(d *Document, p Package) {
+// checkOrigin checks where a package comes from.
+func (v *validation) checkOrigin(d *Document, p Package) {
 	id := p.Pointer + "/identifier"
 	if p.Pointer == locationPointer {
 		id = p.Pointer + "/package_name"
@@ -129,10 +129,10 @@ func (v *validation) origin(d *Document, p Package) {
 			v.warn(p.Pointer+"/url", "location-url-ignored", "a package of type %s is found by its name; the URL is ignored", p.RegistryType)
 		}
 		if len(d.Packages) > 1 {
-			v.wrong(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
+			v.fail(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
 		}
 	} else {
-		v.version(p.Pointer+"/version", p.Version)
+		v.checkVersion(p.Pointer+"/version", p.Version)
 	}
 	if p.RegistryType == "" {
 		return // reported as missing
@@ -140,29 +140,29 @@ func (v *validation) origin(d *Document, p Package) {
 	switch p.RegistryType {
 	case model.RegistryTypeNPM, model.RegistryTypePyPI, model.RegistryTypeNuGet, model.RegistryTypeCargo:
 	case model.RegistryTypeOCI, model.RegistryTypeMCPB:
-		v.noMember(d, p.Pointer+"/registryBaseUrl", p.RegistryBaseURL, p.RegistryType)
+		v.refuseMember(d, p.Pointer+"/registryBaseUrl", p.RegistryBaseURL, p.RegistryType)
 		if p.RegistryType == model.RegistryTypeOCI {
-			v.noMember(d, p.Pointer+"/version", p.Version, p.RegistryType)
+			v.refuseMember(d, p.Pointer+"/version", p.Version, p.RegistryType)
 		}
 	default:
 		if p.Pointer != locationPointer {
-			v.wrong(p.Pointer+"/registryType", "unsupported-registry-type", "%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
+			v.fail(p.Pointer+"/registryType", "unsupported-registry-type", "%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
 			return
 		}
 	}
 	if p.RegistryBaseURL != "" {
 		at := p.Pointer + "/registryBaseUrl"
-		v.httpsURL(at, "registry-base-url", p.RegistryBaseURL)
-		if usual, ok := p.elsewhere(); ok {
-			if !v.has(at) {
-				v.wrong(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet", clip(p.RegistryBaseURL), usual, p.RegistryType)
+		v.checkHTTPSURL(at, "registry-base-url", p.RegistryBaseURL)
+		if usual, ok := p.atOtherRegistry(); ok {
+			if !v.hasError(at) {
+				v.fail(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet", clip(p.RegistryBaseURL), usual, p.RegistryType)
 			}
 			return
 		}
 	}
 	if p.Identifier == "" {
 		if p.Pointer == locationPointer {
-			v.wrong(id, "required", "a package of type %s needs it", p.RegistryType)
+			v.fail(id, "required", "a package of type %s needs it", p.RegistryType)
 		}
 		return
 	}
@@ -170,31 +170,31 @@ func (v *validation) origin(d *Document, p Package) {
 	if err != nil {
 		if bad, ok := errors.AsType[*artifact.ParseError](err); ok && bad.Part == artifact.PartVersion && p.RegistryType != model.RegistryTypeOCI && p.RegistryType != model.RegistryTypeMCPB {
 			if p.Version == "" {
-				v.wrong(p.Pointer+"/version", "version-required", "a package of type %s needs an exact version", p.RegistryType)
-			} else if !v.has(p.Pointer + "/version") {
-				v.wrong(p.Pointer+"/version", "version-not-exact", "%v", err)
+				v.fail(p.Pointer+"/version", "version-required", "a package of type %s needs an exact version", p.RegistryType)
+			} else if !v.hasError(p.Pointer + "/version") {
+				v.fail(p.Pointer+"/version", "version-not-exact", "%v", err)
 			}
 			return
 		}
-		v.wrong(id, "invalid-identifier", "%v", err)
+		v.fail(id, "invalid-identifier", "%v", err)
 		return
 	}
-	v.fileSHA256(p, ref)
+	v.checkFileSHA256(p, ref)
 }
 
-// noMember reports a member that the current schema has no use for under a type; under
+// refuseMember reports a member that the current schema has no use for under a type; under
 // older schemas it had one.
-func (v *validation) noMember(d *Document, path, value, registryType string) {
+func (v *validation) refuseMember(d *Document, path, value, registryType string) {
 	switch {
 	case value == "":
 	case schemaDate(d.Schema) != model.CurrentSchemaVersion:
 		v.warn(path, "member-not-used", "packages of type %s carry this in identifier now", registryType)
 	default:
-		v.wrong(path, "member-not-allowed", "packages of type %s carry this in identifier", registryType)
+		v.fail(path, "member-not-allowed", "packages of type %s carry this in identifier", registryType)
 	}
 }
 
-func (v *validation) has(path string) bool {
+func (v *validation) hasError(path string) bool {
 	for _, i := range v.issues {
 		if i.Path == path && i.Severity == SeverityError {
 			return true

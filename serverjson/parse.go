@@ -47,11 +47,11 @@ func Parse(data []byte) (*Document, error) {
 	if err != nil || tree == nil {
 		return nil, &Invalid{Issues{{TypeSchema, "", "must be an object", SeverityError, "wrong-type"}}}
 	}
-	if err := sourceMode(tree); err != nil {
+	if err := refuseSourceMode(tree); err != nil {
 		return nil, err
 	}
-	if issues := crowded(tree); len(issues) > 0 {
-		return nil, &Invalid{sorted(issues)}
+	if issues := checkTreeCounts(tree); len(issues) > 0 {
+		return nil, &Invalid{sortIssues(issues)}
 	}
 	schema, _ := tree["$schema"].(string)
 	date := schemaDate(schema)
@@ -60,7 +60,7 @@ func Parse(data []byte) (*Document, error) {
 		delete(tree, "status") // now the registry's, not the publisher's
 	}
 	w.walk(tree, document, "")
-	d, err := decode(tree)
+	d, err := decodeTree(tree)
 	if err != nil {
 		// The walk left only what decodes; FuzzParse holds it so.
 		return nil, &Invalid{append(w.issues, Issue{TypeSchema, "", err.Error(), SeverityError, "wrong-type"})}
@@ -73,9 +73,9 @@ func Parse(data []byte) (*Document, error) {
 		}
 	}
 	d.underscored = w.underscored
-	w.hashes(d, tree)
+	w.readHashes(d, tree)
 	if len(w.issues) > 0 {
-		return nil, &Invalid{sorted(append(w.issues, d.Validate()...))}
+		return nil, &Invalid{sortIssues(append(w.issues, d.Validate()...))}
 	}
 	return d, nil
 }
@@ -88,8 +88,8 @@ func jsonReference(err error) string {
 	return "syntax"
 }
 
-// sourceMode refuses the other kind of server.json.
-func sourceMode(tree map[string]any) error {
+// refuseSourceMode refuses the other kind of server.json.
+func refuseSourceMode(tree map[string]any) error {
 	for _, member := range []string{"runtime", "entry"} {
 		if _, ok := tree[member]; !ok {
 			continue
@@ -106,8 +106,8 @@ func sourceMode(tree map[string]any) error {
 	return nil
 }
 
-// decode reads what the walk left.
-func decode(tree map[string]any) (*Document, error) {
+// decodeTree reads what the walk left.
+func decodeTree(tree map[string]any) (*Document, error) {
 	data, err := json.Marshal(tree)
 	if err != nil {
 		return nil, err
@@ -165,8 +165,8 @@ func decode(tree map[string]any) (*Document, error) {
 
 const locationPointer = "/package_location"
 
-// hashes reads file_hashes from both of its places.
-func (w *walker) hashes(d *Document, tree map[string]any) {
+// readHashes reads file_hashes from both of its places.
+func (w *walker) readHashes(d *Document, tree map[string]any) {
 	top, _ := tree["file_hashes"].(map[string]any)
 	d.addHashes(top, "/file_hashes")
 	meta, _ := tree["_meta"].(map[string]any)

@@ -51,9 +51,9 @@ var (
 	}
 	variables = &shape{kind: isObject, each: &shape{kind: isObject, members: input}}
 	keyValues = &shape{kind: isArray, each: &shape{kind: isObject, required: []string{"name"},
-		members: with(input, map[string]*shape{"name": text, "variables": variables})}}
+		members: mergeShapes(input, map[string]*shape{"name": text, "variables": variables})}}
 	arguments = &shape{kind: isArray, each: &shape{kind: isObject, required: []string{"type"},
-		members: with(input, map[string]*shape{
+		members: mergeShapes(input, map[string]*shape{
 			"type": {kind: isString, enum: []string{"positional", "named"}},
 			"name": text, "valueHint": text, "isRepeated": boolean, "variables": variables,
 		})}}
@@ -95,7 +95,7 @@ var (
 	}}
 )
 
-func with(a, b map[string]*shape) map[string]*shape {
+func mergeShapes(a, b map[string]*shape) map[string]*shape {
 	out := maps.Clone(a)
 	maps.Copy(out, b)
 	return out
@@ -190,10 +190,10 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 		}
 		name := written
 		if w.underscored && s.members[written] == nil {
-			name = camel(written)
+			name = toCamel(written)
 		}
 		want := s.members[name]
-		if want == nil || w.underscored && name == written && underscore(name) != name {
+		if want == nil || w.underscored && name == written && toUnderscored(name) != name {
 			w.add(at, "unknown-member", "unknown member %+q", clip(written))
 			delete(v, written)
 			continue
@@ -208,16 +208,16 @@ func (w *walker) walkObject(v map[string]any, s *shape, path string) {
 	for _, name := range s.required {
 		if _, ok := v[name]; !ok {
 			if w.underscored {
-				name = underscore(name)
+				name = toUnderscored(name)
 			}
 			w.add(path+"/"+name, "required", "%s is missing", name)
 		}
 	}
 }
 
-// camel turns as_this into asThis, and underscore back. URL and SHA256 are ordinary
+// toCamel turns as_this into asThis, and underscore back. URL and SHA256 are ordinary
 // words in member names: websiteUrl, fileSha256.
-func camel(s string) string {
+func toCamel(s string) string {
 	words := strings.Split(s, "_")
 	for i := 1; i < len(words); i++ {
 		if w := words[i]; w != "" {
@@ -227,7 +227,7 @@ func camel(s string) string {
 	return strings.Join(words, "")
 }
 
-func underscore(s string) string {
+func toUnderscored(s string) string {
 	var b strings.Builder
 	for _, c := range s {
 		if 'A' <= c && c <= 'Z' {

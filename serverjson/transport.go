@@ -24,11 +24,11 @@ var (
 	})
 )
 
-// pkg checks one package.
-func (v *validation) pkg(d *Document, p Package) {
-	v.origin(d, p)
-	v.arguments(p.Pointer+"/runtimeArguments", p.RuntimeArguments)
-	v.arguments(p.Pointer+"/packageArguments", p.PackageArguments)
+// checkPackage checks one package.
+func (v *validation) checkPackage(d *Document, p Package) {
+	v.checkOrigin(d, p)
+	v.checkArguments(p.Pointer+"/runtimeArguments", p.RuntimeArguments)
+	v.checkArguments(p.Pointer+"/packageArguments", p.PackageArguments)
 	if len(p.RuntimeArguments) > 0 && p.RuntimeHint == "" {
 		v.add(SeverityInfo, p.Pointer+"/runtimeHint", "runtime-hint-missing", "runtimeArguments without runtimeHint: clients have to guess the runtime")
 	}
@@ -36,7 +36,7 @@ func (v *validation) pkg(d *Document, p Package) {
 	for i, e := range p.EnvironmentVariables {
 		known[e.Name] = true
 		if !variableName().MatchString(e.Name) {
-			v.wrong(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
+			v.fail(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
 		}
 	}
 	for _, args := range [][]model.Argument{p.RuntimeArguments, p.PackageArguments} {
@@ -52,104 +52,104 @@ func (v *validation) pkg(d *Document, p Package) {
 	case "": // reported as missing
 	case model.TransportTypeStdio:
 		if t.URL != "" {
-			v.wrong(at+"/url", "stdio-transport-url-not-empty", "stdio has no URL")
+			v.fail(at+"/url", "stdio-transport-url-not-empty", "stdio has no URL")
 		}
 	default:
-		v.transportURL(at, t, known, false)
+		v.checkTransportURL(at, t, known, false)
 	}
-	v.headers(at, p.Transport)
+	v.checkHeaders(at, p.Transport)
 }
 
-// remotes checks the endpoints that run elsewhere.
-func (v *validation) remotes(remotes []model.Transport) {
+// checkRemotes checks the endpoints that run elsewhere.
+func (v *validation) checkRemotes(remotes []model.Transport) {
 	seen := map[string]int{}
 	for i, t := range remotes {
 		at := fmt.Sprintf("/remotes/%d", i)
-		v.headers(at, t)
+		v.checkHeaders(at, t)
 		switch t.Type {
 		case "":
 			continue
 		case model.TransportTypeStdio:
-			v.wrong(at+"/type", "unsupported-remote-transport-type", "a remote is streamable-http or sse")
+			v.fail(at+"/type", "unsupported-remote-transport-type", "a remote is streamable-http or sse")
 			continue
 		}
 		known := map[string]bool{}
 		for name := range t.Variables {
 			known[name] = true
 		}
-		v.transportURL(at, t, known, true)
+		v.checkTransportURL(at, t, known, true)
 		if t.URL == "" {
 			continue
 		}
 		if j, ok := seen[t.URL]; ok {
-			v.wrong(at+"/url", "duplicate-remote-url", "the same URL as /remotes/%d", j)
+			v.fail(at+"/url", "duplicate-remote-url", "the same URL as /remotes/%d", j)
 		} else {
 			seen[t.URL] = i
 		}
 	}
 }
 
-// transportURL checks a URL with {variables}, of which each must be known. The URL of a
+// checkTransportURL checks a URL with {variables}, of which each must be known. The URL of a
 // remote is https and not this machine.
-func (v *validation) transportURL(at string, t model.Transport, known map[string]bool, remote bool) {
+func (v *validation) checkTransportURL(at string, t model.Transport, known map[string]bool, remote bool) {
 	at += "/url"
 	if t.URL == "" {
-		v.wrong(at, "transport-url-required", "%s needs a URL", t.Type)
+		v.fail(at, "transport-url-required", "%s needs a URL", t.Type)
 		return
 	}
 	for _, m := range placeholder().FindAllStringSubmatch(t.URL, -1) {
 		if m[1] == "" || !known[m[1]] {
-			v.wrong(at, "invalid-templated-url", "%+q is no variable of this transport", clip(m[0]))
+			v.fail(at, "invalid-templated-url", "%+q is no variable of this transport", clip(m[0]))
 		}
 	}
 	// "1" can stand for a label of a host, a port and a segment of a path.
 	u, err := url.Parse(placeholder().ReplaceAllString(t.URL, "1"))
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
-		v.wrong(at, "invalid-url", "%+q is not an http or https URL with a host and without userinfo", clip(t.URL))
+		v.fail(at, "invalid-url", "%+q is not an http or https URL with a host and without userinfo", clip(t.URL))
 		return
 	}
 	host := strings.ToLower(u.Hostname())
 	switch {
 	case !remote:
 	case u.Scheme != "https":
-		v.wrong(at, "invalid-remote-url", "%+q is not an https URL", clip(t.URL))
+		v.fail(at, "invalid-remote-url", "%+q is not an https URL", clip(t.URL))
 	case host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1":
-		v.wrong(at, "invalid-remote-url", "%+q is this machine, not a remote", clip(t.URL))
+		v.fail(at, "invalid-remote-url", "%+q is this machine, not a remote", clip(t.URL))
 	}
 }
 
-func (v *validation) headers(at string, t model.Transport) {
+func (v *validation) checkHeaders(at string, t model.Transport) {
 	for i, h := range t.Headers {
 		if !headerName().MatchString(h.Name) {
-			v.wrong(fmt.Sprintf("%s/headers/%d/name", at, i), "invalid-header-name", "%+q cannot name a header", clip(h.Name))
+			v.fail(fmt.Sprintf("%s/headers/%d/name", at, i), "invalid-header-name", "%+q cannot name a header", clip(h.Name))
 		}
 		if strings.ContainsAny(h.Value+h.Default, "\r\n\x00") {
-			v.wrong(fmt.Sprintf("%s/headers/%d", at, i), "invalid-header-value", "a header's value has no line breaks")
+			v.fail(fmt.Sprintf("%s/headers/%d", at, i), "invalid-header-value", "a header's value has no line breaks")
 		}
 	}
 }
 
-func (v *validation) arguments(at string, args []model.Argument) {
+func (v *validation) checkArguments(at string, args []model.Argument) {
 	for i, a := range args {
 		at := fmt.Sprintf("%s/%d", at, i)
 		switch a.Type {
 		case model.ArgumentTypePositional:
 			if !a.HasValueOrHint() {
-				v.wrong(at, "positional-argument-value-or-hint-required", "a positional argument needs value or valueHint")
+				v.fail(at, "positional-argument-value-or-hint-required", "a positional argument needs value or valueHint")
 			}
 		case model.ArgumentTypeNamed:
 			switch {
 			case a.Name == "":
-				v.wrong(at+"/name", "named-argument-name-required", "a named argument needs a name")
+				v.fail(at+"/name", "named-argument-name-required", "a named argument needs a name")
 				continue
 			case strings.ContainsAny(a.Name, "<> $"):
-				v.wrong(at+"/name", "invalid-named-argument-name", "%+q holds more than a name", clip(a.Name))
+				v.fail(at+"/name", "invalid-named-argument-name", "%+q holds more than a name", clip(a.Name))
 			}
 			if strings.HasPrefix(a.Value, a.Name) {
-				v.wrong(at+"/value", "argument-value-starts-with-name", "the value repeats the argument's name")
+				v.fail(at+"/value", "argument-value-starts-with-name", "the value repeats the argument's name")
 			}
 			if strings.HasPrefix(a.Default, a.Name) {
-				v.wrong(at+"/default", "argument-default-starts-with-name", "the default repeats the argument's name")
+				v.fail(at+"/default", "argument-default-starts-with-name", "the default repeats the argument's name")
 			}
 		}
 	}

@@ -52,26 +52,26 @@ var versionRange = sync.OnceValue(func() *regexp.Regexp {
 // $schema is a warning.
 func (d *Document) Validate() Issues {
 	v := &validation{}
-	v.schema(d)
-	v.server(d)
-	if v.limits(d) {
+	v.checkSchema(d)
+	v.checkServer(d)
+	if v.checkLimits(d) {
 		v.hashes = map[artifact.Ref][]FileHash{}
 		for _, h := range d.FileHashes {
 			v.hashes[h.Ref.Normal()] = append(v.hashes[h.Ref.Normal()], h)
 		}
 		for _, p := range d.Packages {
-			v.pkg(d, p)
+			v.checkPackage(d, p)
 		}
-		v.fileHashes(d)
+		v.checkFileHashes(d)
 	}
-	v.remotes(d.Remotes)
-	v.meta(d)
+	v.checkRemotes(d.Remotes)
+	v.checkMeta(d)
 	if d.underscored {
 		for i := range v.issues {
 			v.issues[i].Path = underscoredPath(v.issues[i].Path)
 		}
 	}
-	return sorted(v.issues)
+	return sortIssues(v.issues)
 }
 
 // ValidateForPublish is Validate, but a missing $schema is an error, since registries
@@ -97,7 +97,7 @@ func (v *validation) add(severity, path, reference, format string, args ...any) 
 	}
 }
 
-func (v *validation) wrong(path, reference, format string, args ...any) {
+func (v *validation) fail(path, reference, format string, args ...any) {
 	v.add(SeverityError, path, reference, format, args...)
 }
 
@@ -105,27 +105,27 @@ func (v *validation) warn(path, reference, format string, args ...any) {
 	v.add(SeverityWarning, path, reference, format, args...)
 }
 
-func (v *validation) schema(d *Document) {
+func (v *validation) checkSchema(d *Document) {
 	switch date := schemaDate(d.Schema); {
 	case d.Schema == "":
 		v.warn("/$schema", "schema-field-required", "$schema is missing; it should be %s", CurrentSchema)
 	case date == "":
-		v.wrong("/$schema", "schema-version-not-available", "unknown schema %+q; the current one is %s", clip(d.Schema), CurrentSchema)
+		v.fail("/$schema", "schema-version-not-available", "unknown schema %+q; the current one is %s", clip(d.Schema), CurrentSchema)
 	case date != model.CurrentSchemaVersion:
 		v.warn("/$schema", "schema-version-deprecated", "schema of %s; the current one is of %s", date, model.CurrentSchemaVersion)
 	}
 }
 
-func (v *validation) server(d *Document) {
+func (v *validation) checkServer(d *Document) {
 	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName().MatchString(d.Name) {
-		v.wrong("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
+		v.fail("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
 	}
-	v.version("/version", d.Version)
-	if !addressable(d.Version) {
-		v.wrong("/version", "version-not-addressable", "%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
+	v.checkVersion("/version", d.Version)
+	if !isAddressable(d.Version) {
+		v.fail("/version", "version-not-addressable", "%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
 	}
 	if d.Title != "" && strings.TrimSpace(d.Title) == "" {
-		v.wrong("/title", "title-whitespace-only", "the title is white space")
+		v.fail("/title", "title-whitespace-only", "the title is white space")
 	}
 	for path, s := range map[string]string{"/title": d.Title, "/description": d.Description, "/version": d.Version} {
 		if len(surface.Hidden(s)) > 0 {
@@ -133,62 +133,62 @@ func (v *validation) server(d *Document) {
 		}
 	}
 	if d.WebsiteURL != "" {
-		v.httpsURL("/websiteUrl", "website-url", d.WebsiteURL)
+		v.checkHTTPSURL("/websiteUrl", "website-url", d.WebsiteURL)
 	}
 	for i, icon := range d.Icons {
 		if icon.Src != "" {
-			v.httpsURL(fmt.Sprintf("/icons/%d/src", i), "icon-src", icon.Src)
+			v.checkHTTPSURL(fmt.Sprintf("/icons/%d/src", i), "icon-src", icon.Src)
 		}
 	}
 	if r := d.Repository; r != nil && r.URL != "" && r.Source != "" {
-		v.repository(r)
+		v.checkRepository(r)
 	}
 	if len(d.Packages) == 0 && len(d.Remotes) == 0 {
 		v.add(SeverityInfo, "", "no-packages-or-remotes", "the document names neither packages nor remotes")
 	}
 }
 
-func (v *validation) version(path, version string) {
+func (v *validation) checkVersion(path, version string) {
 	switch s := strings.TrimSpace(version); {
 	case strings.EqualFold(s, "latest"):
-		v.wrong(path, "reserved-version-string", "%+q is not a version", version)
+		v.fail(path, "reserved-version-string", "%+q is not a version", version)
 	case versionRange().MatchString(s):
-		v.wrong(path, "version-looks-like-range", "%+q is a range, not one version", clip(version))
+		v.fail(path, "version-looks-like-range", "%+q is a range, not one version", clip(version))
 	}
 }
 
-// httpsURL checks an absolute URL that pages will link to.
-func (v *validation) httpsURL(path, rule, s string) {
+// checkHTTPSURL checks an absolute URL that pages will link to.
+func (v *validation) checkHTTPSURL(path, rule, s string) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || !u.IsAbs() || u.Host == "" || u.User != nil:
-		v.wrong(path, rule+"-invalid", "%+q is not an absolute URL with a host and without userinfo", clip(s))
+		v.fail(path, rule+"-invalid", "%+q is not an absolute URL with a host and without userinfo", clip(s))
 	case u.Scheme != "https":
-		v.wrong(path, rule+"-invalid-scheme", "%+q is not an https URL", clip(s))
+		v.fail(path, rule+"-invalid-scheme", "%+q is not an https URL", clip(s))
 	case strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(`"'<>`, c) }):
-		v.wrong(path, rule+"-invalid-characters", "%+q holds quotes, angle brackets or white space; percent-encode them", clip(s))
+		v.fail(path, rule+"-invalid-characters", "%+q holds quotes, angle brackets or white space; percent-encode them", clip(s))
 	}
 }
 
-func (v *validation) repository(r *model.Repository) {
+func (v *validation) checkRepository(r *model.Repository) {
 	pattern := map[string]func() *regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
 	switch {
 	case pattern == nil:
 		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab", clip(r.Source))
-		v.httpsURL("/repository/url", "repository-url", r.URL)
+		v.checkHTTPSURL("/repository/url", "repository-url", r.URL)
 	case !pattern().MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/"):
-		v.wrong("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL), r.Source)
+		v.fail("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL), r.Source)
 	}
 	if s := r.Subfolder; s != "" {
 		segments := strings.Split(s, "/")
 		if !subfolder().MatchString(s) || slices.Contains(segments, ".") || slices.Contains(segments, "..") {
-			v.wrong("/repository/subfolder", "invalid-subfolder-path", "%+q is not a clean relative path", clip(s))
+			v.fail("/repository/subfolder", "invalid-subfolder-path", "%+q is not a clean relative path", clip(s))
 		}
 	}
 }
 
-// meta checks what the official registry would take.
-func (v *validation) meta(d *Document) {
+// checkMeta checks what the official registry would take.
+func (v *validation) checkMeta(d *Document) {
 	var meta map[string]json.RawMessage
 	if len(d.Meta) == 0 || json.Unmarshal(d.Meta, &meta) != nil {
 		return
@@ -197,7 +197,7 @@ func (v *validation) meta(d *Document) {
 		if key != publisherMeta {
 			v.warn("/_meta/"+surface.PointerToken(key), "unknown-meta", "the official registry refuses _meta other than %s", publisherMeta)
 		} else if n := len(compact(meta[key])); n > MaxPublisherMeta {
-			v.wrong(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n, MaxPublisherMeta)
+			v.fail(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n, MaxPublisherMeta)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func underscoredPath(path string) string {
 	if strings.HasPrefix(path, "/file_hashes") || strings.HasPrefix(path, "/_meta") {
 		return path
 	}
-	return underscore(path)
+	return toUnderscored(path)
 }
 
 // Usable reports whether text can be the name, or the version, of a record, even of one
@@ -219,13 +219,13 @@ func Usable(member, text string) bool {
 		return n <= 200 && schemaName.MatchString(text)
 	case "version":
 		return n > 0 && n <= 255 && utf8.ValidString(text) && !strings.EqualFold(strings.TrimSpace(text), "latest") &&
-			addressable(text)
+			isAddressable(text)
 	}
 	return false
 }
 
-// addressable reports whether a version can stand in a path, as one segment of it, and in
+// isAddressable reports whether a version can stand in a path, as one segment of it, and in
 // a database.
-func addressable(version string) bool {
+func isAddressable(version string) bool {
 	return version != "." && version != ".." && !strings.ContainsFunc(version, unicode.IsControl)
 }

@@ -33,8 +33,8 @@ type Key struct {
 	Reason    string    // of the revocation
 }
 
-// Usable is nil if k may verify at the time now.
-func (k Key) Usable(now time.Time) error {
+// CheckUsable is nil if k may verify at the time now.
+func (k Key) CheckUsable(now time.Time) error {
 	switch {
 	case !k.Revoked.IsZero():
 		return ErrRevoked
@@ -51,7 +51,7 @@ type Keys struct{ keys []Key }
 // All returns the keys.
 func (s *Keys) All() []Key { return slices.Clone(s.keys) }
 
-// Add trusts k.
+// Add trusts k. It refuses an id or a key that is there already, and more than [MaxKeys].
 func (s *Keys) Add(k Key) error {
 	if !keyID().MatchString(k.ID) {
 		return fmt.Errorf("key id %+q: an id is 1 to 200 of [A-Za-z0-9._-]", clip(k.ID))
@@ -77,7 +77,9 @@ func (s *Keys) Add(k Key) error {
 	return nil
 }
 
-// Revoke ends the trust in the key id. A key that is revoked already stays as it is.
+// Revoke ends the trust in the key with that id. A key that is revoked already keeps the time
+// and the reason of its revocation. The error for an id that is not there wraps
+// [ErrUnknown].
 func (s *Keys) Revoke(id, reason string, now time.Time) error {
 	for i, k := range s.keys {
 		if k.ID != id {
@@ -91,14 +93,14 @@ func (s *Keys) Revoke(id, reason string, now time.Time) error {
 	return fmt.Errorf("%w has the id %+q", ErrUnknown, clip(id))
 }
 
-// Revoked are the keys that were revoked.
+// Revoked returns the keys that were revoked.
 func (s *Keys) Revoked() *Keys {
 	return &Keys{slices.DeleteFunc(slices.Clone(s.keys), func(k Key) bool { return k.Revoked.IsZero() })}
 }
 
-// Recall revokes the keys of revoked that s does not know as such, and takes those that it has
-// not: what was revoked stays so whoever forgets it.
-func (s *Keys) Recall(revoked *Keys) {
+// MergeRevoked revokes in s each key that revoked holds, and adds those that s does not
+// hold: a key that was revoked once stays revoked even if a keys file forgets it.
+func (s *Keys) MergeRevoked(revoked *Keys) {
 	for _, gone := range revoked.keys {
 		found := false
 		for i, k := range s.keys {
@@ -126,7 +128,7 @@ func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now t
 		if err := k.Public.Verify(alg, message, signature); err != nil {
 			return Key{}, fmt.Errorf("key %s (%s): %w", k.ID, k.Public.alg, err)
 		}
-		if err := k.Usable(now); err != nil {
+		if err := k.CheckUsable(now); err != nil {
 			return Key{}, fmt.Errorf("key %s: %w", k.ID, err)
 		}
 		return k, nil
@@ -136,7 +138,7 @@ func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now t
 		if k.Public.Verify(alg, message, signature) != nil {
 			continue
 		}
-		if err := k.Usable(now); err != nil {
+		if err := k.CheckUsable(now); err != nil {
 			unusable = fmt.Errorf("key %s: %w", k.ID, err)
 			continue
 		}
@@ -148,6 +150,7 @@ func (s *Keys) Verify(alg Algorithm, id string, message, signature []byte, now t
 	return Key{}, fmt.Errorf("%w made this signature", ErrUnknown)
 }
 
+// clip bounds text from outside that enters a message.
 func clip(s string) string {
 	if len(s) > 100 {
 		return s[:100]
@@ -186,14 +189,17 @@ func (s *Keys) Encode() ([]byte, error) {
 		return &t
 	}
 	for _, k := range s.keys {
-		w.Keys = append(w.Keys, keyWire{k.ID, k.Public.alg, k.Public.text, k.Owner, k.Added.UTC(), at(k.NotBefore), at(k.NotAfter), at(k.Revoked), k.Reason})
+		w.Keys = append(w.Keys, keyWire{
+			ID: k.ID, Algorithm: k.Public.alg, PublicKey: k.Public.text, Owner: k.Owner, Added: k.Added.UTC(),
+			NotBefore: at(k.NotBefore), NotAfter: at(k.NotAfter), Revoked: at(k.Revoked), Reason: k.Reason,
+		})
 	}
 	data, err := json.MarshalIndent(w, "", "  ")
 	return append(data, '\n'), err
 }
 
-// ParseKeys reads a keys file strictly: what it does not understand could be a
-// revocation.
+// ParseKeys reads a keys file strictly: a member that this program does not know could be
+// a revocation.
 func ParseKeys(data []byte) (*Keys, error) {
 	if err := surface.CheckJSON(data, surface.Limits{Size: MaxKeysFile, Depth: 8}); err != nil {
 		return nil, fmt.Errorf("keys file: %w", err)
@@ -220,7 +226,11 @@ func ParseKeys(data []byte) (*Keys, error) {
 		if k.Algorithm != "" && k.Algorithm != public.alg {
 			return nil, fmt.Errorf("keys file: key %+q: %w", clip(k.ID), ErrAlgorithm)
 		}
-		if err := s.Add(Key{k.ID, public, k.Owner, k.Added, at(k.NotBefore), at(k.NotAfter), at(k.Revoked), k.Reason}); err != nil {
+		err = s.Add(Key{
+			ID: k.ID, Public: public, Owner: k.Owner, Added: k.Added,
+			NotBefore: at(k.NotBefore), NotAfter: at(k.NotAfter), Revoked: at(k.Revoked), Reason: k.Reason,
+		})
+		if err != nil {
 			return nil, fmt.Errorf("keys file: %w", err)
 		}
 	}

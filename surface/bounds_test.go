@@ -38,7 +38,7 @@ func TestWarningsAreBounded(t *testing.T) {
 	if got := Hidden(strings.Repeat("\u200b", 1<<16)); len(got) != MaxHidden || got[MaxHidden-1].Offset != MaxHidden-1 {
 		t.Errorf("Hidden lists %d", len(got))
 	}
-	if got := suspicious(strings.Repeat("\U000e0041", 1<<12)).spelt; len(got) != maxSpelt+1 {
+	if got := tallyHidden(strings.Repeat("\U000e0041", 1<<12)).spelt; len(got) != maxSpelt+1 {
 		t.Errorf("%d characters spelt", len(got))
 	}
 	spelt := Warnings(mustNew(t, Listing{Instructions: strings.Repeat("\U000e0041", 1<<16)}))
@@ -135,7 +135,7 @@ func TestManyWarnings(t *testing.T) {
 		{"/" + long[:maxPath-2], "bc", "/" + long[:maxPath-2] + "/bc/…"},
 		{"/" + long[:maxPath], "b", "/" + long[:maxPath]},
 	} {
-		if got := below(c.path, c.name); got != c.want {
+		if got := childPath(c.path, c.name); got != c.want {
 			t.Errorf("%q is below %q as %q", c.name, c.path, got)
 		}
 	}

@@ -82,20 +82,20 @@ type Change struct {
 // same.
 func Diff(old, new *Surface) []Change {
 	d := &differ{}
-	gone, come := d.match(old.items, new.items)
-	d.renames(gone, come)
+	gone, come := d.matchItems(old.items, new.items)
+	d.pairRenames(gone, come)
 	for _, i := range gone {
 		if i.JSON != nil {
-			d.whole(i, string(i.JSON), "", "removed")
+			d.addOneSided(i, string(i.JSON), "", "removed")
 		}
 	}
 	for _, i := range come {
 		if i.JSON != nil {
-			d.whole(i, "", string(i.JSON), "added")
+			d.addOneSided(i, "", string(i.JSON), "added")
 		}
 	}
 	slices.SortStableFunc(d.found, func(a, b found) int {
-		return cmp.Or(compareItems(a.at, b.at), strings.Compare(a.Path, b.Path), strings.Compare(string(a.Class), string(b.Class)))
+		return cmp.Or(compareItems(a.at, b.at), strings.Compare(a.Path, b.Path), cmp.Compare(a.Class, b.Class))
 	})
 	changes := make([]Change, len(d.found))
 	for i, f := range d.found {
@@ -114,8 +114,8 @@ type found struct {
 	at Item // for the order
 }
 
-// match compares the items that both sides have and returns those of one side.
-func (d *differ) match(old, new []Item) (gone, come []Item) {
+// matchItems compares the items that both sides have, and returns those that only one has.
+func (d *differ) matchItems(old, new []Item) (gone, come []Item) {
 	i, j := 0, 0
 	for i < len(old) && j < len(new) {
 		switch c := compareItems(old[i], new[j]); {
@@ -127,7 +127,7 @@ func (d *differ) match(old, new []Item) (gone, come []Item) {
 			j++
 		default:
 			if !bytes.Equal(old[i].JSON, new[j].JSON) {
-				d.items(old[i], new[j])
+				d.compareItem(old[i], new[j])
 			}
 			i, j = i+1, j+1
 		}
@@ -135,9 +135,10 @@ func (d *differ) match(old, new []Item) (gone, come []Item) {
 	return append(gone, old[i:]...), append(come, new[j:]...)
 }
 
-// renames pairs tools that went and came with the same content, in order of
-// their names, and takes them out of the lists by removing their JSON.
-func (d *differ) renames(gone, come []Item) {
+// pairRenames reports tools that are gone under one name and have come with the same content
+// under another as renamed, in order of their names. It sets their JSON to nil, so that
+// they are not reported again.
+func (d *differ) pairRenames(gone, come []Item) {
 	nameless := make(map[string][]int) // content without the name -> places in gone
 	for n, i := range gone {
 		if i.Kind == KindTool {
@@ -161,99 +162,101 @@ func (d *differ) renames(gone, come []Item) {
 		before := &gone[places[0]]
 		nameless[k] = places[1:]
 		d.item = *i
-		d.add(ToolRenamed, "/name", quoted(before.Name), quoted(i.Name), "renamed from %s", Escape(quoted(before.Name)))
+		d.add(Change{Class: ToolRenamed, Path: "/name", Old: quoteJSON(before.Name), New: quoteJSON(i.Name)},
+			"renamed from %s", Escape(quoteJSON(before.Name)))
 		before.JSON, i.JSON = nil, nil
 	}
 }
 
 // nameless is the item's content without its name.
 func (i Item) nameless() string {
-	v := i.tree()
+	v := i.parseJSON()
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return m.name == i.Kind.naming() })
 	return string(v.canonical())
 }
 
-func quoted(s string) string { return string(appendString(nil, s)) }
+// quoteJSON is s as a JSON string.
+func quoteJSON(s string) string { return string(appendString(nil, s)) }
 
-func (d *differ) add(class Class, path, old, new, summary string, args ...any) {
-	d.found = append(d.found, found{Change{
-		Class: class, Severity: class.Severity(), Item: d.item.Key(), Path: path,
-		Old: old, New: new, Summary: fmt.Sprintf(summary, args...),
-	}, d.item})
+// add reports a change of d's item, with the severity of its class and a formatted summary.
+func (d *differ) add(c Change, summary string, args ...any) {
+	c.Severity, c.Item, c.Summary = c.Class.Severity(), d.item.Key(), fmt.Sprintf(summary, args...)
+	d.found = append(d.found, found{c, d.item})
 }
 
-// whole reports an item that is on one side only.
-func (d *differ) whole(i Item, old, new, what string) {
+// addOneSided reports an item that is on one side only.
+func (d *differ) addOneSided(i Item, old, new, what string) {
 	d.item = i
 	if i.Kind == KindInstructions {
-		d.add(InstructionsChanged, "", old, new, "instructions %s", what)
+		d.add(Change{Class: InstructionsChanged, Old: old, New: new}, "instructions %s", what)
 		return
 	}
-	d.add(Class(string(i.Kind)+"-"+what), "", old, new, "%s %s", i.Kind, what)
+	d.add(Change{Class: Class(string(i.Kind) + "-" + what), Old: old, New: new}, "%s %s", i.Kind, what)
 }
 
-// items compares two items of the same key that are not the same.
-func (d *differ) items(old, new Item) {
+// compareItem compares two items of the same key that are not the same.
+func (d *differ) compareItem(old, new Item) {
 	d.item = new
-	a, b := old.tree(), new.tree()
+	a, b := old.parseJSON(), new.parseJSON()
 	switch new.Kind {
 	case KindInstructions:
-		d.add(InstructionsChanged, "", string(old.JSON), string(new.JSON), "instructions changed")
+		d.add(Change{Class: InstructionsChanged, Old: string(old.JSON), New: string(new.JSON)}, "instructions changed")
 	case KindTool:
-		eachMember(&a, &b, func(name string, x, y *value) { d.tool(name, x, y) })
+		eachMember(&a, &b, func(name string, x, y *value) { d.compareToolMember(name, x, y) })
 	default:
-		d.leaves(Class(new.Kind+"-changed"), "", &a, &b)
+		d.compareParts(Class(new.Kind+"-changed"), "", &a, &b)
 	}
 }
 
-// tool compares one member of a tool; x or y is nil if a side does not have it.
-func (d *differ) tool(name string, x, y *value) {
+// compareToolMember compares one member of a tool; x or y is nil if a side does not have it.
+func (d *differ) compareToolMember(name string, x, y *value) {
 	path := "/" + PointerToken(name)
 	switch name {
 	case "description":
-		d.leaf(DescriptionChanged, path, x, y)
+		d.compareWhole(DescriptionChanged, path, x, y)
 	case "annotations":
-		d.leaves(AnnotationChanged, path, x, y)
+		d.compareParts(AnnotationChanged, path, x, y)
 	case "outputSchema":
-		d.leaves(OutputSchemaChanged, path, x, y)
+		d.compareParts(OutputSchemaChanged, path, x, y)
 	case "inputSchema":
 		if x == nil || y == nil {
-			d.leaf(SchemaChanged, path, x, y)
+			d.compareWhole(SchemaChanged, path, x, y)
 			return
 		}
-		newSchemaDiff(d, x, y).schema(path, x, y)
+		newSchemaDiff(d, x, y).compareSchemas(path, x, y)
 	default:
-		d.leaves(MemberChanged, path, x, y)
+		d.compareParts(MemberChanged, path, x, y)
 	}
 }
 
-// leaves reports the smallest parts in which x and y differ: members of objects,
+// compareParts reports the smallest parts in which x and y differ: members of objects,
 // elements of arrays of the same length, else the whole.
-func (d *differ) leaves(class Class, path string, x, y *value) {
+func (d *differ) compareParts(class Class, path string, x, y *value) {
 	switch {
 	case x == nil || y == nil:
-		d.leaf(class, path, x, y)
+		d.compareWhole(class, path, x, y)
 	case x.kind == isObject && y.kind == isObject:
-		eachMember(x, y, func(name string, a, b *value) { d.leaves(class, path+"/"+PointerToken(name), a, b) })
+		eachMember(x, y, func(name string, a, b *value) { d.compareParts(class, path+"/"+PointerToken(name), a, b) })
 	case x.kind == isArray && y.kind == isArray && len(x.list) == len(y.list):
 		for i := range x.list {
-			d.leaves(class, path+"/"+strconv.Itoa(i), &x.list[i], &y.list[i])
+			d.compareParts(class, path+"/"+strconv.Itoa(i), &x.list[i], &y.list[i])
 		}
 	default:
-		d.leaf(class, path, x, y)
+		d.compareWhole(class, path, x, y)
 	}
 }
 
-// leaf reports x and y as a whole if they differ.
-func (d *differ) leaf(class Class, path string, x, y *value) {
-	if same(x, y) {
+// compareWhole reports x and y as a whole if they differ.
+func (d *differ) compareWhole(class Class, path string, x, y *value) {
+	if equalValues(x, y) {
 		return
 	}
-	d.add(class, path, text(x), text(y), "%s %s", Escape(clip(path, 200)), did(x, y))
+	d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
+		"%s %s", Escape(clip(path, 200)), changeVerb(x, y))
 }
 
-// did says what happened to a value.
-func did(x, y *value) string {
+// changeVerb says what happened to a value: "added", "removed" or "changed".
+func changeVerb(x, y *value) string {
 	switch {
 	case x == nil:
 		return "added"
@@ -263,23 +266,26 @@ func did(x, y *value) string {
 	return "changed"
 }
 
-// text is a value in canonical JSON, or "" for none.
-func text(v *value) string {
+// canonicalText is a value in canonical JSON, or "" for none.
+func canonicalText(v *value) string {
 	if v == nil {
 		return ""
 	}
 	return string(v.canonical())
 }
 
-func same(x, y *value) bool {
+// equalValues reports whether two values are the same; nil equals nil alone.
+func equalValues(x, y *value) bool {
 	switch {
 	case x == nil || y == nil:
 		return x == y
 	case x.kind != y.kind || x.text != y.text:
 		return false
 	}
-	return slices.EqualFunc(x.list, y.list, func(a, b value) bool { return same(&a, &b) }) &&
-		slices.EqualFunc(x.members, y.members, func(a, b member) bool { return a.name == b.name && same(&a.value, &b.value) })
+	return slices.EqualFunc(x.list, y.list, func(a, b value) bool { return equalValues(&a, &b) }) &&
+		slices.EqualFunc(x.members, y.members, func(a, b member) bool {
+			return a.name == b.name && equalValues(&a.value, &b.value)
+		})
 }
 
 // eachMember calls f for every member name of x or y, in canonical order.

@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// schemaDiff compares input schemas. "Widened" and "narrowed" are said only
-// where they follow from the keyword and its place; everything else is "schema
-// changed". Every difference is reported.
+// schemaDiff compares input schemas and reports every difference. A change is "widened" or
+// "narrowed" only where that follows from the keyword and its place, and "schema changed"
+// everywhere else.
 type schemaDiff struct {
 	d *differ
 	// direct: at this place, accepting more makes the whole accept more. Not so
@@ -18,6 +18,9 @@ type schemaDiff struct {
 	// definitions: the same holds below $defs, as no such keyword occurs anywhere.
 	definitions bool
 }
+
+// schemaPair is the schemas in which a keyword stands; neither is nil.
+type schemaPair struct{ old, new *value }
 
 // newSchemaDiff prepares to compare the input schemas x and y of d's item.
 func newSchemaDiff(d *differ, x, y *value) schemaDiff {
@@ -41,7 +44,8 @@ func mentions(v *value, names ...string) bool {
 	return slices.ContainsFunc(v.list, func(x value) bool { return mentions(&x, names...) })
 }
 
-// report adds a change, turning a direction that is not known into "changed".
+// report adds a change. Where the direction is not known, widened and narrowed become
+// changed.
 func (s schemaDiff) report(class Class, path string, x, y *value) {
 	if !s.direct && (class == SchemaWidened || class == SchemaNarrowed) {
 		class = SchemaChanged
@@ -55,22 +59,24 @@ func (s schemaDiff) report(class Class, path string, x, y *value) {
 	case ParameterType:
 		summary = "type at %s %s"
 	}
-	s.d.add(class, path, text(x), text(y), summary, Escape(clip(path, 200)), did(x, y))
+	s.d.add(Change{Class: class, Path: path, Old: canonicalText(x), New: canonicalText(y)},
+		summary, Escape(clip(path, 200)), changeVerb(x, y))
 	if class != ParameterType && y != nil && hasText(y) {
 		s.d.found[len(s.d.found)-1].Severity = High // an enum may speak to the model too
 	}
 }
 
+// hasText reports whether v holds a string or a member name at any depth.
 func hasText(v *value) bool {
 	return v.kind == isString || slices.ContainsFunc(v.list, func(x value) bool { return hasText(&x) }) ||
 		len(v.members) > 0
 }
 
-// restriction reports a keyword that narrows when it comes and widens when it
+// compareRestriction reports a keyword that narrows when it comes and widens when it
 // goes.
-func (s schemaDiff) restriction(path string, x, y *value) {
+func (s schemaDiff) compareRestriction(path string, x, y *value) {
 	switch {
-	case same(x, y):
+	case equalValues(x, y):
 	case x == nil:
 		s.report(SchemaNarrowed, path, x, y)
 	case y == nil:
@@ -80,104 +86,107 @@ func (s schemaDiff) restriction(path string, x, y *value) {
 	}
 }
 
-// below is s for a place where the direction is known only if ok.
-func (s schemaDiff) below(ok bool) schemaDiff {
+// withKnownDirection is s for a place below, where the direction is known only if ok.
+func (s schemaDiff) withKnownDirection(ok bool) schemaDiff {
 	s.direct = s.direct && ok
 	return s
 }
 
-// schema compares two schemas; nil is a schema that is not there, which accepts
+// compareSchemas compares two schemas; nil is a schema that is not there, which accepts
 // everything, as do true and {}.
-func (s schemaDiff) schema(path string, x, y *value) {
+func (s schemaDiff) compareSchemas(path string, x, y *value) {
 	switch {
-	case same(x, y):
+	case equalValues(x, y):
 	case x != nil && y != nil && x.kind == isObject && y.kind == isObject:
-		eachMember(x, y, func(name string, a, b *value) { s.keyword(path, name, a, b, x, y) })
-	case never(y) && (anything(x) || x.kind == isObject), anything(x) && y != nil && y.kind == isObject && !anything(y):
+		eachMember(x, y, func(name string, a, b *value) { s.compareKeyword(path, name, a, b, schemaPair{x, y}) })
+	case acceptsNone(y) && (acceptsAll(x) ||
+		x.kind == isObject), acceptsAll(x) && y != nil && y.kind == isObject && !acceptsAll(y):
 		s.report(SchemaNarrowed, path, x, y)
-	case never(x) && (anything(y) || y.kind == isObject), anything(y) && x != nil && x.kind == isObject && !anything(x):
+	case acceptsNone(x) && (acceptsAll(y) ||
+		y.kind == isObject), acceptsAll(y) && x != nil && x.kind == isObject && !acceptsAll(x):
 		s.report(SchemaWidened, path, x, y)
 	default:
 		s.report(SchemaChanged, path, x, y)
 	}
 }
 
-func anything(v *value) bool {
+func acceptsAll(v *value) bool {
 	return v == nil || v.kind == isTrue || v.kind == isObject && len(v.members) == 0
 }
 
-func never(v *value) bool { return v != nil && v.kind == isFalse }
+func acceptsNone(v *value) bool { return v != nil && v.kind == isFalse }
 
-// keyword compares one member of the schemas x and y at path.
-func (s schemaDiff) keyword(at, name string, a, b, x, y *value) {
-	if same(a, b) {
+// compareKeyword compares a and b, the members called name of two schemas at the path at; one
+// of them may be nil.
+func (s schemaDiff) compareKeyword(at, name string, a, b *value, in schemaPair) {
+	if equalValues(a, b) {
 		return
 	}
 	path := at + "/" + PointerToken(name)
 	switch name {
 	case "description":
-		s.d.leaf(DescriptionChanged, path, a, b)
+		s.d.compareWhole(DescriptionChanged, path, a, b)
 	case "type":
 		s.report(ParameterType, path, a, b)
 	case "required":
-		s.required(at, a, b, x, y)
+		s.compareRequired(at, a, b, in)
 	case "properties":
-		s.properties(path, a, b, x, y)
+		s.compareProperties(path, a, b, in)
 	case "minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties":
-		s.bound(path, a, b, 1)
+		s.compareBound(path, a, b, 1)
 	case "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties":
-		s.bound(path, a, b, -1)
+		s.compareBound(path, a, b, -1)
 	case "enum":
-		s.enum(path, a, b)
+		s.compareEnum(path, a, b)
 	case "const", "pattern", "format", "multipleOf", "propertyNames", "contains":
-		s.restriction(path, a, b)
+		s.compareRestriction(path, a, b)
 	case "uniqueItems":
-		s.flag(path, a, b)
+		s.compareFlag(path, a, b)
 	case "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems":
-		s.schema(path, a, b)
+		s.compareSchemas(path, a, b)
 	case "items":
-		if list(a) || list(b) {
-			s.elements(path, a, b)
+		if isList(a) || isList(b) {
+			s.compareElements(path, a, b)
 			return
 		}
-		s.schema(path, a, b)
+		s.compareSchemas(path, a, b)
 	case "prefixItems":
-		s.elements(path, a, b)
+		s.compareElements(path, a, b)
 	case "allOf", "anyOf":
-		s.alternatives(name, path, a, b)
+		s.compareAlternatives(name, path, a, b)
 	case "oneOf":
-		s.below(false).elements(path, a, b)
+		s.withKnownDirection(false).compareElements(path, a, b)
 	case "not":
 		if a == nil || b == nil {
-			s.restriction(path, a, b)
+			s.compareRestriction(path, a, b)
 			return
 		}
-		s.below(false).schema(path, a, b)
+		s.withKnownDirection(false).compareSchemas(path, a, b)
 	case "if", "then", "else", "contentSchema":
-		s.below(false).both(path, a, b)
+		s.withKnownDirection(false).comparePresent(path, a, b)
 	case "patternProperties", "dependentSchemas", "dependencies":
-		s.each(path, a, b)
+		s.compareSchemaMap(path, a, b)
 	case "$defs", "definitions":
-		s.below(s.definitions).each(path, a, b)
+		s.withKnownDirection(s.definitions).compareSchemaMap(path, a, b)
 	default:
-		s.d.leaves(SchemaChanged, path, a, b)
+		s.d.compareParts(SchemaChanged, path, a, b)
 	}
 }
 
-func list(v *value) bool { return v != nil && v.kind == isArray }
+func isList(v *value) bool { return v != nil && v.kind == isArray }
 
-// both compares two schemas of a place where a schema that is not there does not
+// comparePresent compares two schemas of a place where a schema that is not there does not
 // mean one that accepts everything.
-func (s schemaDiff) both(path string, a, b *value) {
+func (s schemaDiff) comparePresent(path string, a, b *value) {
 	if a == nil || b == nil {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
-	s.schema(path, a, b)
+	s.compareSchemas(path, a, b)
 }
 
-// required compares two required arrays of the schemas x and y at path at.
-func (s schemaDiff) required(at string, a, b, x, y *value) {
+// compareRequired compares the required arrays of two schemas at the path at.
+func (s schemaDiff) compareRequired(at string, a, b *value, in schemaPair) {
 	path := at + "/required"
 	if a != nil && !stringsOnly(a) || b != nil && !stringsOnly(b) {
 		s.report(SchemaChanged, path, a, b)
@@ -191,7 +200,7 @@ func (s schemaDiff) required(at string, a, b, x, y *value) {
 			continue
 		}
 		reported = true
-		px, py := property(x, name), property(y, name)
+		px, py := property(in.old, name), property(in.new, name)
 		if is && px == nil && py != nil || was && px != nil && py == nil {
 			continue // part of parameter-added or parameter-removed
 		}
@@ -199,11 +208,12 @@ func (s schemaDiff) required(at string, a, b, x, y *value) {
 		if px != nil {
 			where = at + "/properties/" + PointerToken(name)
 		}
-		class, old, new, what := ParameterRequired, "", quoted(name), "became required"
+		class, old, new, what := ParameterRequired, "", quoteJSON(name), "became required"
 		if was {
-			class, old, new, what = ParameterOptional, quoted(name), "", "became optional"
+			class, old, new, what = ParameterOptional, quoteJSON(name), "", "became optional"
 		}
-		s.d.add(class, where, old, new, "parameter %s %s", Escape(clip(quoted(name), 120)), what)
+		s.d.add(Change{Class: class, Path: where, Old: old, New: new},
+			"parameter %s %s", Escape(clip(quoteJSON(name), 120)), what)
 	}
 	if !reported { // [] beside none, or a name twice
 		s.report(SchemaChanged, path, a, b)
@@ -239,10 +249,11 @@ func property(schema *value, name string) *value {
 	return nil
 }
 
-// properties compares two properties objects of the schemas x and y.
-func (s schemaDiff) properties(path string, a, b, x, y *value) {
+// compareProperties compares the properties objects of two schemas.
+func (s schemaDiff) compareProperties(path string, a, b *value, in schemaPair) {
 	empty := &value{kind: isObject}
-	if a != nil && a.kind != isObject || b != nil && b.kind != isObject || a == nil && same(b, empty) || b == nil && same(a, empty) {
+	if a != nil && a.kind != isObject || b != nil && b.kind != isObject ||
+		a == nil && equalValues(b, empty) || b == nil && equalValues(a, empty) {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
@@ -252,7 +263,7 @@ func (s schemaDiff) properties(path string, a, b, x, y *value) {
 	if b == nil {
 		b = empty
 	}
-	before, after := requiredOf(x), requiredOf(y)
+	before, after := requiredOf(in.old), requiredOf(in.new)
 	need := func(set map[string]bool, name string) string {
 		if set[name] {
 			return "required"
@@ -263,11 +274,13 @@ func (s schemaDiff) properties(path string, a, b, x, y *value) {
 		where := path + "/" + PointerToken(name)
 		switch {
 		case p == nil:
-			s.d.add(ParameterAdded, where, "", text(q), "%s parameter %s added", need(after, name), Escape(clip(quoted(name), 120)))
+			s.d.add(Change{Class: ParameterAdded, Path: where, New: canonicalText(q)},
+				"%s parameter %s added", need(after, name), Escape(clip(quoteJSON(name), 120)))
 		case q == nil:
-			s.d.add(ParameterRemoved, where, text(p), "", "%s parameter %s removed", need(before, name), Escape(clip(quoted(name), 120)))
+			s.d.add(Change{Class: ParameterRemoved, Path: where, Old: canonicalText(p)},
+				"%s parameter %s removed", need(before, name), Escape(clip(quoteJSON(name), 120)))
 		default:
-			s.schema(where, p, q)
+			s.compareSchemas(where, p, q)
 		}
 	})
 }
@@ -278,10 +291,10 @@ func requiredOf(schema *value) map[string]bool {
 	return stringSet(&required)
 }
 
-// bound compares a limit; sign is 1 if a greater one accepts less.
-func (s schemaDiff) bound(path string, a, b *value, sign int) {
+// compareBound compares a limit; sign is 1 if a greater one accepts less.
+func (s schemaDiff) compareBound(path string, a, b *value, sign int) {
 	if a == nil || b == nil {
-		s.restriction(path, a, b)
+		s.compareRestriction(path, a, b)
 		return
 	}
 	p, ok := rational(a)
@@ -303,18 +316,18 @@ func rational(v *value) (*big.Rat, bool) {
 	return new(big.Rat).SetString(v.text)
 }
 
-// enum compares two lists of allowed values.
-func (s schemaDiff) enum(path string, a, b *value) {
-	if !list(a) || !list(b) {
-		s.restriction(path, a, b)
+// compareEnum compares two lists of allowed values.
+func (s schemaDiff) compareEnum(path string, a, b *value) {
+	if !isList(a) || !isList(b) {
+		s.compareRestriction(path, a, b)
 		return
 	}
 	before, after := make(map[string]bool), make(map[string]bool)
 	for i := range a.list {
-		before[text(&a.list[i])] = true
+		before[canonicalText(&a.list[i])] = true
 	}
 	for i := range b.list {
-		after[text(&b.list[i])] = true
+		after[canonicalText(&b.list[i])] = true
 	}
 	kept := 0
 	for v := range after {
@@ -332,8 +345,8 @@ func (s schemaDiff) enum(path string, a, b *value) {
 	}
 }
 
-// flag compares a keyword that restricts when true.
-func (s schemaDiff) flag(path string, a, b *value) {
+// compareFlag compares a keyword that restricts when true.
+func (s schemaDiff) compareFlag(path string, a, b *value) {
 	on := func(v *value) bool { return v != nil && v.kind == isTrue }
 	switch {
 	case on(b) && (a == nil || a.kind == isFalse):
@@ -345,31 +358,31 @@ func (s schemaDiff) flag(path string, a, b *value) {
 	}
 }
 
-// elements compares arrays of schemas place by place.
-func (s schemaDiff) elements(path string, a, b *value) {
-	if !list(a) || !list(b) || len(a.list) != len(b.list) {
+// compareElements compares arrays of schemas place by place.
+func (s schemaDiff) compareElements(path string, a, b *value) {
+	if !isList(a) || !isList(b) || len(a.list) != len(b.list) {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
 	for i := range a.list {
-		s.schema(path+"/"+strconv.Itoa(i), &a.list[i], &b.list[i])
+		s.compareSchemas(path+"/"+strconv.Itoa(i), &a.list[i], &b.list[i])
 	}
 }
 
-// alternatives compares anyOf, where one more accepts more, or allOf, where one
+// compareAlternatives compares anyOf, where one more accepts more, or allOf, where one
 // more accepts less.
-func (s schemaDiff) alternatives(name, path string, a, b *value) {
-	if !list(a) || !list(b) {
-		s.restriction(path, a, b)
+func (s schemaDiff) compareAlternatives(name, path string, a, b *value) {
+	if !isList(a) || !isList(b) {
+		s.compareRestriction(path, a, b)
 		return
 	}
 	if len(a.list) == len(b.list) {
-		s.elements(path, a, b)
+		s.compareElements(path, a, b)
 		return
 	}
 	class := SchemaChanged
 	more := len(b.list) > len(a.list)
-	if more && contained(a.list, b.list) || !more && contained(b.list, a.list) {
+	if more && containsAll(a.list, b.list) || !more && containsAll(b.list, a.list) {
 		class = SchemaNarrowed
 		if more == (name == "anyOf") {
 			class = SchemaWidened
@@ -378,25 +391,25 @@ func (s schemaDiff) alternatives(name, path string, a, b *value) {
 	s.report(class, path, a, b)
 }
 
-// contained reports whether every element of few is one of many.
-func contained(few, many []value) bool {
+// containsAll reports whether every element of few is one of many.
+func containsAll(few, many []value) bool {
 	set := make(map[string]bool, len(many))
 	for i := range many {
-		set[text(&many[i])] = true
+		set[canonicalText(&many[i])] = true
 	}
 	for i := range few {
-		if !set[text(&few[i])] {
+		if !set[canonicalText(&few[i])] {
 			return false
 		}
 	}
 	return true
 }
 
-// each compares two objects whose members are schemas.
-func (s schemaDiff) each(path string, a, b *value) {
+// compareSchemaMap compares two objects whose members are schemas.
+func (s schemaDiff) compareSchemaMap(path string, a, b *value) {
 	if a == nil || b == nil || a.kind != isObject || b.kind != isObject {
 		s.report(SchemaChanged, path, a, b)
 		return
 	}
-	eachMember(a, b, func(name string, p, q *value) { s.both(path+"/"+PointerToken(name), p, q) })
+	eachMember(a, b, func(name string, p, q *value) { s.comparePresent(path+"/"+PointerToken(name), p, q) })
 }

@@ -39,12 +39,12 @@ func (e *Error) Error() string {
 	return Escape(clip(e.Item, 200)) + ": " + e.Detail
 }
 
-func problem(p Problem, format string, args ...any) *Error {
+func newError(p Problem, format string, args ...any) *Error {
 	return &Error{Problem: p, Detail: fmt.Sprintf(format, args...)}
 }
 
-// at names the item of an error that does not yet name one.
-func at(item string, err *Error) *Error {
+// withItem names the item of an error that does not yet name one.
+func withItem(item string, err *Error) *Error {
 	if err != nil && err.Item == "" {
 		err.Item = item
 	}

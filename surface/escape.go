@@ -39,7 +39,7 @@ func Escape(s string) string {
 		switch {
 		case r == '\\':
 			b.WriteByte('\\')
-			if ambiguous(s[i+1:]) {
+			if readsAsEscape(s[i+1:]) {
 				b.WriteByte('\\')
 			}
 		case r == utf8.RuneError && size == 1:
@@ -62,9 +62,9 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// ambiguous reports whether a backslash before rest could be read as the
+// readsAsEscape reports whether a backslash before rest could be read as the
 // beginning of an escape: of one written there, or of one that Escape writes.
-func ambiguous(rest string) bool {
+func readsAsEscape(rest string) bool {
 	if rest == "" {
 		return false
 	}

@@ -10,13 +10,13 @@ import (
 	"strconv"
 )
 
-// maxInteger is the largest integer that RFC 8785 keeps: 2^53.
+// maxInteger is 2^53, up to which a double holds every integer and RFC 8785 keeps it.
 const maxInteger = "9007199254740992"
 
-// Canonical is the RFC 8785 form of a JSON document; of an object, of all its members but
-// those that are named. It refuses what [CheckJSON] and [CheckNumbers] refuse: what parsers
-// read differently, and what that form would silently change. It is not the form of a
-// surface, which keeps large integers.
+// Canonical is the RFC 8785 form of a JSON document. If it is an object, the members that
+// without names are left out. Canonical refuses what [CheckJSON] and [CheckNumbers] refuse:
+// what parsers read differently, and what that form would silently change. It is not the
+// form of a surface, which keeps large integers.
 func Canonical(data []byte, limits Limits, without ...string) ([]byte, error) {
 	v, err := parse(data, limits, modeExact)
 	if err != nil {
@@ -26,9 +26,9 @@ func Canonical(data []byte, limits Limits, without ...string) ([]byte, error) {
 	return v.canonical(), nil
 }
 
-// CheckNumbers reports whether RFC 8785 keeps every number of a JSON document: it
-// rounds integers beyond ±2^53 without a word, so that two documents would have one
-// canonical form.
+// CheckNumbers returns an error if RFC 8785 does not keep every number of a JSON document.
+// That form rounds integers beyond ±2^53, so that two documents would have one canonical
+// form.
 func CheckNumbers(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -48,8 +48,9 @@ func CheckNumbers(data []byte) error {
 	}
 }
 
-// checkNumber needs no exact arithmetic: every double from 2^53 on is an integer, and
-// of the texts that round to 2^53 only one is taken.
+// checkNumber returns the value of a number that RFC 8785 keeps. It needs no exact
+// arithmetic: every double from 2^53 on is an integer, and of the texts that round to 2^53
+// only one is accepted.
 func checkNumber(s string) (float64, error) {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {

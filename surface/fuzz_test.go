@@ -49,7 +49,7 @@ func FuzzNew(f *testing.F) {
 			}
 			s.APISurface()
 			Warnings(s)
-			Text(Diff(mustNew(t, Listing{}), s))
+			FormatChanges(Diff(mustNew(t, Listing{}), s))
 		}
 	})
 }
@@ -107,7 +107,7 @@ func FuzzDiff(f *testing.F) {
 		if (len(changes) == 0) != (string(old.Canonical()) == string(new.Canonical())) {
 			t.Fatalf("%d changes\n%s\n%s", len(changes), old.Canonical(), new.Canonical())
 		}
-		if text := Text(changes); len(Hidden(text)) > 0 {
+		if text := FormatChanges(changes); len(Hidden(text)) > 0 {
 			t.Fatalf("text %q", text)
 		}
 	})

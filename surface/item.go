@@ -86,17 +86,17 @@ func key(k Kind, name string) string {
 func NewItem(kind Kind, raw []byte) (Item, error) {
 	v, err := parse(raw, Limits{}, modeSent)
 	if err != nil {
-		return Item{}, at(string(kind), err)
+		return Item{}, withItem(string(kind), err)
 	}
 	if kind == KindInstructions {
 		if v.kind != isString {
-			return Item{}, at(string(kind), problem(ProblemShape, "not a string"))
+			return Item{}, withItem(string(kind), newError(ProblemShape, "not a string"))
 		}
 		return InstructionsItem(v.text), nil
 	}
 	item, _, err := newItem(kind, v)
 	if err != nil {
-		return Item{}, at(string(kind), err)
+		return Item{}, withItem(string(kind), err)
 	}
 	return item, nil
 }
@@ -113,17 +113,17 @@ func InstructionsItem(text string) Item {
 func newItem(kind Kind, v value) (item Item, canonical bool, _ *Error) {
 	naming := kind.naming()
 	if naming == "" {
-		return Item{}, false, problem(ProblemShape, "no such kind of item: \"%s\"", Escape(clip(string(kind), 40)))
+		return Item{}, false, newError(ProblemShape, "no such kind of item: \"%s\"", Escape(clip(string(kind), 40)))
 	}
 	if v.kind != isObject {
-		return Item{}, false, problem(ProblemShape, "not an object")
+		return Item{}, false, newError(ProblemShape, "not an object")
 	}
 	name, ok := v.get(naming)
 	switch {
 	case !ok:
-		return Item{}, false, problem(ProblemName, "no member \"%s\"", naming)
+		return Item{}, false, newError(ProblemName, "no member \"%s\"", naming)
 	case name.kind != isString || name.text == "":
-		return Item{}, false, problem(ProblemName, "the member \"%s\" is not a string or is empty", naming)
+		return Item{}, false, newError(ProblemName, "the member \"%s\" is not a string or is empty", naming)
 	}
 	sent := len(v.members)
 	v.members = slices.DeleteFunc(v.members, func(m member) bool { return emptyAsAbsent(&m) })
@@ -135,7 +135,7 @@ func newItem(kind Kind, v value) (item Item, canonical bool, _ *Error) {
 	}
 	item = Item{Kind: kind, Name: strings.Clone(name.text), JSON: v.canonical()}
 	if len(item.JSON) > MaxSize {
-		return Item{}, false, problem(ProblemSize, "%d bytes in canonical form, limit %d", len(item.JSON), MaxSize)
+		return Item{}, false, newError(ProblemSize, "%d bytes in canonical form, limit %d", len(item.JSON), MaxSize)
 	}
 	item.Digest = digest.FromBytes(item.JSON)
 	return item, canonical, nil
@@ -155,8 +155,8 @@ func emptyAsAbsent(m *member) bool {
 	return false
 }
 
-// tree is the item's JSON parsed again.
-func (i Item) tree() value {
+// parseJSON is the item's JSON parsed again.
+func (i Item) parseJSON() value {
 	v, err := parse(i.JSON, Limits{}, modeStored)
 	if err != nil {
 		return value{} // an Item that this package did not make

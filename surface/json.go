@@ -55,7 +55,8 @@ const (
 
 // get finds a member of an object.
 func (v *value) get(name string) (value, bool) {
-	i, ok := slices.BinarySearchFunc(v.members, name, func(m member, name string) int { return compareUTF16(m.name, name) })
+	byName := func(m member, name string) int { return compareUTF16(m.name, name) }
+	i, ok := slices.BinarySearchFunc(v.members, name, byName)
 	if !ok {
 		return value{}, false
 	}
@@ -87,7 +88,8 @@ type parser struct {
 	objects []member
 }
 
-// scratch outlives a parser: most documents are small, and many follow each other.
+// scratch is memory that the next parser uses again: most documents are small, and many
+// follow each other.
 type scratch struct {
 	list    []value
 	members []member
@@ -100,8 +102,8 @@ var scratches = sync.Pool{New: func() any {
 // maxScratch is how many elements are kept for the next parser. Larger ones are dropped.
 const maxScratch = 128
 
-// done gives the scratch back without what it refers to.
-func (s *scratch) done() {
+// release returns the scratch to the pool, cleared so that it keeps no document alive.
+func (s *scratch) release() {
 	if cap(s.list) > maxScratch || cap(s.members) > maxScratch {
 		return
 	}
@@ -112,9 +114,9 @@ func (s *scratch) done() {
 	scratches.Put(s)
 }
 
-// keep copies part to the front of what is left of *block, whose memory nothing else
+// moveToBlock copies part to the front of what is left of *block, whose memory nothing else
 // refers to, and takes that part out of it. A new block is made for the document's size.
-func keep[T any](part []T, block *[]T, size int) []T {
+func moveToBlock[T any](part []T, block *[]T, size int) []T {
 	if n := len(part); n > len(*block) {
 		*block = make([]T, max(n, min(size/bytesAnElement, elementsInBlock)))
 	}
@@ -129,6 +131,7 @@ const (
 	elementsInBlock = 256
 )
 
+// parse reads exactly one JSON value.
 func parse(data []byte, limits Limits, mode mode) (value, *Error) {
 	p := parser{mode: mode, limits: limits}
 	return p.parse(data)
@@ -139,20 +142,20 @@ func (p *parser) parse(data []byte) (value, *Error) {
 	p.limits.Depth = cmp.Or(p.limits.Depth, MaxDepth)
 	p.limits.Values = cmp.Or(p.limits.Values, MaxValues)
 	if len(data) > p.limits.Size {
-		return value{}, problem(ProblemSize, "%d bytes of JSON, limit %d", len(data), p.limits.Size)
+		return value{}, newError(ProblemSize, "%d bytes of JSON, limit %d", len(data), p.limits.Size)
 	}
 	if !utf8.Valid(data) {
-		return value{}, problem(ProblemUTF8, "not UTF-8 at byte %d", invalidAt(data))
+		return value{}, newError(ProblemUTF8, "not UTF-8 at byte %d", invalidAt(data))
 	}
 	p.src = string(data)
 	p.scratch = scratches.Get().(*scratch)
-	defer p.scratch.done()
-	v, err := p.value()
+	defer p.scratch.release()
+	v, err := p.parseValue()
 	if err != nil {
 		return value{}, err
 	}
-	if p.space(); p.pos != len(p.src) {
-		return value{}, p.syntax("something follows the value")
+	if p.skipSpace(); p.pos != len(p.src) {
+		return value{}, p.syntaxError("something follows the value")
 	}
 	return v, nil
 }
@@ -168,11 +171,11 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-func (p *parser) syntax(what string) *Error {
-	return problem(ProblemSyntax, "not JSON at byte %d: %s", p.pos, what)
+func (p *parser) syntaxError(what string) *Error {
+	return newError(ProblemSyntax, "not JSON at byte %d: %s", p.pos, what)
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	for p.pos < len(p.src) {
 		switch p.src[p.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -183,29 +186,29 @@ func (p *parser) space() {
 	}
 }
 
-// next is the next byte after white space, or 0 at the end.
-func (p *parser) next() byte {
-	p.space()
+// nextByte is the next byte after white space, or 0 at the end.
+func (p *parser) nextByte() byte {
+	p.skipSpace()
 	if p.pos == len(p.src) {
 		return 0
 	}
 	return p.src[p.pos]
 }
 
-func (p *parser) value() (value, *Error) {
+func (p *parser) parseValue() (value, *Error) {
 	if p.values++; p.values > p.limits.Values {
-		return value{}, problem(ProblemSize, "more than %d JSON values", p.limits.Values)
+		return value{}, newError(ProblemSize, "more than %d JSON values", p.limits.Values)
 	}
-	switch c := p.next(); {
+	switch c := p.nextByte(); {
 	case c == '{':
-		return p.object()
+		return p.parseObject()
 	case c == '[':
-		return p.array()
+		return p.parseArray()
 	case c == '"':
-		s, err := p.string()
+		s, err := p.parseString()
 		return value{kind: isString, text: s}, err
 	case c == '-' || '0' <= c && c <= '9':
-		return p.number()
+		return p.parseNumber()
 	case strings.HasPrefix(p.src[p.pos:], "null"):
 		p.pos += 4
 		return value{kind: isNull}, nil
@@ -216,128 +219,129 @@ func (p *parser) value() (value, *Error) {
 		p.pos += 5
 		return value{kind: isFalse}, nil
 	}
-	return value{}, p.syntax("no value")
+	return value{}, p.syntaxError("no value")
 }
 
-func (p *parser) array() (value, *Error) {
+func (p *parser) parseArray() (value, *Error) {
 	if p.depth++; p.depth > p.limits.Depth {
-		return value{}, p.deep()
+		return value{}, p.depthError()
 	}
 	p.pos++
 	v, start := value{kind: isArray}, len(p.list)
-	if p.next() == ']' {
+	if p.nextByte() == ']' {
 		p.pos++
 		p.depth--
 		return v, nil
 	}
 	for {
-		x, err := p.value()
+		x, err := p.parseValue()
 		if err != nil {
 			return v, err
 		}
 		if p.mode != modeCheck {
 			p.list = append(p.list, x)
 		}
-		switch p.next() {
+		switch p.nextByte() {
 		case ',':
 			p.pos++
 		case ']':
 			p.pos++
 			p.depth--
-			v.list = keep(p.list[start:], &p.lists, len(p.src)-p.pos)
+			v.list = moveToBlock(p.list[start:], &p.lists, len(p.src)-p.pos)
 			p.list = p.list[:start]
 			return v, nil
 		default:
-			return v, p.syntax("no comma or end of the array")
+			return v, p.syntaxError("no comma or end of the array")
 		}
 	}
 }
 
-func (p *parser) object() (value, *Error) {
+func (p *parser) parseObject() (value, *Error) {
 	// A big integer in canonical form is an object but no level of its own, so
 	// that what an object is must be known before its depth is judged.
 	p.depth++
 	if p.depth > p.limits.Depth+1 {
-		return value{}, p.deep()
+		return value{}, p.depthError()
 	}
 	p.pos++
 	v, start := value{kind: isObject}, len(p.members)
 	for first := true; ; first = false {
-		c := p.next()
+		c := p.nextByte()
 		if c == '}' && first {
 			break
 		}
 		if c != '"' {
-			return v, p.syntax("no member name")
+			return v, p.syntaxError("no member name")
 		}
-		name, err := p.string()
+		name, err := p.parseString()
 		if err != nil {
 			return v, err
 		}
 		if name == bigMember && p.mode == modeSent {
-			return v, problem(ProblemReserved, "the member name %s is reserved", bigMember)
+			return v, newError(ProblemReserved, "the member name %s is reserved", bigMember)
 		}
-		if p.next() != ':' {
-			return v, p.syntax("no colon after a member name")
+		if p.nextByte() != ':' {
+			return v, p.syntaxError("no colon after a member name")
 		}
 		p.pos++
-		x, err := p.value()
+		x, err := p.parseValue()
 		if err != nil {
 			return v, err
 		}
 		p.members = append(p.members, member{name, x})
-		if c = p.next(); c == '}' {
+		if c = p.nextByte(); c == '}' {
 			break
 		}
 		if c != ',' {
-			return v, p.syntax("no comma or end of the object")
+			return v, p.syntaxError("no comma or end of the object")
 		}
 		p.pos++
 	}
 	p.pos++
 	v.members = p.members[start:]
-	if err := v.sort(); err != nil {
+	if err := v.sortMembers(); err != nil {
 		return v, err
 	}
 	if p.mode == modeCheck {
 		v.members = nil
 	} else {
-		v.members = keep(v.members, &p.objects, len(p.src)-p.pos)
+		v.members = moveToBlock(v.members, &p.objects, len(p.src)-p.pos)
 	}
 	p.members = p.members[:start]
 	if p.mode == modeStored {
 		if _, ok := v.get(bigMember); ok {
 			p.depth--
-			return v.big()
+			return v.toBigInteger()
 		}
 	}
 	if p.depth > p.limits.Depth {
-		return v, p.deep()
+		return v, p.depthError()
 	}
 	p.depth--
 	return v, nil
 }
 
-func (p *parser) deep() *Error {
-	return problem(ProblemDepth, "nested deeper than %d levels at byte %d", p.limits.Depth, p.pos)
+func (p *parser) depthError() *Error {
+	return newError(ProblemDepth, "nested deeper than %d levels at byte %d", p.limits.Depth, p.pos)
 }
 
-// sort brings the members of an object into the order of RFC 8785.
-func (v *value) sort() *Error {
-	if ordered(v.members) {
+// sortMembers brings the members of an object into the order of RFC 8785.
+func (v *value) sortMembers() *Error {
+	if inOrder(v.members) {
 		return nil
 	}
 	slices.SortFunc(v.members, func(a, b member) int { return compareUTF16(a.name, b.name) })
 	for i := 1; i < len(v.members); i++ {
 		if v.members[i].name == v.members[i-1].name {
-			return problem(ProblemDuplicateMember, "the member \"%s\" stands twice in one object", Escape(clip(v.members[i].name, 96)))
+			return newError(ProblemDuplicateMember, "the member \"%s\" stands twice in one object",
+				Escape(clip(v.members[i].name, 96)))
 		}
 	}
 	return nil
 }
 
-// ordered reports whether members are in order, none of them twice.
-func ordered(members []member) bool {
+// inOrder reports whether members are in order, none of them twice.
+func inOrder(members []member) bool {
 	for i := 1; i < len(members); i++ {
 		if compareUTF16(members[i-1].name, members[i].name) >= 0 {
 			return false
@@ -346,9 +350,9 @@ func ordered(members []member) bool {
 	return true
 }
 
-// string reads a string with its quotes. Without escapes it shares memory with
+// parseString reads a string with its quotes. Without escapes it shares memory with
 // the source.
-func (p *parser) string() (string, *Error) {
+func (p *parser) parseString() (string, *Error) {
 	p.pos++
 	start := p.pos
 	for ; p.pos < len(p.src); p.pos++ {
@@ -357,16 +361,16 @@ func (p *parser) string() (string, *Error) {
 			p.pos++
 			return p.src[start : p.pos-1], nil
 		case c == '\\':
-			return p.escaped(start)
+			return p.parseEscapedString(start)
 		case c < ' ':
-			return "", p.syntax("a control character in a string")
+			return "", p.syntaxError("a control character in a string")
 		}
 	}
-	return "", p.syntax("a string without end")
+	return "", p.syntaxError("a string without end")
 }
 
-// escaped reads on at the first backslash of a string that began at start.
-func (p *parser) escaped(start int) (string, *Error) {
+// parseEscapedString reads on at the first backslash of a string that began at start.
+func (p *parser) parseEscapedString(start int) (string, *Error) {
 	var b strings.Builder
 	for ; p.pos < len(p.src); start = p.pos {
 		for p.pos < len(p.src) && p.src[p.pos] >= ' ' && p.src[p.pos] != '"' && p.src[p.pos] != '\\' {
@@ -382,14 +386,14 @@ func (p *parser) escaped(start int) (string, *Error) {
 			p.pos++
 			return b.String(), nil
 		case c < ' ':
-			return "", p.syntax("a control character in a string")
+			return "", p.syntaxError("a control character in a string")
 		}
 		if p.pos+1 == len(p.src) {
 			break
 		}
 		c = p.src[p.pos+1]
 		if c == 'u' {
-			r, err := p.unicode()
+			r, err := p.parseUnicodeEscape()
 			if err != nil {
 				return "", err
 			}
@@ -398,34 +402,34 @@ func (p *parser) escaped(start int) (string, *Error) {
 		}
 		i := strings.IndexByte(`"\/bfnrt`, c)
 		if i < 0 {
-			return "", p.syntax("an unknown escape")
+			return "", p.syntaxError("an unknown escape")
 		}
 		b.WriteByte("\"\\/\b\f\n\r\t"[i])
 		p.pos += 2
 	}
-	return "", p.syntax("a string without end")
+	return "", p.syntaxError("a string without end")
 }
 
-// unicode reads \uXXXX, or two of them that are the halves of one code point.
-func (p *parser) unicode() (rune, *Error) {
-	r, ok := p.hex4(p.pos)
+// parseUnicodeEscape reads \uXXXX, or two of them that are the halves of one code point.
+func (p *parser) parseUnicodeEscape() (rune, *Error) {
+	r, ok := p.parseHex4(p.pos)
 	if !ok {
-		return 0, p.syntax("no four hex digits after \\u")
+		return 0, p.syntaxError("no four hex digits after \\u")
 	}
 	if r < 0xd800 || r > 0xdfff {
 		p.pos += 6
 		return r, nil
 	}
-	low, ok := p.hex4(p.pos + 6)
+	low, ok := p.parseHex4(p.pos + 6)
 	if !ok || r > 0xdbff || low < 0xdc00 || low > 0xdfff {
-		return 0, problem(ProblemSurrogate, "half of a surrogate pair, \\u%04x, at byte %d", r, p.pos)
+		return 0, newError(ProblemSurrogate, "half of a surrogate pair, \\u%04x, at byte %d", r, p.pos)
 	}
 	p.pos += 12
 	return (r-0xd800)<<10 + (low - 0xdc00) + 0x10000, nil
 }
 
-// hex4 reads \uXXXX at byte i.
-func (p *parser) hex4(i int) (rune, bool) {
+// parseHex4 reads \uXXXX at byte i.
+func (p *parser) parseHex4(i int) (rune, bool) {
 	if len(p.src)-i < 6 || p.src[i:i+2] != `\u` {
 		return 0, false
 	}

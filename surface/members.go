@@ -11,9 +11,9 @@ import (
 	"strings"
 )
 
-// Decode decodes a JSON document into to, and refuses a member that to does not have: one whose
-// name differs in case from that of another too, which encoding/json takes for it. It is for
-// files that Hallmark writes.
+// Decode decodes a JSON document into to, and refuses a member that to does not have. A name
+// that differs in case from one of to is refused too, although encoding/json accepts it.
+// Decode is for files that Hallmark writes.
 func Decode(data []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -23,9 +23,9 @@ func Decode(data []byte, to any) error {
 	return CheckMembers(data, to)
 }
 
-// DecodeKnown is [Decode] of a document that others write, and that may have members of which to
-// knows nothing. One that differs from a member of to in case alone is refused all the same:
-// what it says would count here, and with nobody who reads names as they are.
+// DecodeKnown is [Decode] of a document that others write: members that to does not have are
+// ignored. One that differs from a member of to in case alone is refused: it would count
+// here, and not in a program that compares names exactly.
 func DecodeKnown(data []byte, to any) error {
 	if err := json.Unmarshal(data, to); err != nil {
 		return err
@@ -37,7 +37,7 @@ func DecodeKnown(data []byte, to any) error {
 	return checkNames(read, reflect.TypeOf(to), "json", "", true)
 }
 
-// CheckMembers reports whether the members of a JSON document are those of to, as it spells them.
+// CheckMembers returns an error if a member of a JSON document is none of to, in its spelling.
 func CheckMembers(data []byte, to any) error {
 	var read any
 	if err := json.Unmarshal(data, &read); err != nil {
@@ -46,12 +46,12 @@ func CheckMembers(data []byte, to any) error {
 	return CheckNames(read, reflect.TypeOf(to), "json")
 }
 
-// CheckNames reports whether the keys in v, a decoded document, are spelled as the tags of t
-// spell them. The keys of a map are anybody's, and what a type decodes itself is its own affair.
+// CheckNames returns an error if a key in v, a decoded document, is not spelled as a tag of t
+// spells it. The keys of a map, and what a type decodes itself, are not checked.
 func CheckNames(v any, t reflect.Type, tag string) error { return checkNames(v, t, tag, "", false) }
 
-// checkNames is CheckNames of what stands at a place in the document. Where others may be there,
-// only keys that differ from one of t in case alone are refused.
+// checkNames is CheckNames of what stands at a place in the document. If others is set, unknown
+// keys are allowed, and only those that differ from one of t in case alone are refused.
 func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -82,7 +82,7 @@ func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
 			if names == nil {
 				of, known = t.Elem(), true
 			}
-			if !known && others && !folded(names, key) {
+			if !known && others && !differsInCase(names, key) {
 				continue
 			}
 			if !known {
@@ -96,8 +96,8 @@ func checkNames(v any, t reflect.Type, tag, at string, others bool) error {
 	return nil
 }
 
-// folded reports whether a key is one of names in another case.
-func folded(names map[string]reflect.Type, key string) bool {
+// differsInCase reports whether a key is one of names in another case.
+func differsInCase(names map[string]reflect.Type, key string) bool {
 	for name := range names {
 		if strings.EqualFold(name, key) {
 			return true

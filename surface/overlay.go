@@ -8,9 +8,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
-// Overlay is base with the items of seen added, and put in the place of those of the
-// same kind and name. Items that seen lacks stay: that a process did not offer an item
-// takes nothing back that was approved. Either may be nil.
+// Overlay is base with the items of seen added; an item of seen replaces the one of the same
+// kind and name. Items that seen lacks stay: an approved item is not withdrawn because one
+// process did not offer it. Either may be nil.
 func Overlay(base, seen *Surface) (*Surface, error) {
 	if base == nil {
 		base = &Surface{}
@@ -25,13 +25,13 @@ func Overlay(base, seen *Surface) (*Surface, error) {
 		}
 	}
 	if len(items) > MaxItems+1 {
-		return nil, tooMany(len(items))
+		return nil, tooManyItems(len(items))
 	}
 	return assemble(items)
 }
 
-// Only is s without the items that have none of these keys.
-func (s *Surface) Only(keys ...string) (*Surface, error) {
+// Select is the surface of those items of s whose keys are given.
+func (s *Surface) Select(keys ...string) (*Surface, error) {
 	wanted := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		wanted[key] = true
@@ -53,7 +53,7 @@ const outlineWidth = 100
 func (s *Surface) Outline() string {
 	var b strings.Builder
 	for _, i := range s.items {
-		v := i.tree()
+		v := i.parseJSON()
 		text := v.text // instructions
 		for _, m := range v.members {
 			if m.name == "description" {

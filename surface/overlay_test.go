@@ -16,7 +16,7 @@ func TestOnly(t *testing.T) {
 		{[]string{"tool:add", "instructions"}, []string{"instructions", "tool:add"}},
 		{[]string{"tool:add", "tool:add", "tool:leave", "instructions"}, []string{"instructions", "tool:add", "tool:leave"}},
 	} {
-		only, err := s.Only(test.keys...)
+		only, err := s.Select(test.keys...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -312,7 +312,7 @@ func standing(t *rapid.T, s *Surface, key, path string) string {
 		if i.Key() != key {
 			continue
 		}
-		v := i.tree()
+		v := i.parseJSON()
 		for _, token := range strings.Split(path, "/")[1:] {
 			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 			if v.kind == isArray {
@@ -344,7 +344,7 @@ func TestDiffOfAnyTwo(t *testing.T) {
 		if (len(changes) == 0) != (string(a.Canonical()) == string(b.Canonical())) {
 			t.Fatalf("%d changes between\n%s\n%s", len(changes), a.Canonical(), b.Canonical())
 		}
-		text := Text(changes)
+		text := FormatChanges(changes)
 		if h := Hidden(text); len(h) > 0 || strings.ContainsAny(text, "\t\r") {
 			t.Fatalf("text %q has %v", text, h)
 		}
@@ -420,7 +420,7 @@ func TestCompareWords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
 		var old, new string
-		for _, r := range compareWords(words(a), words(b)) {
+		for _, r := range compareWords(splitWords(a), splitWords(b)) {
 			if r.what != '+' {
 				old += strings.Join(r.words, "")
 			}

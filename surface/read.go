@@ -16,11 +16,12 @@ func Read(data []byte) (*Surface, error) {
 		return nil, err
 	}
 	if v.kind != isObject {
-		return nil, problem(ProblemShape, "a surface is an object")
+		return nil, newError(ProblemShape, "a surface is an object")
 	}
 	schema, _ := v.get("schema")
 	if schema.kind != isString || schema.text != Schema {
-		return nil, problem(ProblemVersion, "the surface's schema is \"%s\", want \"%s\"", Escape(clip(schema.text, 60)), Schema)
+		return nil, newError(ProblemVersion, "the surface's schema is \"%s\", want \"%s\"",
+			Escape(clip(schema.text, 60)), Schema)
 	}
 	var items []Item
 	seen := 1
@@ -31,7 +32,7 @@ func Read(data []byte) (*Surface, error) {
 			continue
 		case "instructions":
 			if m.value.kind != isString {
-				return nil, at(m.name, problem(ProblemShape, "not a string"))
+				return nil, withItem(m.name, newError(ProblemShape, "not a string"))
 			}
 			if m.value.text != "" {
 				items = append(items, InstructionsItem(m.value.text))
@@ -39,16 +40,16 @@ func Read(data []byte) (*Surface, error) {
 			seen++
 			continue
 		}
-		kind := kindOf(m.name)
+		kind := kindOfMember(m.name)
 		if kind == "" {
-			return nil, problem(ProblemUnknownMember, "a surface has no member \"%s\"", Escape(clip(m.name, 60)))
+			return nil, newError(ProblemUnknownMember, "a surface has no member \"%s\"", Escape(clip(m.name, 60)))
 		}
 		seen++
 		if m.value.kind != isArray {
-			return nil, at(m.name, problem(ProblemShape, "not an array"))
+			return nil, withItem(m.name, newError(ProblemShape, "not an array"))
 		}
 		if len(m.value.list)+len(items) > MaxItems+1 {
-			return nil, tooMany(len(m.value.list) + len(items))
+			return nil, tooManyItems(len(m.value.list) + len(items))
 		}
 		read, err := readItems(kind, m.value.list)
 		if err != nil {
@@ -57,12 +58,12 @@ func Read(data []byte) (*Surface, error) {
 		items = append(items, read...)
 	}
 	if seen != 6 {
-		return nil, problem(ProblemShape, "a surface has six members, this one %d", seen)
+		return nil, newError(ProblemShape, "a surface has six members, this one %d", seen)
 	}
 	return assemble(items)
 }
 
-func kindOf(member string) Kind {
+func kindOfMember(member string) Kind {
 	for _, k := range listed {
 		if k.member() == member {
 			return k
@@ -76,13 +77,16 @@ func readItems(kind Kind, list []value) ([]Item, *Error) {
 	for i := range list {
 		item, canonical, err := newItem(kind, list[i])
 		if err != nil {
-			return nil, at(fmt.Sprintf("%s[%d]", kind.member(), i), err)
+			return nil, withItem(fmt.Sprintf("%s[%d]", kind.member(), i), err)
 		}
 		if !canonical {
-			return nil, at(item.Key(), problem(ProblemNotCanonical, "not in canonical form: an empty member is stored, or \"required\" is not sorted"))
+			return nil, withItem(item.Key(),
+				newError(ProblemNotCanonical,
+					"not in canonical form: an empty member is stored, or \"required\" is not sorted"))
 		}
 		if i > 0 && items[i-1].Name > item.Name {
-			return nil, at(item.Key(), problem(ProblemNotCanonical, "not in canonical form: items are not sorted"))
+			return nil, withItem(item.Key(),
+				newError(ProblemNotCanonical, "not in canonical form: items are not sorted"))
 		}
 		items = append(items, item)
 	}

@@ -29,10 +29,10 @@ tool:read
     - "string"
     + "number"
 `
-	if got := Text(Diff(old, new)); got != want {
+	if got := FormatChanges(Diff(old, new)); got != want {
 		t.Errorf("text\n%s\nwant\n%s", got, want)
 	}
-	if got := Text(nil); got != "" {
+	if got := FormatChanges(nil); got != "" {
 		t.Errorf("text of nothing %q", got)
 	}
 }

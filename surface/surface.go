@@ -92,10 +92,10 @@ func (l *Listing) kind(k Kind) []json.RawMessage {
 func ParseInstructions(raw []byte) (string, error) {
 	v, err := parse(raw, Limits{}, modeSent)
 	if err != nil {
-		return "", at(string(KindInstructions), err)
+		return "", withItem(string(KindInstructions), err)
 	}
 	if v.kind != isString && v.kind != isNull {
-		return "", at(string(KindInstructions), problem(ProblemShape, "not a string"))
+		return "", withItem(string(KindInstructions), newError(ProblemShape, "not a string"))
 	}
 	return v.text, nil
 }
@@ -116,13 +116,13 @@ func New(l Listing) (*Surface, error) {
 		}
 	}
 	if size > MaxSize {
-		return nil, problem(ProblemSize, "the listing has %d bytes, limit %d", size, MaxSize)
+		return nil, newError(ProblemSize, "the listing has %d bytes, limit %d", size, MaxSize)
 	}
 	if !utf8.ValidString(l.Instructions) {
-		return nil, at(string(KindInstructions), problem(ProblemUTF8, "not UTF-8"))
+		return nil, withItem(string(KindInstructions), newError(ProblemUTF8, "not UTF-8"))
 	}
 	if n := len(l.Tools) + len(l.Prompts) + len(l.Resources) + len(l.ResourceTemplates); n > MaxItems {
-		return nil, tooMany(n)
+		return nil, tooManyItems(n)
 	}
 	var items []Item
 	if l.Instructions != "" {
@@ -132,17 +132,17 @@ func New(l Listing) (*Surface, error) {
 		for i, raw := range l.kind(k) {
 			place := fmt.Sprintf("%s[%d]", k.member(), i)
 			if values == MaxValues {
-				return nil, problem(ProblemSize, "more than %d JSON values", MaxValues)
+				return nil, newError(ProblemSize, "more than %d JSON values", MaxValues)
 			}
 			p := parser{mode: modeSent, limits: Limits{Values: MaxValues - values}}
 			v, err := p.parse(raw)
 			if err != nil {
-				return nil, at(place, err)
+				return nil, withItem(place, err)
 			}
 			values += p.values
 			item, _, err := newItem(k, v)
 			if err != nil {
-				return nil, at(place, err)
+				return nil, withItem(place, err)
 			}
 			items = append(items, item)
 		}
@@ -150,8 +150,8 @@ func New(l Listing) (*Surface, error) {
 	return assemble(items)
 }
 
-func tooMany(n int) *Error {
-	return problem(ProblemSize, "%d items, limit %d", n, MaxItems)
+func tooManyItems(n int) *Error {
+	return newError(ProblemSize, "%d items, limit %d", n, MaxItems)
 }
 
 // assemble makes a surface of canonical items in any order. It takes over items.
@@ -159,7 +159,7 @@ func assemble(items []Item) (*Surface, error) {
 	slices.SortStableFunc(items, compareItems)
 	for i := 1; i < len(items); i++ {
 		if compareItems(items[i-1], items[i]) == 0 {
-			return nil, at(items[i].Key(), problem(ProblemDuplicateItem, "listed twice"))
+			return nil, withItem(items[i].Key(), newError(ProblemDuplicateItem, "listed twice"))
 		}
 	}
 	s := &Surface{items: items}
@@ -168,7 +168,7 @@ func assemble(items []Item) (*Surface, error) {
 		size += len(i.JSON) + 1
 	}
 	if size > MaxSize {
-		return nil, problem(ProblemSize, "the canonical form has about %d bytes, limit %d", size, MaxSize)
+		return nil, newError(ProblemSize, "the canonical form has about %d bytes, limit %d", size, MaxSize)
 	}
 	b := make([]byte, 0, size)
 	b = append(b, `{"instructions":`...)
@@ -224,7 +224,7 @@ func (s *Surface) APISurface() digest.Digest {
 		if i.Kind != KindTool {
 			continue
 		}
-		v := i.tree()
+		v := i.parseJSON()
 		v.members = slices.DeleteFunc(v.members, func(m member) bool {
 			return m.name != "name" && m.name != "description" && m.name != "inputSchema"
 		})
@@ -244,15 +244,16 @@ func (s *Surface) Items() []Item { return slices.Clone(s.items) }
 // Instructions is what the server tells the model at the start, or "".
 func (s *Surface) Instructions() string {
 	if len(s.items) > 0 && s.items[0].Kind == KindInstructions {
-		v := s.items[0].tree()
+		v := s.items[0].parseJSON()
 		return v.text
 	}
 	return ""
 }
 
 // Union is the surface of a server that was captured twice, as different kinds
-// of clients. An item that both have must be the same in both, else the error is an [*Error] with ProblemConflict that names it. Instructions that one
-// capture lacks are taken from the other.
+// of clients. An item that both have must be the same in both, else the error is
+// an [*Error] with ProblemConflict that names it. Instructions that one capture
+// lacks are taken from the other.
 func Union(a, b *Surface) (*Surface, error) {
 	items := slices.Clone(a.items)
 	for _, i := range b.items {
@@ -261,11 +262,11 @@ func Union(a, b *Surface) (*Surface, error) {
 		case !ok:
 			items = append(items, i)
 		case !bytes.Equal(a.items[n].JSON, i.JSON):
-			return nil, at(i.Key(), problem(ProblemConflict, "differs between two captures of the same server"))
+			return nil, withItem(i.Key(), newError(ProblemConflict, "differs between two captures of the same server"))
 		}
 	}
 	if len(items) > MaxItems+1 {
-		return nil, tooMany(len(items))
+		return nil, tooManyItems(len(items))
 	}
 	return assemble(items)
 }

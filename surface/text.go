@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// Text renders changes for a terminal or a log, grouped by item:
+// FormatChanges renders changes for a terminal or a log, grouped by item:
 //
 //	tool:read_file
 //	  high    description-changed  /description changed
@@ -18,17 +18,17 @@ import (
 // sent is escaped, and such marks inside it get a backslash, so that text cannot
 // imitate them. Changed text is shown in full; long stretches without a change
 // are left out, with the number of words. Without changes the result is "".
-func Text(changes []Change) string {
+func FormatChanges(changes []Change) string {
 	var b strings.Builder
 	for i, c := range changes {
 		if i == 0 || changes[i-1].Item != c.Item {
 			fmt.Fprintln(&b, Escape(c.Item))
 		}
 		fmt.Fprintf(&b, "  %-6s  %s  %s\n", c.Severity, c.Class, c.Summary)
-		old, oldText := plain(c.Old)
-		new, newText := plain(c.New)
+		old, oldText := decodeText(c.Old)
+		new, newText := decodeText(c.New)
 		switch {
-		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old, unicode.IsSpace) || strings.ContainsFunc(new, unicode.IsSpace)):
+		case oldText && newText && (c.Class == DescriptionChanged || strings.ContainsFunc(old+new, unicode.IsSpace)):
 			fmt.Fprintf(&b, "      %s\n", wordDiff(old, new))
 		default:
 			if c.Old != "" {
@@ -42,8 +42,8 @@ func Text(changes []Change) string {
 	return b.String()
 }
 
-// plain decodes a JSON string; ok is false for other JSON.
-func plain(json string) (s string, ok bool) {
+// decodeText decodes a JSON string; ok is false for other JSON.
+func decodeText(json string) (s string, ok bool) {
 	if json == "" || json[0] != '"' {
 		return "", false
 	}
@@ -51,32 +51,32 @@ func plain(json string) (s string, ok bool) {
 	return v.text, err == nil && v.kind == isString
 }
 
-// around is the number of words and spaces shown beside a change.
-const around = 16
+// contextWords is the number of words and spaces shown beside a change.
+const contextWords = 16
 
 // wordDiff shows two texts as one line.
 func wordDiff(old, new string) string {
 	var b strings.Builder
-	runs := compareWords(words(old), words(new))
+	runs := compareWords(splitWords(old), splitWords(new))
 	for i, r := range runs {
 		switch {
 		case r.what == '-':
-			b.WriteString("[-" + shown(r.words) + "-]")
+			b.WriteString("[-" + escapeWords(r.words) + "-]")
 		case r.what == '+':
-			b.WriteString("{+" + shown(r.words) + "+}")
-		case len(r.words) <= 2*around+8:
-			b.WriteString(shown(r.words))
+			b.WriteString("{+" + escapeWords(r.words) + "+}")
+		case len(r.words) <= 2*contextWords+8:
+			b.WriteString(escapeWords(r.words))
 		default:
-			head, tail := around, len(r.words)-around
+			head, tail := contextWords, len(r.words)-contextWords
 			if i == 0 {
 				head = 0
 			}
 			if i == len(runs)-1 {
 				tail = len(r.words)
 			}
-			b.WriteString(shown(r.words[:head]))
+			b.WriteString(escapeWords(r.words[:head]))
 			fmt.Fprintf(&b, "[… %d words …]", len(strings.Fields(strings.Join(r.words[head:tail], ""))))
-			b.WriteString(shown(r.words[tail:]))
+			b.WriteString(escapeWords(r.words[tail:]))
 		}
 	}
 	return b.String()
@@ -85,10 +85,10 @@ func wordDiff(old, new string) string {
 // marks breaks what looks like a mark of wordDiff inside text.
 var marks = strings.NewReplacer("[-", `[\-`, "-]", `-\]`, "{+", `{\+`, "+}", `+\}`, "[…", `[\…`)
 
-func shown(words []string) string { return marks.Replace(Escape(strings.Join(words, ""))) }
+func escapeWords(words []string) string { return marks.Replace(Escape(strings.Join(words, ""))) }
 
-// words cuts text into words and the spaces between them.
-func words(s string) []string {
+// splitWords cuts text into words and the spaces between them.
+func splitWords(s string) []string {
 	var out []string
 	start, inSpace := 0, false
 	for i, r := range s {
@@ -111,9 +111,9 @@ type run struct {
 	words []string
 }
 
-// table bounds the table of compareWords; texts that would need a larger one are
+// maxTable bounds the table of compareWords; texts that would need a larger one are
 // shown as replaced from the first difference to the last.
-const table = 4 << 20
+const maxTable = 4 << 20
 
 // compareWords finds a longest common subsequence.
 func compareWords(a, b []string) []run {
@@ -139,7 +139,7 @@ func compareWords(a, b []string) []run {
 	put('=', a[:head]...)
 	end := a[len(a)-tail:]
 	a, b = a[head:len(a)-tail], b[head:len(b)-tail]
-	if len(a) > 0 && len(b) > 0 && len(a) < table/len(b) {
+	if len(a) > 0 && len(b) > 0 && len(a) < maxTable/len(b) {
 		// common[i*w+j] is the length for a[i:] and b[j:].
 		w := len(b) + 1
 		common := make([]int32, (len(a)+1)*w)

@@ -35,17 +35,19 @@ const (
 // they are shown and are never the basis of a decision. A surface without any is
 // not thereby harmless.
 type Warning struct {
-	Item    string       `json:"item"` // the item's key, as it is
-	Path    string       `json:"path"` // JSON pointer to the text, or to the member of which it is the name; "/…" is the rest of a long one
+	Item string `json:"item"` // the item's key, as it is
+	// Path is a JSON pointer to the text, or to the member of which it is the name; "/…" is
+	// the rest of a long one.
+	Path    string       `json:"path"`
 	Kind    string       `json:"kind"` // one of the Warn constants
 	Text    string       `json:"text"` // what was found with some context, escaped
 	Summary string       `json:"summary"`
 	Hidden  []HiddenRune `json:"hidden,omitempty"` // the first MaxHidden; Summary has the numbers of all
 }
 
-// orders are phrases that tool descriptions have no need for, matched in lower
+// instructionPhrases are phrases that tool descriptions have no need for, matched in lower
 // case text without hidden characters and with single spaces.
-var orders = sync.OnceValue(func() *regexp.Regexp {
+var instructionPhrases = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(strings.Join([]string{
 		`\b(?:ignore|disregard|forget|override|bypass)\b.{0,30}\b(?:previous|prior|above|earlier|preceding|other|all|any|safety|system)\b.{0,20}\b(?:instruction|prompt|message|rule|guideline|direction|context|restriction|polic)`,
 		`\b(?:do not|don't|never|without)\b.{0,20}\b(?:tell|telling|inform|informing|mention|mentioning|reveal|revealing|notify|notifying|alert|alerting|show|showing|disclose|disclosing|ask|asking)\b.{0,25}\buser`,
@@ -67,10 +69,11 @@ func Warnings(s *Surface) []Warning {
 	w := warner{left: MaxSearchAll}
 	for _, i := range s.items {
 		w.item = i.Key()
-		v := i.tree()
-		w.walk("", &v)
+		v := i.parseJSON()
+		w.searchValue("", &v)
 		if (i.Kind == KindTool || i.Kind == KindPrompt) && !asciiOnly(i.Name) {
-			w.add("/"+i.Kind.naming(), WarnName, i.Name, "the name has characters outside ASCII and may imitate another")
+			w.add("/"+i.Kind.naming(), WarnName, i.Name,
+				"the name has characters outside ASCII and may imitate another")
 		}
 		if len(w.found) >= MaxWarnings {
 			w.found = w.found[:MaxWarnings]
@@ -88,31 +91,33 @@ type warner struct {
 }
 
 func (w *warner) add(path, kind, text, summary string) *Warning {
-	w.found = append(w.found, Warning{Item: w.item, Path: path, Kind: kind, Text: Escape(clip(text, 400)), Summary: summary})
+	w.found = append(w.found, Warning{
+		Item: w.item, Path: path, Kind: kind, Text: Escape(clip(text, 400)), Summary: summary,
+	})
 	return &w.found[len(w.found)-1]
 }
 
-func (w *warner) walk(path string, v *value) {
+func (w *warner) searchValue(path string, v *value) {
 	switch v.kind {
 	case isString:
-		w.look(path, v.text)
+		w.searchText(path, v.text)
 	case isArray:
 		for i := range v.list {
-			w.walk(below(path, strconv.Itoa(i)), &v.list[i])
+			w.searchValue(childPath(path, strconv.Itoa(i)), &v.list[i])
 		}
 	case isObject:
 		for i := range v.members {
 			m := &v.members[i]
-			at := below(path, m.name)
-			w.look(at, m.name)
-			w.walk(at, &m.value)
+			at := childPath(path, m.name)
+			w.searchText(at, m.name)
+			w.searchValue(at, &m.value)
 		}
 	}
 }
 
-// below is the path of a member or element, as long as that is not too long: every
+// childPath is the path of a member or element, as long as that is not too long: every
 // text below a long name has a path of its own.
-func below(path, name string) string {
+func childPath(path, name string) string {
 	switch {
 	case len(path) > maxPath:
 		return path
@@ -122,12 +127,12 @@ func below(path, name string) string {
 	return path + "/" + PointerToken(name)
 }
 
-func (w *warner) look(path, s string) {
+func (w *warner) searchText(path, s string) {
 	if len(w.found) >= MaxWarnings {
 		return
 	}
-	if hidden := suspicious(s); len(hidden.first) > 0 {
-		note := w.add(path, WarnHidden, context(s, hidden.first[0].Offset), hidden.String())
+	if hidden := tallyHidden(s); len(hidden.first) > 0 {
+		note := w.add(path, WarnHidden, textAround(s, hidden.first[0].Offset), hidden.String())
 		note.Hidden = hidden.first
 	}
 	if len(s) < 6 {
@@ -136,18 +141,19 @@ func (w *warner) look(path, s string) {
 	n := min(len(s), MaxSearch, w.left)
 	w.left -= n
 	if n < len(s) {
-		w.add(path, WarnLong, s, fmt.Sprintf("%d bytes, of which the first %d were searched for instructions to the model", len(s), n))
+		w.add(path, WarnLong, s,
+			fmt.Sprintf("%d bytes, of which the first %d were searched for instructions to the model", len(s), n))
 		s = s[:n]
 	}
-	seen := visible(s)
-	if at := orders().FindStringIndex(seen); at != nil {
+	seen := visibleText(s)
+	if at := instructionPhrases().FindStringIndex(seen); at != nil {
 		from, to := max(at[0]-40, 0), min(at[1]+40, len(seen))
 		w.add(path, WarnInstruction, strings.ToValidUTF8(seen[from:to], ""), "reads like an instruction to the model")
 	}
 }
 
-// tally is what is hidden in one text, however much it is.
-type tally struct {
+// hiddenTally is what is hidden in one text, however much it is.
+type hiddenTally struct {
 	first   []HiddenRune // at most MaxHidden
 	classes []string     // in the order of the first of each
 	counts  map[string]int
@@ -157,12 +163,12 @@ type tally struct {
 // maxSpelt is how many bytes of what tag characters spell are told.
 const maxSpelt = 200
 
-// suspicious is Hidden without what ordinary text uses: the selectors and
+// tallyHidden is Hidden without what ordinary text uses: the selectors and
 // joiners of emoji, and the joiners between letters of scripts that need them.
-func suspicious(s string) tally {
-	var t tally
+func tallyHidden(s string) hiddenTally {
+	var t hiddenTally
 	eachHidden(s, func(h HiddenRune, before rune, rest string) bool {
-		if ordinary(before, h.Rune, rest) {
+		if belongs(before, h.Rune, rest) {
 			return true
 		}
 		if len(t.first) < MaxHidden {
@@ -174,7 +180,7 @@ func suspicious(s string) tally {
 		if t.counts[h.Class]++; t.counts[h.Class] == 1 {
 			t.classes = append(t.classes, h.Class)
 		}
-		if c, ok := tagged(h.Rune); ok && len(t.spelt) <= maxSpelt {
+		if c, ok := decodeTag(h.Rune); ok && len(t.spelt) <= maxSpelt {
 			t.spelt += string(c)
 		}
 		return true
@@ -183,7 +189,7 @@ func suspicious(s string) tally {
 }
 
 // String says how many hidden characters of which classes there are.
-func (t tally) String() string {
+func (t hiddenTally) String() string {
 	parts := make([]string, len(t.classes))
 	for i, class := range t.classes {
 		parts[i] = fmt.Sprintf("%s (%d)", class, t.counts[class])
@@ -195,37 +201,38 @@ func (t tally) String() string {
 	return text
 }
 
-// ordinary reports whether r belongs where it is, between before and rest.
-func ordinary(before, r rune, rest string) bool {
+// belongs reports whether r belongs where it is, between before and rest.
+func belongs(before, r rune, rest string) bool {
 	switch {
 	case before < 0:
 		return false
 	case r == 0xfe0e || r == 0xfe0f:
-		return unicode.IsSymbol(before) || before == '*' || before == '#' || '0' <= before && before <= '9' || before == 0x203c || before == 0x2049
+		return unicode.IsSymbol(before) || before == '*' || before == '#' || '0' <= before && before <= '9' ||
+			before == 0x203c || before == 0x2049
 	case (r == 0x200c || r == 0x200d) && rest != "":
 		after, _ := utf8.DecodeRuneInString(rest)
 		if before == 0xfe0f || unicode.IsSymbol(before) {
 			return unicode.IsSymbol(after) && r == 0x200d
 		}
-		return joins(before) && joins(after)
+		return joinsLetters(before) && joinsLetters(after)
 	}
 	return false
 }
 
-// joins reports whether a letter or mark is of a script in which the zero-width
+// joinsLetters reports whether a letter or mark is of a script in which the zero-width
 // joiner and non-joiner belong to the spelling.
-func joins(r rune) bool {
+func joinsLetters(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Devanagari, unicode.Bengali,
 		unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
 		unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar)
 }
 
-// tagged is the ASCII character that a tag character stands for.
-func tagged(r rune) (rune, bool) { return r - 0xe0000, 0xe0020 <= r && r <= 0xe007e }
+// decodeTag is the ASCII character that a tag character stands for.
+func decodeTag(r rune) (rune, bool) { return r - 0xe0000, 0xe0020 <= r && r <= 0xe007e }
 
-// visible is s as a model may take it: tag characters decoded, other hidden
+// visibleText is s as a model may take it: tag characters decoded, other hidden
 // characters taken out, white space and case made uniform.
-func visible(s string) string {
+func visibleText(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case 0xe0020 <= r && r <= 0xe007e:
@@ -242,8 +249,8 @@ func visible(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// context is the part of s around the code point at offset.
-func context(s string, offset int) string {
+// textAround is the part of s around the code point at offset.
+func textAround(s string, offset int) string {
 	n, start, end := 0, 0, len(s)
 	for i := range s {
 		if n == offset-30 {

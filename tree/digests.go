@@ -14,7 +14,7 @@ import (
 // width files are read at once (0: one for each processor). It is an error if a
 // file has another size than declared, or a path twice.
 func Digests(ctx context.Context, files []File, open Open, width int) (map[string]digest.Digest, error) {
-	files, err := sorted(files, strings.Compare)
+	files, err := sortFiles(files, strings.Compare)
 	if err != nil {
 		return nil, err
 	}

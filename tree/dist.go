@@ -51,7 +51,7 @@ func (p Profile) rules() (rules, error) {
 	return rules{}, fmt.Errorf("unknown hash profile %+q", string(p))
 }
 
-// Known reports whether p is a profile.
+// Known reports whether p is one of [Profiles].
 func (p Profile) Known() bool { return slices.Contains(Profiles(), p) }
 
 // Hashed returns those of files that p hashes: all, or all without dotfiles.
@@ -59,23 +59,24 @@ func (p Profile) Hashed(files []File) []File {
 	if r, err := p.rules(); err != nil || r.dotfiles {
 		return files
 	}
-	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return dotted(f.Path) })
+	return slices.DeleteFunc(slices.Clone(files), func(f File) bool { return hasDotSegment(f.Path) })
 }
 
-// dotted reports whether a segment of path begins with a dot.
-func dotted(path string) bool {
+// hasDotSegment reports whether a segment of path begins with a dot.
+func hasDotSegment(path string) bool {
 	return strings.HasPrefix(path, ".") || strings.Contains(path, "/.")
 }
 
 // Dist is the dist hash of files under a profile. Paths are relative to the dist
 // directory; files may come in any order. Those that the profile leaves out are not
-// opened. Up to width files are read at once (0: one for each processor).
+// opened. Up to width files are read at once (0: one for each processor). Without a file
+// to hash the error wraps [ErrEmpty]; a path that the profile cannot order wraps [ErrPath].
 func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (digest.Digest, error) {
 	r, err := p.rules()
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	files, err = sorted(p.Hashed(files), r.compare)
+	files, err = sortFiles(p.Hashed(files), r.compare)
 	if err != nil {
 		return digest.Digest{}, err
 	}
@@ -84,14 +85,15 @@ func Dist(ctx context.Context, p Profile, files []File, open Open, width int) (d
 	}
 	if r.icu {
 		for _, f := range files {
-			if !simple(f.Path) {
-				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else", ErrPath, f.Path, p)
+			if !isPlainASCII(f.Path) {
+				return digest.Digest{}, fmt.Errorf("%w: %+q is not printable ASCII, and profile %s orders nothing else",
+					ErrPath, f.Path, p)
 			}
 		}
 	}
 	h := digest.NewHasher()
 	head := func(dst []byte, f File) []byte { return append(append(dst, f.Path...), r.separator) }
-	if _, err := stream(ctx, files, open, width, framing{head: head}, h); err != nil {
+	if _, err := (source{files, open, width}).stream(ctx, framing{head: head}, h); err != nil {
 		return digest.Digest{}, err
 	}
 	return h.Digest(digest.SHA256), nil

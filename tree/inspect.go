@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Oddity is something that no fingerprint of a tree tells, and that a directory which was
-// written from a tree does not have: a directory without any file below it, or an entry
-// with one of the modes setuid, setgid and sticky.
+// Oddity is something in a directory that no fingerprint of a tree covers: a directory
+// without any file below it, or an entry with one of the modes setuid, setgid and sticky.
+// A directory that was written from a tree has none.
 type Oddity struct {
 	Path string      // as found, not escaped
 	Kind string      // what it is: "an empty directory", "a setuid file"
 	Mode fs.FileMode // fs.ModeDir and the special bits; fs.ModeDir alone is an empty directory
 }
 
-// special are the modes beside permissions that an entry may have.
-const special = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+// specialModes are the modes beside permissions that an entry may have.
+const specialModes = fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
 
 func newOddity(path string, mode fs.FileMode) Oddity {
-	mode &= fs.ModeDir | special
+	mode &= fs.ModeDir | specialModes
 	kind := "file"
 	if mode.IsDir() {
 		kind = "directory"
@@ -38,9 +38,9 @@ func newOddity(path string, mode fs.FileMode) Oddity {
 	return Oddity{path, "a " + kind, mode}
 }
 
-// Special returns the oddity that mode is, if it has a special bit.
-func Special(path string, mode fs.FileMode) (Oddity, bool) {
-	return newOddity(path, mode), mode&special != 0
+// SpecialMode returns the oddity that mode is, if it has a special bit.
+func SpecialMode(path string, mode fs.FileMode) (Oddity, bool) {
+	return newOddity(path, mode), mode&specialModes != 0
 }
 
 // Inventory is all that lies in a directory, each list in byte order of the paths.
@@ -50,14 +50,15 @@ type Inventory struct {
 	Odd     []Oddity
 }
 
-// Inspect is [Scan] for whoever wrote the directory and wants to know whether it holds
-// anything else: it notes what fingerprints leave out, too. Fsys itself is no entry of it.
+// Inspect is [Scan] for a directory that was written from a tree: it also lists what
+// fingerprints leave out, so that whoever wrote the directory learns whether it holds
+// anything else. The root of fsys is not listed.
 func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
-	w := &walker{fsys: fsys, limits: limits.orDefault(), whole: true}
-	if err := w.run(); err != nil {
+	w := &walker{fsys: fsys, limits: limits.orDefault(), inspecting: true}
+	if err := w.walk(); err != nil {
 		return Inventory{}, err
 	}
-	odd := append(w.odd, w.empty()...)
+	odd := append(w.odd, w.emptyDirs()...)
 	slices.SortFunc(odd, func(a, b Oddity) int {
 		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Mode, b.Mode))
 	})
@@ -66,23 +67,23 @@ func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
 
 // noteDir keeps a directory for Inspect.
 func (w *walker) noteDir(path string, entry fs.DirEntry) error {
-	if !w.whole {
+	if !w.inspecting {
 		return nil
 	}
 	info, err := entry.Info()
 	if err != nil {
 		return fmt.Errorf("list directory: %w", err)
 	}
-	if info.Mode()&special != 0 {
+	if info.Mode()&specialModes != 0 {
 		w.odd = append(w.odd, newOddity(path, info.Mode()))
 	}
 	w.dirs = append(w.dirs, path)
 	return nil
 }
 
-// empty lists the directories with neither a file nor a refused entry anywhere below
-// them, without those below another of the list.
-func (w *walker) empty() (out []Oddity) {
+// emptyDirs lists the directories with neither a file nor a refused entry anywhere below
+// them. A directory below another empty one is not listed again.
+func (w *walker) emptyDirs() (out []Oddity) {
 	used := map[string]bool{".": true}
 	use := func(file string) {
 		for dir := path.Dir(file); !used[dir]; dir = path.Dir(dir) {

@@ -11,11 +11,25 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 )
 
+// source is where the bytes of a tree come from.
+type source struct {
+	files []File // in the order of the stream
+	open  Open
+	width int // how many files are read at once; 0 is one for each processor
+}
+
 // A fingerprint over a whole tree is one sequential hash, so that only reading can
 // be spread over processors. Opening and reading many small files costs about as
-// much as hashing them. stream therefore cuts the list into jobs of whole files
+// much as hashing them. A pipeline therefore cuts the list into jobs of whole files
 // that fit one buffer; workers fill buffers ahead of the hash, which takes them in
 // order. A file too large for a buffer is read by the hashing side as it goes.
+type pipeline struct {
+	source
+	frame framing
+	jobs  []job
+	next  atomic.Int64 // the job that the next worker takes
+	free  chan *buffer // nil stands for a buffer that is not made yet
+}
 
 // jobSize is the size of one buffer. Framing and content of a job's files fit it.
 const jobSize = 256 << 10
@@ -32,7 +46,7 @@ type job struct {
 
 type buffer [jobSize]byte
 
-// buffers outlive a tree: making a new one costs as much as hashing a small tree.
+// buffers are reused for the next tree: making a new one costs as much as hashing a small tree.
 var buffers = sync.Pool{New: func() any { return new(buffer) }}
 
 // framing is what stands around the content of a file. Each function appends to
@@ -48,7 +62,7 @@ func (r framing) appendTail(dst []byte, f File) []byte {
 	return r.tail(dst, f)
 }
 
-func jobs(files []File, frame framing) []job {
+func splitJobs(files []File, frame framing) []job {
 	var (
 		out     []job
 		used    int64
@@ -72,88 +86,83 @@ func jobs(files []File, frame framing) []job {
 	return out
 }
 
-// stream writes each file in its frame to w, in the order of files, and returns the
-// number of bytes of content. No goroutine and no call of open
-// outlives it.
-func stream(ctx context.Context, files []File, open Open, width int, frame framing, w io.Writer) (int64, error) {
+// stream writes each file in its frame to w, in the order of the files, and returns the
+// number of bytes of content. No goroutine and no call of open outlives it.
+func (s source) stream(ctx context.Context, frame framing, w io.Writer) (int64, error) {
+	jobs := splitJobs(s.files, frame)
+	if len(jobs) == 1 && !jobs[0].large {
+		return s.streamSmall(ctx, frame, w)
+	}
+	width := s.width
 	if width <= 0 {
 		width = runtime.GOMAXPROCS(0)
 	}
-	list := jobs(files, frame)
-	width = min(width, len(list))
-	if len(list) == 1 && !list[0].large {
-		return whole(ctx, files, open, frame, w)
-	}
-
-	// A worker takes a buffer before it takes a job. Jobs are taken in order, so the
-	// one that the hash waits for always has a buffer, and nobody waits forever.
-	free := make(chan *buffer, 2*width)
-	for range cap(free) {
-		free <- nil // taken from the pool by the first worker that has a job for it
+	width = min(width, len(jobs))
+	p := &pipeline{source: s, frame: frame, jobs: jobs, free: make(chan *buffer, 2*width)}
+	for range cap(p.free) {
+		p.free <- nil
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var workers sync.WaitGroup
 	defer func() {
 		stop()
 		workers.Wait()
-		for range len(free) {
-			if buf := <-free; buf != nil {
+		for range len(p.free) {
+			if buf := <-p.free; buf != nil {
 				buffers.Put(buf)
 			}
 		}
 	}()
-	var next atomic.Int64
 	for range width {
-		workers.Go(func() {
-			for {
-				var buf *buffer
-				select {
-				case buf = <-free:
-				case <-ctx.Done():
-					return
-				}
-				i := int(next.Add(1)) - 1
-				for i < len(list) && list[i].large {
-					i = int(next.Add(1)) - 1
-				}
-				if i >= len(list) {
-					free <- buf
-					return
-				}
-				if buf == nil {
-					buf = buffers.Get().(*buffer)
-				}
-				j := &list[i]
-				j.buf = buf
-				j.data, j.err = fill(ctx, buf[:0], files[j.lo:j.hi], open, frame)
-				close(j.ready)
-			}
-		})
+		workers.Go(func() { p.fillBuffers(ctx) })
 	}
+	return p.writeJobs(ctx, w)
+}
 
-	var (
-		total int64
-		large []byte
-	)
-	for i := range list {
-		j := &list[i]
+// fillBuffers is one worker: it fills buffers until no job is left or ctx ends. It takes a
+// buffer before it takes a job. Jobs are taken in order, so the one that the hash waits for
+// always has a buffer, and nobody waits forever.
+func (p *pipeline) fillBuffers(ctx context.Context) {
+	for {
+		var buf *buffer
+		select {
+		case buf = <-p.free:
+		case <-ctx.Done():
+			return
+		}
+		i := int(p.next.Add(1)) - 1
+		for i < len(p.jobs) && p.jobs[i].large {
+			i = int(p.next.Add(1)) - 1
+		}
+		if i >= len(p.jobs) {
+			p.free <- buf
+			return
+		}
+		if buf == nil {
+			buf = buffers.Get().(*buffer)
+		}
+		j := &p.jobs[i]
+		j.buf = buf
+		j.data, j.err = fillBuffer(ctx, buf[:0], p.files[j.lo:j.hi], p.open, p.frame)
+		close(j.ready)
+	}
+}
+
+// writeJobs writes the jobs to w in their order, and returns the number of bytes of content.
+func (p *pipeline) writeJobs(ctx context.Context, w io.Writer) (total int64, err error) {
+	var large []byte // a buffer for the large files, made for the first one
+	for i := range p.jobs {
+		j := &p.jobs[i]
+		for _, f := range p.files[j.lo:j.hi] {
+			total += f.Size
+		}
 		if j.large {
 			if large == nil {
 				large = make([]byte, digest.BufferSize)
 			}
-			f := files[j.lo]
-			if _, err := w.Write(frame.head(nil, f)); err != nil {
+			if err := p.writeLarge(ctx, w, p.files[j.lo], large); err != nil {
 				return 0, err
 			}
-			if err := copyFile(ctx, w, f, open, large); err != nil {
-				return 0, err
-			}
-			if tail := frame.appendTail(nil, f); len(tail) > 0 {
-				if _, err := w.Write(tail); err != nil {
-					return 0, err
-				}
-			}
-			total += f.Size
 			continue
 		}
 		select {
@@ -167,32 +176,45 @@ func stream(ctx context.Context, files []File, open Open, width int, frame frami
 		if _, err := w.Write(j.data); err != nil {
 			return 0, err
 		}
-		for _, f := range files[j.lo:j.hi] {
-			total += f.Size
-		}
-		free <- j.buf // never blocks: it holds as many as there are
+		p.free <- j.buf // never blocks: it holds as many as there are
 	}
 	return total, nil
 }
 
-// whole is stream for files that fit one buffer, where nothing could go on at the same
-// time: the bytes are hashed where they were read, while they are near.
-func whole(ctx context.Context, files []File, open Open, frame framing, w io.Writer) (total int64, err error) {
+// writeLarge writes a file that no buffer holds, in its frame, to w.
+func (p *pipeline) writeLarge(ctx context.Context, w io.Writer, f File, buf []byte) error {
+	if _, err := w.Write(p.frame.head(nil, f)); err != nil {
+		return err
+	}
+	if err := copyFile(ctx, w, f, p.open, buf); err != nil {
+		return err
+	}
+	if tail := p.frame.appendTail(nil, f); len(tail) > 0 {
+		if _, err := w.Write(tail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// streamSmall is stream for files that fit one buffer, where nothing could go on at the same
+// time: the bytes are hashed right after they were read, while the processor's cache has them.
+func (s source) streamSmall(ctx context.Context, frame framing, w io.Writer) (total int64, err error) {
 	buf := buffers.Get().(*buffer)
 	defer buffers.Put(buf)
-	data, err := fill(ctx, buf[:0], files, open, frame)
+	data, err := fillBuffer(ctx, buf[:0], s.files, s.open, frame)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range files {
+	for _, f := range s.files {
 		total += f.Size
 	}
 	_, err = w.Write(data)
 	return total, err
 }
 
-// fill appends each file in its frame to buf, whose capacity suffices.
-func fill(ctx context.Context, buf []byte, files []File, open Open, frame framing) ([]byte, error) {
+// fillBuffer appends each file in its frame to buf, whose capacity suffices.
+func fillBuffer(ctx context.Context, buf []byte, files []File, open Open, frame framing) ([]byte, error) {
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -202,21 +224,21 @@ func fill(ctx context.Context, buf []byte, files []File, open Open, frame framin
 		if err != nil {
 			return nil, fmt.Errorf("%+q: %w", f.Path, err)
 		}
-		n, err := readUpTo(r, buf[len(buf):len(buf)+int(f.Size)+1])
+		n, err := readFull(r, buf[len(buf):len(buf)+int(f.Size)+1])
 		r.Close()
 		if err != nil {
 			return nil, fmt.Errorf("%+q: %w", f.Path, err)
 		}
 		if int64(n) != f.Size {
-			return nil, changed(f, int64(n))
+			return nil, sizeError(f, int64(n))
 		}
 		buf = frame.appendTail(buf[:len(buf)+n], f)
 	}
 	return buf, nil
 }
 
-// readUpTo fills p or reads to the end of r, whichever comes first.
-func readUpTo(r io.Reader, p []byte) (int, error) {
+// readFull fills p or reads to the end of r, whichever comes first.
+func readFull(r io.Reader, p []byte) (int, error) {
 	n := 0
 	for stalled := 0; n < len(p); {
 		m, err := r.Read(p[n:])
@@ -247,13 +269,14 @@ func copyFile(ctx context.Context, w io.Writer, f File, open Open, buf []byte) e
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		p := buf[:min(int64(len(buf))-1, left)+1] // with the byte after the last one that is due, if there is room
-		n, err := readUpTo(r, p)
+		// One byte more than is due, if there is room, shows whether the file has grown.
+		p := buf[:min(int64(len(buf))-1, left)+1]
+		n, err := readFull(r, p)
 		if err != nil {
 			return fmt.Errorf("%+q: %w", f.Path, err)
 		}
 		if int64(n) > left {
-			return changed(f, f.Size+1)
+			return sizeError(f, f.Size+1)
 		}
 		if _, err := w.Write(p[:n]); err != nil {
 			return err
@@ -262,14 +285,15 @@ func copyFile(ctx context.Context, w io.Writer, f File, open Open, buf []byte) e
 		switch {
 		case n == len(p): // there may be more
 		case left > 0:
-			return changed(f, f.Size-left)
+			return sizeError(f, f.Size-left)
 		default:
 			return nil
 		}
 	}
 }
 
-func changed(f File, got int64) error {
+// sizeError wraps [ErrChanged] for a file of which got bytes were read.
+func sizeError(f File, got int64) error {
 	if got > f.Size {
 		return fmt.Errorf("%w: %+q has more than the %d bytes that it had", ErrChanged, f.Path, f.Size)
 	}

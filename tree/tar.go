@@ -37,7 +37,7 @@ func FacetTar(ctx context.Context, files []File, open Open, width int) (digest.D
 // processor), in bounded memory whatever their sizes. It is an error if a file has
 // another size than declared, a path twice, or a path or size that no header holds.
 func WriteTar(ctx context.Context, w io.Writer, files []File, open Open, width int) (int64, error) {
-	files, err := sorted(files, CompareUTF16)
+	files, err := sortFiles(files, CompareUTF16)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func WriteTar(ctx context.Context, w io.Writer, files []File, open Open, width i
 		head: func(dst []byte, f File) []byte { return appendTarHeader(dst, f.Path, f.Size) },
 		tail: func(dst []byte, f File) []byte { return append(dst, make([]byte, TarPadding(f.Size))...) },
 	}
-	if _, err := stream(ctx, files, open, width, frame, w); err != nil {
+	if _, err := (source{files, open, width}).stream(ctx, frame, w); err != nil {
 		return 0, err
 	}
 	end := TarEnd(total)

@@ -108,7 +108,7 @@ func CheckPath(path string) error {
 		return fmt.Errorf("%w: %+q %s", ErrPath, path, why)
 	}
 	switch {
-	case simple(path): // nearly always
+	case isPlainASCII(path): // nearly always
 	case len(path) > MaxPath:
 		return bad(fmt.Sprintf("begins a path of more than %d bytes", MaxPath))
 	case !utf8.ValidString(path):
@@ -124,8 +124,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// simple reports whether path is short and of printable ASCII without a backslash.
-func simple(path string) bool {
+// isPlainASCII reports whether path is short and of printable ASCII without a backslash.
+func isPlainASCII(path string) bool {
 	for i := range len(path) {
 		if c := path[i]; c < ' ' || c > '~' || c == '\\' {
 			return false

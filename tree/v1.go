@@ -22,13 +22,13 @@ var ErrChanged = errors.New("file changed while it was read")
 // processor), in bounded memory whatever their sizes. It is an error if a file has
 // another size than declared, or a path twice.
 func V1(ctx context.Context, files []File, open Open, width int) (digest.Digest, int64, error) {
-	files, err := sorted(files, strings.Compare)
+	files, err := sortFiles(files, strings.Compare)
 	if err != nil {
 		return digest.Digest{}, 0, err
 	}
 	h := digest.NewHasher()
 	h.Write([]byte(domainV1))
-	size, err := stream(ctx, files, open, width, framing{head: headV1}, h)
+	size, err := source{files, open, width}.stream(ctx, framing{head: headV1}, h)
 	if err != nil {
 		return digest.Digest{}, 0, err
 	}
@@ -47,9 +47,9 @@ func headV1(dst []byte, f File) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(f.Size))
 }
 
-// sorted returns files in the order of their paths under compare, leaving the argument
-// as it is.
-func sorted(files []File, compare func(a, b string) int) ([]File, error) {
+// sortFiles returns files in the order of their paths under compare and leaves the argument
+// as it is. A path that no tree may hold, a path twice and a negative size are errors.
+func sortFiles(files []File, compare func(a, b string) int) ([]File, error) {
 	byPath := func(a, b File) int { return compare(a.Path, b.Path) }
 	if !slices.IsSortedFunc(files, byPath) {
 		files = slices.SortedFunc(slices.Values(files), byPath)

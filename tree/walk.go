@@ -58,19 +58,19 @@ func Walk(fsys fs.FS, limits Limits) ([]File, error) {
 	return files, nil
 }
 
-// Scan is [Walk] for a report: it goes on past entries that no tree may hold and
-// returns them as well, in byte order of their paths. Several directories are read
-// at once, so fsys must be safe for that.
+// Scan is [Walk] for a report: it does not stop at an entry that no tree may hold, but
+// returns all of them, in byte order of their paths. Several directories are read at
+// once: fsys must be safe for concurrent use.
 func Scan(fsys fs.FS, limits Limits) (files []File, refused []*EntryError, err error) {
 	w := &walker{fsys: fsys, limits: limits.orDefault()}
-	err = w.run()
+	err = w.walk()
 	return w.files, w.refused, err
 }
 
-// run walks all of fsys and sorts what was found.
-func (w *walker) run() error {
+// walk walks all of fsys and sorts what was found.
+func (w *walker) walk() error {
 	w.spare = make(chan struct{}, runtime.GOMAXPROCS(0)-1)
-	w.dir(".", 0)
+	w.walkDir(".", 0)
 	w.others.Wait()
 	if w.err != nil {
 		w.files, w.refused = nil, nil
@@ -82,11 +82,11 @@ func (w *walker) run() error {
 }
 
 type walker struct {
-	fsys   fs.FS
-	limits Limits
-	whole  bool          // note directories and special modes too, see [Inspect]
-	spare  chan struct{} // one element for each goroutine beside the first
-	others sync.WaitGroup
+	fsys       fs.FS
+	limits     Limits
+	inspecting bool          // note directories and special modes too, see [Inspect]
+	spare      chan struct{} // one element for each goroutine beside the first
+	others     sync.WaitGroup
 
 	mu      sync.Mutex // guards what follows
 	err     error      // the first one; ends the walk
@@ -102,10 +102,10 @@ type walker struct {
 // millions of them meets the limit before it fills memory.
 const dirBatch = 1024
 
-// dir walks the directory name. It hands directories below it to other goroutines
-// as long as there are processors to spare.
-func (w *walker) dir(name string, depth int) {
-	below, err := w.list(name, depth)
+// walkDir walks the directory name. It hands directories below it to other goroutines
+// as long as fewer run than there are processors.
+func (w *walker) walkDir(name string, depth int) {
+	below, err := w.listDir(name, depth)
 	if err != nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -118,18 +118,18 @@ func (w *walker) dir(name string, depth int) {
 		select {
 		case w.spare <- struct{}{}:
 			w.others.Go(func() {
-				w.dir(path, depth+1)
+				w.walkDir(path, depth+1)
 				<-w.spare
 			})
 		default:
-			w.dir(path, depth+1)
+			w.walkDir(path, depth+1)
 		}
 	}
 }
 
-// list takes the entries of one directory into account and returns those below which
-// the walk goes on: none if it has ended.
-func (w *walker) list(name string, depth int) (below []string, err error) {
+// listDir adds the entries of one directory to what was found and returns the directories
+// among them: none if another goroutine has ended the walk.
+func (w *walker) listDir(name string, depth int) (below []string, err error) {
 	if depth > w.limits.Depth {
 		return nil, fmt.Errorf("%w: %+q is more than %d directories deep", ErrTooLarge, name, w.limits.Depth)
 	}
@@ -144,7 +144,7 @@ func (w *walker) list(name string, depth int) (below []string, err error) {
 	}
 	for {
 		entries, err := d.ReadDir(dirBatch)
-		more, ended, takeErr := w.take(name, entries)
+		more, ended, takeErr := w.addEntries(name, entries)
 		if takeErr != nil || ended {
 			return nil, takeErr
 		}
@@ -158,8 +158,8 @@ func (w *walker) list(name string, depth int) (below []string, err error) {
 	}
 }
 
-// take sorts entries of the directory dir into files, refused ones and directories.
-func (w *walker) take(dir string, entries []fs.DirEntry) (below []string, ended bool, err error) {
+// addEntries sorts entries of the directory dir into files, refused ones and directories.
+func (w *walker) addEntries(dir string, entries []fs.DirEntry) (below []string, ended bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
@@ -200,7 +200,7 @@ func (w *walker) take(dir string, entries []fs.DirEntry) (below []string, ended 
 		if w.bytes += size; w.bytes > w.limits.Bytes {
 			return nil, false, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, w.limits.Bytes)
 		}
-		if w.whole && kind&special != 0 {
+		if w.inspecting && kind&specialModes != 0 {
 			w.odd = append(w.odd, newOddity(path, kind))
 		}
 		w.files = append(w.files, File{Path: path, Size: size, Exec: kind&0o111 != 0})

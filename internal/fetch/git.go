@@ -247,7 +247,7 @@ func (r Repository) mayAsk() error {
 }
 
 // ref names the repository in messages, without what may be a password.
-func (r Repository) ref() string { return "git+" + artifact.WithoutUser(r.URL) }
+func (r Repository) ref() string { return "git+" + artifact.RedactURLs(r.URL) }
 
 func (r Repository) timeUp() error {
 	return &Error{Ref: r.ref(), Cause: evidence.Unreachable, Err: errTimeUp}
@@ -287,5 +287,5 @@ func (r Repository) git(ctx context.Context, dir string, args ...string) ([]byte
 		return nil, context.Cause(ctx)
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(string(out.Messages)), "\n", "; ")
-	return nil, &Error{Ref: r.ref(), Cause: evidence.Unreachable, Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(artifact.WithoutUsers(text)))}
+	return nil, &Error{Ref: r.ref(), Cause: evidence.Unreachable, Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(artifact.RedactURLs(text)))}
 }

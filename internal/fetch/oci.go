@@ -61,7 +61,7 @@ func (c *Client) ociRepository(ctx context.Context, ref artifact.Ref) (*ociRepos
 	if err != nil {
 		return nil, err
 	}
-	r.plain = c.config.OCI.PlainHTTP && artifact.Loopback(r.base.Hostname()) // may be; the login finds out
+	r.plain = c.config.OCI.PlainHTTP && artifact.IsLoopback(r.base.Hostname()) // may be; the login finds out
 	if err := c.ociLogin(ctx, ref, r); err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("survey", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			(&hashline.Survey{First: 1}).Whole(data)
+			(&hashline.Survey{First: 1}).WriteAll(data)
 		}
 	})
 	b.Run("parse", func(b *testing.B) {

@@ -138,7 +138,7 @@ func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error
 		if err != nil {
 			return digest.Digest{}, err
 		}
-		if err := survey.Whole(data); err != nil {
+		if err := survey.WriteAll(data); err != nil {
 			return digest.Digest{}, asProblem(p.asked, err)
 		}
 		s.snapshots.add(p.at(), hash, data)

@@ -265,7 +265,7 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 		return nil, errors.New("registry URL: must not hold a password") // so it is not printed
 	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
 		return nil, fmt.Errorf("registry URL %+q: must be https://host[:port][/path]", c.Base)
-	case u.Scheme != "https" && !(u.Scheme == "http" && artifact.Loopback(u.Hostname())):
+	case u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())):
 		return nil, fmt.Errorf("registry URL %+q: must be https, except on this machine", c.Base)
 	}
 	u, err = url.Parse(u.String() + path)

@@ -198,7 +198,7 @@ func (c *Client) fetchArchive(ctx context.Context, u *url.URL) (*http.Response, 
 		if len(via) > maxRedirects {
 			return fmt.Errorf("more than %d redirects", maxRedirects)
 		}
-		if req.URL.User != nil || req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && artifact.Loopback(req.URL.Hostname())) {
+		if req.URL.User != nil || req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && artifact.IsLoopback(req.URL.Hostname())) {
 			return fmt.Errorf("redirected to %+.200q, which is not https", req.URL.Redacted())
 		}
 		return nil

@@ -552,7 +552,7 @@ func TestLogSigns(t *testing.T) {
 		return l.tile(ctx, tile)
 	}}
 	for _, old := range heads {
-		if err := reader.Extends(old.Checkpoint); err != nil {
+		if err := reader.CheckExtends(old.Checkpoint); err != nil {
 			t.Error(err)
 		}
 	}
@@ -739,7 +739,7 @@ func testReplicas(t *testing.T, db logged, heads Heads) {
 		return logs[0].tile(ctx, tile)
 	}}
 	for _, c := range heads2 {
-		if err := reader.Extends(c); err != nil {
+		if err := reader.CheckExtends(c); err != nil {
 			t.Error(err)
 		}
 	}

@@ -48,7 +48,7 @@ func ParseWitness(s string) (Witness, error) {
 			return Witness{}, err
 		}
 		u, err := url.Parse(s[i+1:])
-		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme == "http" && !artifact.Loopback(u.Hostname()) {
+		if err != nil || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme == "http" && !artifact.IsLoopback(u.Hostname()) {
 			return Witness{}, fmt.Errorf("witness %+q: its URL is not https://host[:port][/path]", key.Name())
 		}
 		return Witness{key, strings.TrimRight(u.String(), "/")}, nil
@@ -122,8 +122,8 @@ func (f *feeder) round(ctx context.Context, head ledger.Signed) error {
 			continue
 		}
 		// One witness with a wrong clock must not decide what is the newest.
-		if s, err := f.trust.Open(signed); err == nil && s.Fresh(1).After(time.Now().Add(witnessAhead)) {
-			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(), s.Fresh(1).Format(time.RFC3339))
+		if s, err := f.trust.Open(signed); err == nil && s.CosignedAt(1).After(time.Now().Add(witnessAhead)) {
+			faults[i] = fmt.Errorf("witness %+q: it cosigned in the future, at %s", f.witnesses[i].Key.Name(), s.CosignedAt(1).Format(time.RFC3339))
 			continue
 		}
 		cosigned.Note = signed
@@ -146,7 +146,7 @@ func (f *feeder) serve(ctx context.Context, cosigned ledger.Signed) error {
 	if state.Cosigned != nil {
 		kept, err := f.trust.Open(state.Cosigned)
 		// One of before a change of the key or the witnesses has no worth.
-		if err == nil && len(kept.Cosignatures) > 0 && !kept.Fresh(1).After(time.Now().Add(witnessAhead)) && better(kept, cosigned) {
+		if err == nil && len(kept.Cosignatures) > 0 && !kept.CosignedAt(1).After(time.Now().Add(witnessAhead)) && better(kept, cosigned) {
 			best = kept
 		}
 	}
@@ -175,11 +175,11 @@ func better(a, b ledger.Signed) bool {
 		if len(a.Cosignatures) < len(b.Cosignatures) {
 			more, fewer = b, a
 		}
-		return (fewer.Fresh(1).Sub(more.Fresh(1)) < witnessKeep) == (len(a.Cosignatures) > len(b.Cosignatures))
+		return (fewer.CosignedAt(1).Sub(more.CosignedAt(1)) < witnessKeep) == (len(a.Cosignatures) > len(b.Cosignatures))
 	case a.Size != b.Size:
 		return a.Size > b.Size
 	}
-	return a.Fresh(1).After(b.Fresh(1))
+	return a.CosignedAt(1).After(b.CosignedAt(1))
 }
 
 // ask sends a checkpoint to one witness and returns its answer. A witness that cosigned

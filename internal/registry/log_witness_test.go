@@ -233,7 +233,7 @@ func TestWitnessesCosign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.Fresh(2)) > time.Minute {
+	if got, err := p.Verify(both); err != nil || len(got.Cosignatures) != 2 || time.Since(got.CosignedAt(2)) > time.Minute {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, w := range servers {

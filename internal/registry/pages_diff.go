@@ -197,7 +197,7 @@ func (d *diffData) surfaces(old, new *surface.Surface) {
 			continue
 		}
 		// Item, severity and summary stand above; the rest are the values, escaped.
-		text := surface.Text([]surface.Change{c})
+		text := surface.FormatChanges([]surface.Change{c})
 		_, text, _ = strings.Cut(text, "\n")
 		_, text, _ = strings.Cut(text, "\n")
 		text = clip(strings.TrimSpace(strings.ReplaceAll(text, "\n    ", "\n")), room)

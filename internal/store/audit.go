@@ -148,7 +148,7 @@ func (a *audit) slot(slot *os.Root) (found evidence.Report, err error) {
 		if err != nil {
 			continue // which the steps that need it report
 		}
-		if odd, ok := tree.Special(name, info.Mode()); ok {
+		if odd, ok := tree.SpecialMode(name, info.Mode()); ok {
 			found = append(found, a.odd(filepath.Join(a.dir, name), name, "is "+odd.Kind))
 		}
 	}

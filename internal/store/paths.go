@@ -11,7 +11,7 @@ import (
 // user's would act upon: a repository of version control under any name, or empty
 // directories and files that make one.
 func checkNames(content *os.Root) error {
-	names := archive.InstalledNames()
+	names := archive.NewInstalledNames()
 	return fs.WalkDir(content.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil || path == ".":

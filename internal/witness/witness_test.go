@@ -128,7 +128,7 @@ func TestAddCheckpoint(t *testing.T) {
 			t.Fatalf("%d %s", out.Code, out.Body)
 		}
 		s, err := trust.Open(append(note, out.Body.Bytes()...))
-		if err != nil || len(s.Cosignatures) != 1 || s.Fresh(1).IsZero() {
+		if err != nil || len(s.Cosignatures) != 1 || s.CosignedAt(1).IsZero() {
 			t.Fatalf("%v %+v", err, s)
 		}
 	}

@@ -42,12 +42,12 @@ func OutcomeOf(v policy.Verdict, err error) Outcome {
 			o.Error, o.Findings = "refused", refusal.Verdict.Findings
 		}
 	case errors.As(err, &problem):
-		o.Hint = artifact.WithoutUsers(problem.Hint)
+		o.Hint = artifact.RedactURLs(problem.Hint)
 		plain := *problem
 		plain.Hint = ""
 		o.Error = plain.Error()
 	default:
-		o.Error = artifact.WithoutUsers(err.Error())
+		o.Error = artifact.RedactURLs(err.Error())
 	}
 	return o
 }

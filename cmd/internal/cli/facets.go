@@ -252,7 +252,7 @@ func showChangesOfFacets(w io.Writer, out *hallmark.Installation) error {
 		if f.After != nil {
 			after = *f.After
 		}
-		if artifact.Older("", after.Version, before.Version) {
+		if artifact.IsOlder("", after.Version, before.Version) {
 			after.Version += " (rollback)"
 		}
 		line("version", before.Version, after.Version)

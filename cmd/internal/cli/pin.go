@@ -279,7 +279,7 @@ func showChanges(w io.Writer, changes []surface.Change) {
 		return
 	}
 	fmt.Fprintln(w, "  changes")
-	for _, line := range strings.Split(strings.TrimSuffix(surface.Text(changes), "\n"), "\n") {
+	for _, line := range strings.Split(strings.TrimSuffix(surface.FormatChanges(changes), "\n"), "\n") {
 		fmt.Fprintf(w, "    %s\n", line)
 	}
 }

@@ -228,7 +228,7 @@ would obey or hide is escaped. Exit code 6 if anything differs.`,
 					Changes []surface.Change `json:"changes"`
 				}{app.OutcomeOf(policy.Verdict{}, err), digestsOf(before), digestsOf(after), changes}, err)
 			}
-			if _, failed := io.WriteString(a.Stdout, surface.Text(changes)); failed != nil {
+			if _, failed := io.WriteString(a.Stdout, surface.FormatChanges(changes)); failed != nil {
 				return failed
 			}
 			return err

@@ -98,7 +98,7 @@ func trustListCommand(a *app.App) *cobra.Command {
 			rows := []row{}
 			for _, k := range keys.All() {
 				state := "trusted"
-				if err := k.Usable(h.Now()); err != nil {
+				if err := k.CheckUsable(h.Now()); err != nil {
 					state = err.Error()
 				}
 				rows = append(rows, row{k.ID, k.Public.Algorithm(), k.Owner, state, k.Public.String()})

@@ -64,7 +64,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
 				err = Usage(cmd, err)
 			}
-			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(artifact.WithoutUsers(err.Error())))
+			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(artifact.RedactURLs(err.Error())))
 		}
 	}
 	return ExitCode(err)

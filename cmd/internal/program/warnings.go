@@ -26,9 +26,9 @@ func (w Warnings) Enabled(_ context.Context, level slog.Level) bool { return lev
 // Handle prints a record.
 func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: warning: %s", w.Name, surface.Escape(artifact.WithoutUsers(r.Message)))
+	fmt.Fprintf(&b, "%s: warning: %s", w.Name, surface.Escape(artifact.RedactURLs(r.Message)))
 	r.Attrs(func(attr slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%s", attr.Key, valueOf(artifact.WithoutUsers(attr.Value.String())))
+		fmt.Fprintf(&b, " %s=%s", attr.Key, valueOf(artifact.RedactURLs(attr.Value.String())))
 		return true
 	})
 	if w.Clear != nil {
