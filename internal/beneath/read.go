@@ -19,7 +19,7 @@ var ErrOutside = errors.New("is a link that leads out of the checkout, and is no
 // opening of a pipe does, for a writer, and no signal ends it; that of a device may act.
 func Open(name string) (*os.File, error) {
 	return regular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
-		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|atOnce, 0) })
+		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|NoWait, 0) })
 }
 
 // OpenIn opens a regular file of a checkout, whose name has slashes and begins at dir. Links
@@ -32,7 +32,7 @@ func OpenIn(dir, name string) (*os.File, error) {
 	defer root.Close()
 	local := filepath.FromSlash(name)
 	f, err := regular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
-		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|atOnce, 0) })
+		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|NoWait, 0) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrIrregular) {
 		return f, err
 	}

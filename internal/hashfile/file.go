@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // openTries is how often a file may be replaced while it is opened.
@@ -24,7 +25,7 @@ func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
 		if !p.info.Mode().IsRegular() {
 			return nil, nil, refuse(notAFile, "%s is %s, not a regular file", show(p.asked), kindOf(p.info.Mode()))
 		}
-		f, err := p.parent().OpenFile(p.name, flag|nonblock, 0)
+		f, err := p.parent().OpenFile(p.name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, asProblem(p.asked, err)
 		}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // keep gives f the owner, mode and extended attributes of the file that it replaces.
@@ -108,7 +110,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 		}
 	}()
 	for {
-		theirs, err := dir.OpenFile(temp, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		theirs, err := dir.OpenFile(temp, os.O_RDONLY|beneath.NoWait, 0)
 		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
 			return errors.Join(errReplaced, exchange(), dir.Remove(temp))
 		}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // rulesFile is the name of the file whose front matter holds rules.
@@ -102,7 +104,7 @@ func rulesAbove(root string) (above []*ruleSet) {
 		r := &ruleSet{file: path.Join(file, rulesFile), below: below}
 		// Through its path: a directory above need not be one that may be listed.
 		name := filepath.Join(dir, rulesFile)
-		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
 		if r.restricts {
 			above = append(above, r)
 		}
@@ -140,7 +142,7 @@ func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, 
 
 // inDir looks at and opens a file of a directory.
 func inDir(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
-	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|nonblock, 0) }
+	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
 }
 
 // readSmall reads a regular file of rules. Info is of the file that a link leads to.

@@ -7,10 +7,8 @@ import (
 	"syscall"
 )
 
-const (
-	nonblock    = syscall.O_NONBLOCK // a pipe without a writer would hold the call
-	canSyncDirs = true
-)
+// canSyncDirs says that a directory can be brought to the disk, with the names in it.
+const canSyncDirs = true
 
 // links is the number of a file's names.
 func links(f *os.File) int {

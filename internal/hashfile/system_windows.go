@@ -5,10 +5,8 @@ import (
 	"syscall"
 )
 
-const (
-	nonblock    = 0
-	canSyncDirs = false
-)
+// canSyncDirs says that a directory can be brought to the disk, with the names in it.
+const canSyncDirs = false
 
 // links is the number of a file's names.
 func links(f *os.File) int {
