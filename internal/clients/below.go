@@ -92,6 +92,14 @@ type below struct {
 
 	names    map[string][]place // by the last element in lower case
 	patterns []place            // those whose last element is a pattern
+	programs []projectProgram
+}
+
+// projectProgram is a program of a client, as it is looked for and reported.
+type projectProgram struct {
+	parts []string // of its path
+	why   string
+	adds  bool // servers
 }
 
 // named is a file below the root as it is named from the directory that was.
@@ -113,8 +121,11 @@ type place struct {
 func (w *below) index() {
 	w.names = map[string][]place{}
 	for _, c := range table {
-		if c.id == "hallmark" || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
+		if c.own || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
 			continue
+		}
+		for _, p := range c.programs {
+			w.programs = append(w.programs, projectProgram{strings.Split(p.path, "/"), p.why(c), p.adds})
 		}
 		for _, l := range c.locations() {
 			if l.base != project {
@@ -154,8 +165,8 @@ func (w *below) file(name string) {
 		return // through a link
 	}
 	elements := spell(name)
-	for _, p := range programs {
-		if (len(w.ids) == 0 || slices.Contains(w.ids, p.client)) && matches(strings.Split(p.path, "/"), elements) {
+	for _, p := range w.programs {
+		if matches(p.parts, elements) {
 			w.unread = append(w.unread, Unread{name, p.why, !p.adds})
 			w.seen[name] = true
 		}

@@ -27,8 +27,8 @@ func TestBelow(t *testing.T) {
 	}
 	var want []string
 	for _, c := range table {
-		for _, l := range c.files {
-			if l.base != project || c.id == "hallmark" {
+		for _, l := range c.servers {
+			if l.base != project || c.own {
 				continue
 			}
 			name := strings.ReplaceAll(l.path, "*", "some")

@@ -16,37 +16,36 @@ const (
 	AddedEntry  = "entry"  // the entry of a server
 )
 
-// seat is where a project's file of a client has its servers, and how it writes one.
-type seat struct {
+// installation is where a client looks for the servers of a project, and how it writes one.
+type installation struct {
 	files []string // the first that is there, else the first
-	key   string
+	key   string   // of the object of servers
 	entry func(command string, args []string) string
 }
 
+// jsonEntry writes an object with a command and its arguments, behind the members in head.
 func jsonEntry(head string) func(string, []string) string {
 	return func(command string, args []string) string {
 		return "{" + head + `"command": ` + quoted(command) + `, "args": ` + formatJSON.list(nil, &node{flow: true}, args) + "}"
 	}
 }
 
-// seats are those of the clients that facets are installed for, by their ids.
-var seats = map[string]seat{
-	"claude-code": {[]string{".mcp.json"}, "mcpServers", jsonEntry("")},
-	"cursor":      {[]string{".cursor/mcp.json"}, "mcpServers", jsonEntry("")},
-	"vscode":      {[]string{".vscode/mcp.json"}, "servers", jsonEntry(`"type": "stdio", `)},
-	"opencode": {[]string{"opencode.jsonc", "opencode.json"}, "mcp", func(command string, args []string) string {
-		return `{"type": "local", "command": ` + formatJSON.list(nil, &node{flow: true}, append([]string{command}, args...)) + "}"
-	}},
-	"codex": {[]string{".codex/config.toml"}, "mcp_servers", func(command string, args []string) string {
-		return "command = " + quoted(command) + "\nargs = " + formatTOML.list(nil, &node{flow: true}, args) + "\n"
-	}},
+// opencodeEntry writes the command and its arguments as one list.
+func opencodeEntry(command string, args []string) string {
+	words := append([]string{command}, args...)
+	return `{"type": "local", "command": ` + formatJSON.list(nil, &node{flow: true}, words) + "}"
+}
+
+// codexEntry writes the lines of a table.
+func codexEntry(command string, args []string) string {
+	return "command = " + quoted(command) + "\nargs = " + formatTOML.list(nil, &node{flow: true}, args) + "\n"
 }
 
 // Seat is the file of a project in which a client looks for servers, whether it is there
 // or not; exists says whether a file of that name is. Clients that have none are false.
 func Seat(client, project string, exists func(name string) bool) (f File, ok bool) {
-	s, ok := seats[client]
-	if !ok {
+	s := clientOf(client).install
+	if s == nil {
 		return f, false
 	}
 	name := s.files[0]
@@ -62,7 +61,10 @@ func Seat(client, project string, exists func(name string) bool) (f File, ok boo
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that
 // starts a server, and what was done to it, in that order. Everything else in the file stays.
 func Insert(f File, data []byte, name, command string, args []string) ([]byte, []Change, error) {
-	s := seats[f.Client]
+	s := clientOf(f.Client).install
+	if s == nil {
+		return nil, nil, fmt.Errorf("nothing is installed for the client %+q", f.Client)
+	}
 	change := func(added, name, now string) Change {
 		return Change{Client: f.Client, File: f.Path, Name: name, Now: now, Added: added}
 	}
@@ -195,7 +197,7 @@ func without(data []byte, c Change, at int) ([]byte, error) {
 // seated is the file of a change, read as its client does.
 func seated(c Change) File {
 	f := At(c.File)
-	if s, ok := seats[c.Client]; ok && c.Added != "" {
+	if s := clientOf(c.Client).install; s != nil && c.Added != "" {
 		f.Client, f.shapes = c.Client, []string{s.key}
 	}
 	return f

@@ -75,7 +75,11 @@ func TestInsert(t *testing.T) {
 			}
 		}
 	}
-	for client := range seats {
+	for _, row := range table {
+		client := row.id
+		if row.install == nil {
+			continue
+		}
 		f := seatedFile(t, client)
 		data, changes, err := Insert(f, nil, "a", "hallmark", []string{"run", "a"})
 		if err != nil || len(changes) < 2 || changes[0].Added != AddedFile {

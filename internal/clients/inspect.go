@@ -59,7 +59,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 // reader of its own, which refuses what is none.
 func (f File) holds(shape string) bool {
 	if f.Client != "" {
-		return f.Client != "hallmark" && shape != itself
+		return !clientOf(f.Client).own && shape != itself
 	}
 	return !slices.Contains([]string{"servers", "mcp", "extensions", "mcp/servers"}, shape)
 }
@@ -171,8 +171,8 @@ func (s Server) Unknown() []string {
 				out = append(out, m.key)
 			}
 		}
-		if s.Client == "crush" && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
-			out = append(out, "$(command) in a value") // which Crush runs
+		if clientOf(s.Client).substitutes && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
+			out = append(out, "$(command) in a value")
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
 			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() && !slices.Contains(known, t.text) {
