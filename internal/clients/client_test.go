@@ -26,7 +26,7 @@ func TestAddClient(t *testing.T) {
 	}
 	dir := t.TempDir()
 	name := filepath.Join(dir, ".acme", "servers.json")
-	f, ok := Seat("acme", dir, func(string) bool { return false })
+	f, ok := ServerFile("acme", dir, func(string) bool { return false })
 	if !ok || f.Path != name {
 		t.Fatalf("%v, %t", f, ok)
 	}
@@ -50,10 +50,10 @@ func TestAddClient(t *testing.T) {
 	if err != nil || len(files) != 1 || files[0].Path != name {
 		t.Errorf("%v, %v", files, err)
 	}
-	if at := At(name); at.Client != "acme" || at.Root != dir {
+	if at := FileAt(name); at.Client != "acme" || at.Root != dir {
 		t.Errorf("%+v", at)
 	}
-	servers, err := Inspect(At(name), data)
+	servers, err := Inspect(FileAt(name), data)
 	if err != nil || len(servers) != 1 || servers[0].Command != "uvx" {
 		t.Fatalf("%v, %v", servers, err)
 	}
@@ -61,15 +61,15 @@ func TestAddClient(t *testing.T) {
 		t.Errorf("%q", unknown)
 	}
 
-	files, unread, err := Below(t.Context(), dir, "acme")
+	files, unread, err := FindBelow(t.Context(), dir, "acme")
 	if err != nil || len(files) != 2 || len(unread) != 1 || unread[0].Why != "is a program that Acme runs when it starts, and is not read" {
 		t.Errorf("%v, %v, %v", files, unread, err)
 	}
-	hooks, err := Commands(At(filepath.Join(dir, ".acme", "hooks.json")), []byte(`{"hooks": [{"command": "x"}]}`))
+	hooks, err := Commands(FileAt(filepath.Join(dir, ".acme", "hooks.json")), []byte(`{"hooks": [{"command": "x"}]}`))
 	if err != nil || len(hooks) != 1 || hooks[0].Text != "x" {
 		t.Errorf("%v, %v", hooks, err)
 	}
-	if holder := Holder(dir, filepath.Join(dir, ".acme")); holder != dir {
+	if holder := OwnerDir(dir, filepath.Join(dir, ".acme")); holder != dir {
 		t.Error(holder)
 	}
 }

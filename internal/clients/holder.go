@@ -20,11 +20,11 @@ func ownDirs() []string {
 	return out
 }
 
-// Holder is the directory at or above dir that lies in no client's directory, and holds the
+// OwnerDir is the directory at or above dir that lies in no client's directory, and holds the
 // one that dir lies in: dir itself if it lies in none. Nothing in a client's directory is a
 // project of its own, save a checkout that Claude Code made in .claude/worktrees. Elements of
 // within, the directory that is looked at, are nobody's.
-func Holder(within, dir string) string {
+func OwnerDir(within, dir string) string {
 	rel, err := filepath.Rel(within, dir)
 	above := within
 	if err != nil || !filepath.IsLocal(rel) {

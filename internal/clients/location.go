@@ -35,10 +35,10 @@ type location struct {
 // parts are the elements of a location's path, each a name or a pattern.
 func (l location) parts() []string { return strings.Split(strings.ToLower(l.path), "/") }
 
-// namedLike reports whether the last elements of a file's path are those of l: two of them
+// fitsName reports whether the last elements of a file's path are those of l: two of them
 // tell .vscode/mcp.json from .cursor/mcp.json, and one of them is no pattern. file has them
 // as spell gives them.
-func (l location) namedLike(file []string) bool {
+func (l location) fitsName(file []string) bool {
 	want := l.parts()
 	from := max(0, len(want)-2)
 	for from > 0 && strings.ContainsRune(want[from], '*') {
@@ -47,9 +47,9 @@ func (l location) namedLike(file []string) bool {
 	return matches(want[from:], file)
 }
 
-// marked reports whether the file called name has what tells a file of l from others of its
+// hasMark reports whether the file called name has what tells a file of l from others of its
 // name. Of a large one, and of one that cannot be read, that is not known.
-func (l location) marked(name string) (yes, known bool) {
+func (l location) hasMark(name string) (yes, known bool) {
 	if l.marks == nil {
 		return true, true
 	}
@@ -57,9 +57,9 @@ func (l location) marked(name string) (yes, known bool) {
 	return err == nil && l.marks.Match(data), err == nil
 }
 
-// spell gives the elements of a path as a file system may take them: names are compared by
+// spellElements gives the elements of a path as a file system may take them: names are compared by
 // their spelling, so that none is passed over that a client is given for its own.
-func spell(name string) []string {
+func spellElements(name string) []string {
 	elements := strings.Split(filepath.ToSlash(name), "/")
 	for i, e := range elements {
 		elements[i] = archive.Spelling(e)
@@ -122,7 +122,7 @@ func (m Machine) expand(l location) (found []string, err error) {
 	head, tail, deeper := strings.Cut(name, "**"+string(filepath.Separator))
 	dirs, pattern := []string{dir}, name
 	if deeper {
-		if dirs, err = deep(filepath.Join(dir, head), nil); err != nil {
+		if dirs, err = directoriesBelow(filepath.Join(dir, head), nil); err != nil {
 			return nil, err
 		}
 		pattern = tail

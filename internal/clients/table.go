@@ -72,7 +72,7 @@ var table = []client{
 		{os: "windows", base: config, path: "Zed/settings.json", shape: "context_servers"}}},
 	{id: "codex", name: "Codex", servers: []location{
 		{base: project, path: ".codex/config.toml", shape: "mcp_servers"},
-		{base: project, path: ".codex/config.toml", shape: "agents/*/" + role},
+		{base: project, path: ".codex/config.toml", shape: "agents/*/" + roleKey},
 		{base: project, path: ".codex/agents/**/*.toml", shape: "mcp_servers"},
 		{base: project, path: ".codex-plugin/plugin.json", shape: usual},
 		{base: home, path: ".codex/agents/**/*.toml", shape: "mcp_servers"},

@@ -62,13 +62,13 @@ type app struct {
 // Definition is a program's commands and flags, for pages about them.
 func Definition(commands Program) *cobra.Command {
 	root := commands(new(app))
-	program.Define(root)
+	program.AddHelpAndVersion(root)
 	return root
 }
 
 // Main runs a program and returns its exit code.
 func Main(commands Program, args []string) int {
-	descend.Keep()
+	descend.EnableKeepers()
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	root := commands(a)
 	a.name = root.Name()
@@ -76,7 +76,7 @@ func Main(commands Program, args []string) int {
 	if a.name == publisherName {
 		args = oneDash(root, args)
 	}
-	defer descend.End() // whatever a flow left running
+	defer descend.EndAll() // whatever a flow left running
 	return program.Run(root, args, a.bars.stop)
 }
 

@@ -17,7 +17,7 @@ var programs = []func() *cobra.Command{
 	func() *cobra.Command { return Definition(Publisher) },
 	func() *cobra.Command {
 		root := editor.Command(editor.ProgramName)
-		program.Define(root)
+		program.AddHelpAndVersion(root)
 		return root
 	},
 }

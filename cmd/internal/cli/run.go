@@ -82,7 +82,7 @@ the server's table has extra_arguments = "any".`,
 					fmt.Fprintf(a.stderr, "%s: warning: %s\n", a.name, f.Evidence.Title())
 				}
 				if v.Err() == nil {
-					program.ForClients(a.name, names[0])
+					program.ExplainWait(a.name, names[0])
 				}
 			}
 			if logFile != "" {

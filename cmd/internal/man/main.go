@@ -31,7 +31,7 @@ func write(dir string) error {
 		return err
 	}
 	hashfile := editor.Command(editor.ProgramName)
-	program.Define(hashfile)
+	program.AddHelpAndVersion(hashfile)
 	for _, root := range []*cobra.Command{cli.Definition(cli.Hallmark), cli.Definition(cli.Publisher), hashfile} {
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.
