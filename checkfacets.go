@@ -46,7 +46,7 @@ func (w *workspace) checkFacets(ctx context.Context, books owed.Books) (each []e
 			report = append(report, w.broughtEvidence(books.Bringing(name), name, entry, locked)...)
 		}
 		if locked {
-			more, slot, err := w.checkFacet(ctx, st.As(evidence.FacetTar), name, entry, servers[name])
+			more, slot, err := w.checkFacet(ctx, st.WithScheme(evidence.FacetTar), name, entry, servers[name])
 			if err != nil {
 				return nil, nil, nil, err
 			}

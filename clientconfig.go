@@ -38,7 +38,7 @@ func (c ClientFiles) files(h *Host, dir string) ([]clients.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		found = []clients.File{clients.At(abs)}
+		found = []clients.File{clients.FileAt(abs)}
 	} else {
 		var ids []string
 		if c.Client != "" {

@@ -90,7 +90,7 @@ func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assemb
 		fresh = func(string) bool { return false }
 	}
 	w.logOptions = o.Log
-	return &assembly{w: w, o: o, store: st.As(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), books: sync.OnceValues(w.books), held: map[string]*heldFacet{}}, nil
+	return &assembly{w: w, o: o, store: st.WithScheme(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), books: sync.OnceValues(w.books), held: map[string]*heldFacet{}}, nil
 }
 
 // judge decides about the evidence of x together with more.

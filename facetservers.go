@@ -196,7 +196,7 @@ func (a *assembly) seated(names []string) (files []durable.File, changed []strin
 	w := a.w
 	targets := w.targets()
 	for _, target := range slices.Sorted(maps.Keys(seatOf)) {
-		f, _ := clients.Seat(seatOf[target], w.dir, func(name string) bool {
+		f, _ := clients.ServerFile(seatOf[target], w.dir, func(name string) bool {
 			_, err := os.Lstat(w.path(filepath.FromSlash(name)))
 			return err == nil
 		})

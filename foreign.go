@@ -19,7 +19,7 @@ func (h *Host) working(pattern string) (dir string, remove func(), err error) {
 	if h.Places.Cache != "" {
 		parent = filepath.Join(h.Places.Cache, "work")
 	}
-	return foreign.Dir(parent, pattern)
+	return foreign.MakeDir(parent, pattern)
 }
 
 // kept is the directory of ours in which a tool keeps what can be fetched again; dir if the
@@ -33,7 +33,7 @@ func (h *Host) kept(tool, dir string) string {
 
 // checkout is that of the project which a flow is for.
 func (h *Host) checkout() foreign.Checkout {
-	return foreign.Around(h.Dir, h.home())
+	return foreign.FindCheckout(h.Dir, h.home())
 }
 
 func (h *Host) home() string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
@@ -45,7 +45,7 @@ func (h *Host) findTool(ctx context.Context, name, dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return foreign.Behind(ctx, found, dir, h.Environ, h.checkout())
+	return foreign.ResolveShim(ctx, found, dir, h.Environ, h.checkout())
 }
 
 // unfound is the error of a program that was not found, with how to get it; that there is
@@ -106,7 +106,7 @@ func (h *Host) ask(ctx context.Context, path string, set []string, stdin string,
 // shimHint names the program behind a version manager's shim, for the hint of a refusal; it
 // is "" if path is no shim.
 func (w *workspace) shimHint(path string) string {
-	name, _ := foreign.Manager(path)
+	name, _ := foreign.ShimManager(path)
 	if name == "" {
 		return ""
 	}
@@ -116,7 +116,7 @@ func (w *workspace) shimHint(path string) string {
 	}
 	defer remove()
 	// The question has a limit of its own.
-	behind, err := foreign.Behind(context.Background(), path, dir, w.host.Environ, w.host.checkout())
+	behind, err := foreign.ResolveShim(context.Background(), path, dir, w.host.Environ, w.host.checkout())
 	if err != nil {
 		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) + "' says into 'command'"
 	}

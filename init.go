@@ -208,8 +208,8 @@ func (m *manifests) repository(ctx context.Context, environ []string, dir string
 
 // git returns what a git command prints, or "" where there is no git or no repository.
 func git(ctx context.Context, environ []string, dir string, args ...string) string {
-	checkout := foreign.Around(dir, cmp.Or(foreign.Value(environ, "HOME"), foreign.Value(environ, "USERPROFILE")))
-	bin, err := checkout.Find(foreign.Value(environ, "PATH"), "git")
+	checkout := foreign.FindCheckout(dir, cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
+	bin, err := checkout.Find(foreign.Variable(environ, "PATH"), "git")
 	if err != nil {
 		return ""
 	}

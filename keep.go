@@ -45,7 +45,7 @@ func VerifyStore(ctx context.Context, h *Host) (StoreChecked, error) {
 	for _, c := range all {
 		report = append(report, c.Report...)
 	}
-	away, err := st.Quarantined()
+	away, err := st.ListQuarantined()
 	return StoreChecked{policy.Judge(policy.Check, policy.Settings{}, report), len(all), away}, err
 }
 

@@ -17,7 +17,7 @@ func (h *Host) lock(ctx context.Context, path, what string, limit time.Duration)
 	unlock, err = durable.TryLock(path, what)
 	if errors.Is(err, durable.ErrLocked) {
 		var who []any
-		if process := durable.Holder(err); process > 0 {
+		if process := durable.LockHolder(err); process > 0 {
 			who = []any{"process", process}
 		}
 		h.Logger.Warn("waiting for "+what+" by another process", who...)

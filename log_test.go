@@ -566,7 +566,7 @@ func TestSplitView(t *testing.T) {
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 
 	key := newWitnessKey(t)
-	w, err := witness.Open(t.Context(), t.TempDir(), key, []string{one.Key}, true, slog.New(slog.DiscardHandler))
+	w, err := witness.Open(witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{one.Key}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

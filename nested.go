@@ -46,7 +46,7 @@ func (w *workspace) nested(ctx context.Context) (unseen []string, err error) {
 			return nil
 		}
 		shown := relative(w.dir, name)
-		if clients.Holder(w.dir, dir) != dir {
+		if clients.OwnerDir(w.dir, dir) != dir {
 			unseen = append(unseen, shown+" (in a client's directory, where it counts for nothing)")
 		} else {
 			unseen = append(unseen, fmt.Sprintf("%s (a project of its own: 'hallmark check --project %s')", shown, relative(w.dir, dir)))

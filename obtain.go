@@ -164,7 +164,7 @@ func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *proje
 		}
 		return offline(x.subject())
 	}
-	done, err := a.store.Making(ctx, claim.Want[0])
+	done, err := a.store.LockFetch(ctx, claim.Want[0])
 	if err != nil {
 		return err
 	}

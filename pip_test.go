@@ -32,7 +32,7 @@ func TestPipURL(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	if python, err = foreign.Behind(t.Context(), python, t.TempDir(), os.Environ(), foreign.Around(".", "")); err != nil {
+	if python, err = foreign.ResolveShim(t.Context(), python, t.TempDir(), os.Environ(), foreign.FindCheckout(".", "")); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
@@ -96,7 +96,7 @@ func TestPipURL(t *testing.T) {
 	environ := []string{"PATH=" + bare, "HOME=" + t.TempDir()}
 	config := fetch.Config{Dir: t.TempDir(), Limits: fetch.Limits{Retries: -1}}
 	config.PyPI.Indexes = []string{server.URL + "/simple"}
-	h := &Host{Environ: environ, Getenv: func(name string) string { return foreign.Value(environ, name) }, Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
+	h := &Host{Environ: environ, Getenv: func(name string) string { return foreign.Variable(environ, name) }, Fetch: fetch.New(config), Logger: slog.New(slog.DiscardHandler)}
 	h.Places.Cache = t.TempDir()
 	for name, refused := range map[string]bool{"plain": false, "direct": true, "git": true, "file": true, "through": true, "asks": true} {
 		mu.Lock()

@@ -222,7 +222,7 @@ func (s *PluginSource) check(ctx context.Context, name string, host plugin.Host,
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, packageLock), "", err)
 		}
-		host.Vouched = append(slices.Clone(host.Vouched), vouched...)
+		host.ExternalClaims = append(slices.Clone(host.ExternalClaims), vouched...)
 	}
 	return plugin.Check(ctx, s.Bundle, m, host, claims...)
 }

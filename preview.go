@@ -36,7 +36,7 @@ func (h *Host) Preview(s project.Server) Preview {
 	}
 	p.Environment = append(p.Environment, "PATH")
 	for _, name := range append(passed(), s.Variables...) {
-		if foreign.Has(h.Environ, name) {
+		if foreign.HasVariable(h.Environ, name) {
 			p.Environment = append(p.Environment, name)
 		}
 	}

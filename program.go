@@ -116,7 +116,7 @@ func (w *workspace) openCommand(s project.Server, locked *project.ServerLock, pa
 	if err != nil {
 		return p, nil, err
 	}
-	if manager, _ := foreign.Manager(found); manager != "" && target.File == "" {
+	if manager, _ := foreign.ShimManager(found); manager != "" && target.File == "" {
 		return p, nil, evidence.Errorf(evidence.Refused, s.Name, w.shimHint(found), fmt.Errorf("%s starts another program, which no hash of it covers", found))
 	}
 	if p.exe, err = guard.OpenImage(found, s.Verify.Algorithms()...); err != nil {
@@ -193,7 +193,7 @@ func (w *workspace) target(s project.Server, path string) launcher.Target {
 	if err != nil {
 		return t
 	}
-	if manager, _ := foreign.Manager(found); manager != "" {
+	if manager, _ := foreign.ShimManager(found); manager != "" {
 		return t // which says more
 	}
 	// One program that is many goes by the name that it is called by.

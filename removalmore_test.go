@@ -63,7 +63,7 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	key := newWitnessKey(t)
-	cosigner, err := witness.Open(t.Context(), t.TempDir(), key, []string{f.registry.Key}, true, slog.New(slog.DiscardHandler))
+	cosigner, err := witness.Open(witness.Config{Dir: t.TempDir(), Key: key, Logs: []string{f.registry.Key}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

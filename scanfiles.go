@@ -49,7 +49,7 @@ func projectFiles(ctx context.Context, o ScanOptions) ([]clients.File, evidence.
 	if err != nil {
 		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory", err)
 	}
-	files, unread, err := clients.Below(ctx, o.Dir, o.Clients...)
+	files, unread, err := clients.FindBelow(ctx, o.Dir, o.Clients...)
 	if err != nil {
 		return nil, nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", o.Dir), "", err)
 	}
@@ -91,7 +91,7 @@ func namedFiles(machine clients.Machine, o ScanOptions) ([]clients.File, error) 
 				}
 			}
 		default:
-			f := clients.At(name)
+			f := clients.FileAt(name)
 			f.User = slices.ContainsFunc(users, func(u clients.File) bool { return sameFile(u.Path, name) })
 			if len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) {
 				continue

@@ -13,7 +13,7 @@ import (
 // server, if that lies in the checkout that is scanned, so that it can be read as its client
 // would. Any other entry that is a text stays what it is: refused as not followed.
 func (sc *scan) named(f clients.File, s clients.Server) (clients.File, bool) {
-	to, ok := clients.Named(f, s)
+	to, ok := clients.NamedFile(f, s)
 	if !ok || sc.root == "" {
 		return clients.File{}, false
 	}

@@ -13,7 +13,7 @@ import (
 
 // projectOf is the nearest directory at or above dir that is a project of Hallmark's, "" if there
 // is none. A client's directory belongs to the project that holds it, if there is one, whatever
-// files of Hallmark's lie in it: see [clients.Holder], as of within.
+// files of Hallmark's lie in it: see [clients.OwnerDir], as of within.
 func (sc *scan) projectOf(within, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -22,7 +22,7 @@ func (sc *scan) projectOf(within, dir string) string {
 	if within, err = filepath.Abs(within); err != nil {
 		return ""
 	}
-	holder := clients.Holder(within, dir)
+	holder := clients.OwnerDir(within, dir)
 	found := sc.atOrAbove(holder)
 	if found == "" && holder != dir {
 		found = sc.atOrAbove(dir)

@@ -171,7 +171,7 @@ func (w *workspace) checkSource(ctx context.Context, name string, entry project.
 		return nil, err
 	}
 	want := entry.Artifacts[entry.Ref]
-	slot, report, err := st.As(evidence.FacetTar).Audit(ctx, entry.Ref, want)
+	slot, report, err := st.WithScheme(evidence.FacetTar).Audit(ctx, entry.Ref, want)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
 		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
@@ -306,7 +306,7 @@ func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reade
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	held.store = st.As(evidence.FacetTar)
+	held.store = st.WithScheme(evidence.FacetTar)
 	subject := a.Name() + "@" + a.Version()
 	x := &heldFacet{kind: ledger.Artifact, want: project.Facet{Name: a.Name()}, entry: project.FacetLock{Version: a.Version(), Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
 	err = held.unpack(ctx, x, unpacking{body: body, from: "the archive", claims: []evidence.Claim{{

@@ -147,7 +147,7 @@ func (w *workspace) askable(path, hint string, names ...string) (string, error) 
 	if err != nil {
 		return "", evidence.Errorf(evidence.Operation, found, "", err)
 	}
-	if name, _ := foreign.Manager(found); name != "" {
+	if name, _ := foreign.ShimManager(found); name != "" {
 		return found, nil
 	}
 	if isPython(found) || isPython(exe) {

@@ -55,7 +55,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Validation, err)
 	}
-	w, err := witness.Open(ctx, o.State, key, o.Logs, o.Begin || created, o.Logger)
+	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created, Logger: o.Logger})
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}

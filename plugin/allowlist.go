@@ -44,16 +44,16 @@ func ParseAllowlist(data []byte) (*Allowlist, error) {
 		return nil, fmt.Errorf("allowlist: %w", err)
 	}
 	a := &Allowlist{packages: map[string][]string{}}
-	if err := a.read(data); err != nil {
+	if err := a.parse(data); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *Allowlist) read(data []byte) error {
+func (a *Allowlist) parse(data []byte) error {
 	var names []string
 	if json.Unmarshal(data, &names) == nil && names != nil {
-		return a.names(names)
+		return a.addNames(names)
 	}
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil || len(top) == 0 {
@@ -67,11 +67,11 @@ func (a *Allowlist) read(data []byte) error {
 			if err := json.Unmarshal(raw, &names); err != nil || names == nil {
 				return fmt.Errorf("allowlist: allow is not a list of names")
 			}
-			if err := a.names(names); err != nil {
+			if err := a.addNames(names); err != nil {
 				return err
 			}
 		case member == "dependencies":
-			if err := a.versions(raw); err != nil {
+			if err := a.addVersions(raw); err != nil {
 				return err
 			}
 		case member == "$schema", member == "description", strings.HasPrefix(member, "_"), strings.HasPrefix(member, "x-"):
@@ -82,7 +82,7 @@ func (a *Allowlist) read(data []byte) error {
 	return nil
 }
 
-func (a *Allowlist) names(names []string) error {
+func (a *Allowlist) addNames(names []string) error {
 	for _, name := range names {
 		if name == "" || packageOf(name) != name {
 			return fmt.Errorf("allowlist: %+q is no name of a package", clip(name))
@@ -92,10 +92,10 @@ func (a *Allowlist) names(names []string) error {
 	return nil
 }
 
-func (a *Allowlist) versions(raw json.RawMessage) error {
+func (a *Allowlist) addVersions(raw json.RawMessage) error {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil && list != nil {
-		return a.names(list)
+		return a.addNames(list)
 	}
 	var by map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &by); err != nil {
@@ -105,16 +105,16 @@ func (a *Allowlist) versions(raw json.RawMessage) error {
 		if _, twice := a.packages[name]; twice {
 			return fmt.Errorf("allowlist: %+q is there twice", clip(name))
 		}
-		if err := a.names([]string{name}); err != nil {
+		if err := a.addNames([]string{name}); err != nil {
 			return err
 		}
 		var one string
 		var many []string
 		switch {
 		case json.Unmarshal(raw, &one) == nil && one == "*":
-		case json.Unmarshal(raw, &one) == nil && exact(one):
+		case json.Unmarshal(raw, &one) == nil && isExactVersion(one):
 			a.packages[name] = []string{one}
-		case json.Unmarshal(raw, &many) == nil && len(many) > 0 && !slices.ContainsFunc(many, func(v string) bool { return !exact(v) }):
+		case json.Unmarshal(raw, &many) == nil && len(many) > 0 && !slices.ContainsFunc(many, func(v string) bool { return !isExactVersion(v) }):
 			a.packages[name] = many
 		default:
 			return fmt.Errorf("allowlist: versions of %+q are exact versions, or \"*\"", clip(name))
@@ -123,8 +123,8 @@ func (a *Allowlist) versions(raw json.RawMessage) error {
 	return nil
 }
 
-// exact reports whether v is one version and not a range.
-func exact(v string) bool {
+// isExactVersion reports whether v is one version and not a range.
+func isExactVersion(v string) bool {
 	_, err := semver.StrictNewVersion(v)
 	return err == nil
 }

@@ -53,9 +53,9 @@ func (b *Bundle) Bytes() (n int64) {
 	return n
 }
 
-// document reports whether a file beside dist/ is there for people or for tools that do
+// isDocument reports whether a file beside dist/ is there for people or for tools that do
 // not load it.
-func document(name string) bool {
+func isDocument(name string) bool {
 	if strings.Contains(name, "/") {
 		return false
 	}
@@ -67,15 +67,15 @@ func document(name string) bool {
 	stem, _, _ := strings.Cut(upper, ".")
 	switch {
 	case slices.Contains([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG", "SECURITY"}, stem):
-		return !loadable(name)
+		return !isLoadable(name)
 	case name == LockFile, name == "package-lock.json":
 		return true
 	}
 	return false
 }
 
-// loadable reports whether Node would load a file of this name as code.
-func loadable(name string) bool {
+// isLoadable reports whether Node would load a file of this name as code.
+func isLoadable(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".js", ".mjs", ".cjs", ".node", ".json", ".wasm", ".ts", ".mts", ".cts":
 		return true
@@ -91,7 +91,7 @@ func ReadBundle(ctx context.Context, files []tree.File, refused []*tree.EntryErr
 	if err != nil {
 		return nil, err
 	}
-	return b, b.fill(ctx, read, open)
+	return b, b.readContents(ctx, read, open)
 }
 
 // OpenBundle is ReadBundle without Contents and Documents, in memory that does not grow
@@ -118,7 +118,7 @@ func OpenBundle(ctx context.Context, files []tree.File, open tree.Open) (*Bundle
 		}
 		return open(f.Path)
 	}
-	return b, b.fill(ctx, read, open)
+	return b, b.readContents(ctx, read, open)
 }
 
 // listBundle sorts the files of a plugin into what they are, and returns those that
@@ -140,7 +140,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 				return nil, nil, err
 			}
 			b.Files = append(b.Files, tree.File{Path: dist, Size: f.Size})
-		case name == ManifestFile, name == SignatureFile && f.Size <= MaxManifest, document(name) && f.Size <= MaxManifest:
+		case name == ManifestFile, name == SignatureFile && f.Size <= MaxManifest, isDocument(name) && f.Size <= MaxManifest:
 		default:
 			if first, _, below := strings.Cut(name, "/"); below {
 				name = first + "/"
@@ -191,7 +191,7 @@ func rootOf(files []tree.File) string {
 // reading it.
 const readersAtOnce = 8
 
-func (b *Bundle) fill(ctx context.Context, read map[string]tree.File, open tree.Open) error {
+func (b *Bundle) readContents(ctx context.Context, read map[string]tree.File, open tree.Open) error {
 	type content struct {
 		name string
 		data []byte

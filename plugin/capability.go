@@ -28,13 +28,13 @@ type RegisteredTool struct {
 	named  bool            // only the name was told
 }
 
-// toolName is what MCP clients take for the name of a tool.
-var toolName = sync.OnceValue(func() *regexp.Regexp {
+// toolNamePattern is what MCP clients take for the name of a tool.
+var toolNamePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,128}$`)
 })
 
-// readText reads a member of JSON that is a string, null or not there.
-func readText(raw json.RawMessage, to *string) bool {
+// decodeText reads a member of JSON that is a string, null or not there.
+func decodeText(raw json.RawMessage, to *string) bool {
 	return raw == nil || json.Unmarshal(raw, to) == nil
 }
 
@@ -64,7 +64,7 @@ func ParseRegistered(data []byte) (*Registered, error) {
 				members   map[string]json.RawMessage // as MCP spells them, and in no other case
 			)
 			named := json.Unmarshal(raw, &name) == nil
-			if !named && (json.Unmarshal(raw, &members) != nil || !readText(members["name"], &name) || !readText(members["uri"], &uri)) {
+			if !named && (json.Unmarshal(raw, &members) != nil || !decodeText(members["name"], &name) || !decodeText(members["uri"], &uri)) {
 				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object", kind)
 			}
 			if name == "" && kind == "resources" {
@@ -83,12 +83,12 @@ func ParseRegistered(data []byte) (*Registered, error) {
 	return r, nil
 }
 
-// payRegistered says how a host tells what a plugin registered.
-const payRegistered = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
+// registeredHint says how a host tells what a plugin registered.
+const registeredHint = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
 
-// registered gathers the evidence about what the plugin registered. A strictness that was
+// registeredEvidence gathers the evidence about what the plugin registered. A strictness that was
 // asked for and for which nobody said what was registered is missing.
-func (c *check) registered() error {
+func (c *check) registeredEvidence() error {
 	if c.host.Registered == nil && c.host.RegisteredBy != nil {
 		var err error
 		if c.host.Registered, err = c.host.RegisteredBy(c.m); err != nil {
@@ -110,7 +110,7 @@ func (c *check) registered() error {
 		if strict.on {
 			claim := c.claim(strict.scheme, strict.flag)
 			claim.Authority = evidence.Caller
-			c.add(evidence.Miss(claim, evidence.Caller, "it is to be checked, and nobody said what the plugin registered", fmt.Sprintf(payRegistered, strict.flag)))
+			c.add(evidence.Miss(claim, evidence.Caller, "it is to be checked, and nobody said what the plugin registered", fmt.Sprintf(registeredHint, strict.flag)))
 		}
 	}
 	return nil
@@ -153,7 +153,7 @@ func (c *check) capabilityEvidence(r *Registered) {
 	for _, t := range r.Tools {
 		claim := evidence.Claim{Subject: "tool:" + clip(t.Name), Scheme: evidence.Tool, Authority: evidence.Caller}
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match}
-		switch err := t.valid(); {
+		switch err := t.checkTool(); {
 		case err != nil:
 			e.Outcome, e.Reason = evidence.Mismatch, err.Error()
 		case t.named && c.host.Flags.StrictTools:
@@ -164,9 +164,9 @@ func (c *check) capabilityEvidence(r *Registered) {
 	}
 }
 
-// valid reports why a host could not offer the tool to a client.
-func (t RegisteredTool) valid() error {
-	if !toolName().MatchString(t.Name) {
+// checkTool reports why a host could not offer the tool to a client.
+func (t RegisteredTool) checkTool() error {
+	if !toolNamePattern().MatchString(t.Name) {
 		return errors.New("a name of a tool is 1 to 128 of [A-Za-z0-9_.-]")
 	}
 	if t.named {

@@ -15,15 +15,15 @@ import (
 
 // Host is what a plugin is checked for: what its host permits, demands and knows.
 type Host struct {
-	Flags         Flags
-	Strict        bool        // see package policy
-	Scan          Scan        // finds imports
-	Allowlist     *Allowlist  // nil: there is none
-	AllowlistName string      // for messages
-	Keys          *sign.Keys  // nil: nobody is trusted
-	Vouched       []Vouched   // of external packages
-	Registered    *Registered // what the plugin registered; nil: see RegisteredBy
-	Now           time.Time   // for the validity of keys
+	Flags          Flags
+	Strict         bool            // see package policy
+	Scan           Scan            // finds imports
+	Allowlist      *Allowlist      // nil: there is none
+	AllowlistName  string          // for messages
+	Keys           *sign.Keys      // nil: nobody is trusted
+	ExternalClaims []ExternalClaim // of external packages
+	Registered     *Registered     // what the plugin registered; nil: see RegisteredBy
+	Now            time.Time       // for the validity of keys
 
 	// Outside is evidence about the plugin from elsewhere, such as a registry's record and
 	// log. It comes first, and is judged with the rest.
@@ -79,10 +79,10 @@ type check struct {
 func (c *check) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var begun sync.WaitGroup
-	c.treeOf = ahead(&begun, func() (digest.Digest, error) { return c.b.Tree(ctx) })
-	c.sumsOf = ahead(&begun, func() (map[string]digest.Digest, error) { return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0) })
+	c.treeOf = computeAhead(&begun, func() (digest.Digest, error) { return c.b.Tree(ctx) })
+	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) { return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0) })
 	if c.host.Scan != nil {
-		c.usedBy = ahead(&begun, func() (*usage, error) { return c.b.scanAll(ctx, c.host.Scan) })
+		c.usedBy = computeAhead(&begun, func() (*usage, error) { return c.b.scanAll(ctx, c.host.Scan) })
 	}
 	return func() {
 		cancel()
@@ -90,8 +90,8 @@ func (c *check) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// ahead computes something beside the caller, and returns what waits for it.
-func ahead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
+// computeAhead computes something beside the caller, and returns what waits for it.
+func computeAhead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
 	var (
 		v    T
 		err  error
@@ -121,7 +121,7 @@ func (c *check) claim(scheme evidence.Scheme, where string) evidence.Claim {
 func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evidence.Claim) (*Result, error) {
 	c := &check{b: b, m: m, host: host, report: slices.Clone(host.Outside)}
 	defer c.start(ctx)()
-	r, err := c.files(ctx, claims)
+	r, err := c.gatherFiles(ctx, claims)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func Check(ctx context.Context, b *Bundle, m *Manifest, host Host, claims ...evi
 	}
 	settings := host.Flags.settings(host.Strict)
 	if policy.Judge(policy.Plugin, settings, c.report).Allowed() {
-		if err := c.registered(); err != nil {
+		if err := c.registeredEvidence(); err != nil {
 			return nil, err
 		}
 	}
@@ -162,12 +162,12 @@ func CheckFiles(ctx context.Context, b *Bundle, m *Manifest) (*Result, error) {
 func Observe(ctx context.Context, b *Bundle, m *Manifest) (*Result, evidence.Report, error) {
 	c := &check{b: b, m: m}
 	defer c.start(ctx)()
-	r, err := c.files(ctx, nil)
+	r, err := c.gatherFiles(ctx, nil)
 	return r, c.report, err
 }
 
-// files gathers the evidence about dist/ and what lies beside it.
-func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, error) {
+// gatherFiles gathers the evidence about dist/ and what lies beside it.
+func (c *check) gatherFiles(ctx context.Context, claims []evidence.Claim) (*Result, error) {
 	r := &Result{Manifest: c.m}
 	var err error
 	if r.Profile, err = c.distEvidence(ctx); err != nil {
@@ -178,18 +178,18 @@ func (c *check) files(ctx context.Context, claims []evidence.Claim) (*Result, er
 		return nil, err
 	}
 	r.Tree = c.tree
-	if err := c.claimed(ctx, r.Profile, claims); err != nil {
+	if err := c.claimEvidence(ctx, r.Profile, claims); err != nil {
 		return nil, err
 	}
 	if err := c.filesEvidence(r.Profile, framed); err != nil {
 		return nil, err
 	}
-	c.entry()
+	c.entryEvidence()
 	return r, nil
 }
 
-// claimed compares what others say of the plugin.
-func (c *check) claimed(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
+// claimEvidence compares what others say of the plugin.
+func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
 	for _, claim := range claims {
 		switch claim.Scheme {
 		case evidence.Tree:
@@ -210,8 +210,8 @@ func (c *check) claimed(ctx context.Context, p tree.Profile, claims []evidence.C
 	return nil
 }
 
-// entry states whether the file that is loaded first is there.
-func (c *check) entry() {
+// entryEvidence states whether the file that is loaded first is there.
+func (c *check) entryEvidence() {
 	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest, Where: ManifestFile + ", entry", Text: c.m.Entry}
 	if !slices.ContainsFunc(c.b.Files, func(f tree.File) bool { return f.Path == distPath(c.m.Entry) }) {
 		c.add(evidence.CannotVerify(claim, evidence.NotFound, "the entry is not there"))

@@ -153,7 +153,7 @@ func TestCapabilities(t *testing.T) {
 			named := 0
 			if flags.StrictTools {
 				for _, tool := range r.Tools {
-					if tool.named && tool.valid() == nil {
+					if tool.named && tool.checkTool() == nil {
 						named++
 					}
 				}
@@ -195,7 +195,7 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	for n, valid := range map[int]bool{0: false, 1: true, 128: true, 129: false} {
-		if err := (RegisteredTool{Name: strings.Repeat("a", n), named: true}).valid(); (err == nil) != valid {
+		if err := (RegisteredTool{Name: strings.Repeat("a", n), named: true}).checkTool(); (err == nil) != valid {
 			t.Errorf("a name of %d characters: %v", n, err)
 		}
 	}

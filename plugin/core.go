@@ -7,21 +7,21 @@ const SDK = "@modelcontextprotocol/sdk"
 
 // coreModules are the modules of Node that are imported by name, with or without
 // "node:".
-var coreModules = set(`assert async_hooks buffer child_process cluster console constants crypto dgram
+var coreModules = wordSet(`assert async_hooks buffer child_process cluster console constants crypto dgram
 	diagnostics_channel dns domain events fs http http2 https inspector module net os path perf_hooks
 	process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty
 	url util v8 vm wasi worker_threads zlib`)
 
 // coreSubpaths are the subpaths of core modules. Others are of packages of the same
 // name, such as process/browser.
-var coreSubpaths = set(`assert/strict dns/promises fs/promises inspector/promises path/posix path/win32
+var coreSubpaths = wordSet(`assert/strict dns/promises fs/promises inspector/promises path/posix path/win32
 	readline/promises stream/consumers stream/promises stream/web timers/promises util/types`)
 
 // nodeOnly are the modules of Node that exist with "node:" only.
-var nodeOnly = set("sea sqlite test ffi quic")
+var nodeOnly = wordSet("sea sqlite test ffi quic")
 
-// internal are modules of Node that are not documented, and reach the same as others.
-var internal = map[string]string{
+// undocumentedModules are modules of Node that are not documented, and reach the same as others.
+var undocumentedModules = map[string]string{
 	"_http_agent": "http", "_http_client": "http", "_http_common": "http", "_http_incoming": "http",
 	"_http_outgoing": "http", "_http_server": "http", "_tls_common": "tls", "_tls_wrap": "tls",
 	"_stream_duplex": "stream", "_stream_passthrough": "stream", "_stream_readable": "stream",
@@ -35,8 +35,8 @@ var bindings = map[string]string{
 	"stream_wrap": "stream", "tcp_wrap": "net", "tls_wrap": "tls", "tty_wrap": "tty", "udp_wrap": "dgram", "fs_event_wrap": "fs",
 }
 
-// needs maps a core module to the permission that it needs.
-var needs = map[string]string{
+// neededPermission maps a core module to the permission that it needs.
+var neededPermission = map[string]string{
 	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
 	"fs": files, "sqlite": files, "wasi": files, // the latter two open files of any path
 	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
@@ -64,7 +64,7 @@ func (p Permissions) has(need string) bool {
 	return need == ""
 }
 
-func set(words string) map[string]bool {
+func wordSet(words string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(words) {
 		out[w] = true
@@ -72,11 +72,11 @@ func set(words string) map[string]bool {
 	return out
 }
 
-// core returns the module of Node that a specifier names.
-func core(specifier string) (module string, ok bool) {
+// coreModule returns the module of Node that a specifier names.
+func coreModule(specifier string) (module string, ok bool) {
 	name, prefixed := strings.CutPrefix(specifier, "node:")
 	module, _, _ = strings.Cut(name, "/")
-	if other, ok := internal[module]; ok {
+	if other, ok := undocumentedModules[module]; ok {
 		return other, true
 	}
 	if coreModules[module] {
@@ -87,7 +87,7 @@ func core(specifier string) (module string, ok bool) {
 
 // IsCore reports whether a specifier names a module of Node, which is looked for nowhere else.
 func IsCore(specifier string) bool {
-	_, ok := core(specifier)
+	_, ok := coreModule(specifier)
 	return ok
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// whereDist is the place of a claim in the manifest.
-func whereDist(member string) string { return ManifestFile + ", dist." + member }
+// distMember is the place of a claim in the manifest.
+func distMember(member string) string { return ManifestFile + ", dist." + member }
 
 // Hash is dist.hash of the bundle under a profile.
 func (b *Bundle) Hash(ctx context.Context, p tree.Profile) (digest.Digest, error) {
@@ -32,7 +32,7 @@ func (b *Bundle) Tree(ctx context.Context) (digest.Digest, error) {
 // distEvidence compares dist.hash and returns the profile that gave it, or the one that
 // is expected if none did.
 func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
-	claim := c.claim(evidence.Dist, whereDist("hash"))
+	claim := c.claim(evidence.Dist, distMember("hash"))
 	profiles := tree.Profiles()
 	switch {
 	case c.m.Profile != "":
@@ -64,7 +64,7 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 			return "", err
 		default:
 			files := p.Hashed(c.b.Files)
-			e = evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: sum(files),
+			e = evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, Size: totalSize(files),
 				From: fmt.Sprintf("%s/, %s, profile %s", DistDir, evidence.Count(len(files), "file"), p)})
 		}
 		if e.Outcome == evidence.Match {
@@ -76,22 +76,22 @@ func (c *check) distEvidence(ctx context.Context) (tree.Profile, error) {
 		}
 	}
 	if first.Outcome == evidence.Mismatch {
-		first.Reason = c.lineEnds(ctx, claim, profiles)
+		first.Reason = c.explainLineEnds(ctx, claim, profiles)
 	}
 	c.add(*first)
 	return profiles[0], nil
 }
 
-func sum(files []tree.File) (n int64) {
+func totalSize(files []tree.File) (n int64) {
 	for _, f := range files {
 		n += f.Size
 	}
 	return n
 }
 
-// lineEnds says whether other line ends explain a mismatch: version control and
+// explainLineEnds says whether other line ends explain a mismatch: version control and
 // archivers convert them, and a hash is of bytes.
-func (c *check) lineEnds(ctx context.Context, claim evidence.Claim, profiles []tree.Profile) string {
+func (c *check) explainLineEnds(ctx context.Context, claim evidence.Claim, profiles []tree.Profile) string {
 	if c.b.open != nil {
 		return ""
 	}
@@ -124,7 +124,7 @@ func (c *check) treeEvidence() (framed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	claim := c.claim(evidence.Tree, whereDist("hashes"))
+	claim := c.claim(evidence.Tree, distMember("hashes"))
 	o := evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(), From: fmt.Sprintf("%s/, %s", DistDir, evidence.Count(len(c.b.Files), "file"))}
 	found := false
 	for _, h := range c.m.Dist.Hashes {
@@ -152,8 +152,8 @@ func (c *check) treeEvidence() (framed bool, err error) {
 // filesEvidence compares counts and checksums, and says what nothing covers.
 func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	hashed := p.Hashed(c.b.Files)
-	c.extent("fileCount", c.m.Dist.FileCount, int64(len(hashed)))
-	c.extent("totalBytes", c.m.Dist.Bytes, sum(hashed))
+	c.extentEvidence("fileCount", c.m.Dist.FileCount, int64(len(hashed)))
+	c.extentEvidence("totalBytes", c.m.Dist.Bytes, totalSize(hashed))
 
 	sums, err := c.sumsOf()
 	if err != nil {
@@ -165,7 +165,7 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	}
 	complete := c.m.Dist.All && len(c.m.Dist.Checksums) > 0
 	claim := func(path string) evidence.Claim {
-		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest, Where: whereDist("checksums")}
+		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest, Where: distMember("checksums")}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.m.Dist.Checksums)) {
 		cl := claim(path)
@@ -194,7 +194,7 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 			}
 		}
 	}
-	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, whereDist("hashes, dist.checksums")), Outcome: evidence.Absent,
+	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, distMember("hashes, dist.checksums")), Outcome: evidence.Absent,
 		Reason: "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
 	switch {
 	case framed:
@@ -204,13 +204,13 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	}
 	c.add(cover)
 
-	c.unhashed(hashed, framed)
+	c.unhashedEvidence(hashed, framed)
 	return nil
 }
 
-// extent compares a number that the manifest may claim.
-func (c *check) extent(member string, claimed, found int64) {
-	claim := c.claim(evidence.Extent, whereDist(member))
+// extentEvidence compares a number that the manifest may claim.
+func (c *check) extentEvidence(member string, claimed, found int64) {
+	claim := c.claim(evidence.Extent, distMember(member))
 	if claimed < 0 {
 		c.add(evidence.Compare(claim, evidence.Observed{Text: evidence.Group(found)}))
 		return
@@ -219,8 +219,8 @@ func (c *check) extent(member string, claimed, found int64) {
 	c.add(evidence.Fact(claim, evidence.Group(found)))
 }
 
-// unhashed names what Node could load and no fingerprint covers.
-func (c *check) unhashed(hashed []tree.File, framed bool) {
+// unhashedEvidence names what Node could load and no fingerprint covers.
+func (c *check) unhashedEvidence(hashed []tree.File, framed bool) {
 	name := func(subject, why string) {
 		c.add(evidence.Evidence{
 			Claim:   evidence.Claim{Subject: subject, Scheme: evidence.Unhashed, Authority: evidence.Manifest},

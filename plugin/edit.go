@@ -63,7 +63,7 @@ func (o *ordered) encode() (json.RawMessage, error) {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		key, err := marshal(name)
+		key, err := encodeJSON(name)
 		if err != nil {
 			return nil, err
 		}
@@ -75,8 +75,8 @@ func (o *ordered) encode() (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// marshal is json.Marshal without escapes for HTML.
-func marshal(v any) (json.RawMessage, error) {
+// encodeJSON is json.Marshal without escapes for HTML.
+func encodeJSON(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -96,7 +96,7 @@ func setMembers(manifest []byte, top, dist []member) ([]byte, error) {
 		for _, m := range members {
 			var raw json.RawMessage
 			if m.value != nil {
-				if raw, err = marshal(m.value); err != nil {
+				if raw, err = encodeJSON(m.value); err != nil {
 					return err
 				}
 			}

@@ -36,8 +36,8 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// is reports whether v is of type T, which is called name, and says so if it is not.
-func is[T any](p *problems, at, name string, v any) (T, bool) {
+// hasType reports whether v is of type T, which is called name, and says so if it is not.
+func hasType[T any](p *problems, at, name string, v any) (T, bool) {
 	t, ok := v.(T)
 	if !ok {
 		p.add(at, "is %s, and must be %s", typeOf(v), name)
@@ -45,12 +45,12 @@ func is[T any](p *problems, at, name string, v any) (T, bool) {
 	return t, ok
 }
 
-func boolean(p *problems, at string, v any) { is[bool](p, at, "boolean", v) }
+func boolean(p *problems, at string, v any) { hasType[bool](p, at, "boolean", v) }
 
 // text is a string of low to high characters that also has the other forms.
 func text(low, high int, also ...form) form {
 	return func(p *problems, at string, v any) {
-		s, ok := is[string](p, at, "string", v)
+		s, ok := hasType[string](p, at, "string", v)
 		if !ok {
 			return
 		}
@@ -99,7 +99,7 @@ func word(words ...string) form {
 // whole is an integer from low to high, which may be written 2.0 or 2e0.
 func whole(low, high int64) form {
 	return func(p *problems, at string, v any) {
-		n, ok := is[json.Number](p, at, "integer", v)
+		n, ok := hasType[json.Number](p, at, "integer", v)
 		if !ok {
 			return
 		}
@@ -115,7 +115,7 @@ func whole(low, high int64) form {
 // array has at most limit elements, each of a form.
 func array(limit int, each form) form {
 	return func(p *problems, at string, v any) {
-		all, ok := is[[]any](p, at, "array", v)
+		all, ok := hasType[[]any](p, at, "array", v)
 		if len(all) > limit {
 			p.add(at, "has %d elements; the limit is %d", len(all), limit)
 		}
@@ -154,7 +154,7 @@ func object(members map[string]form) form {
 		}
 	}
 	return func(p *problems, at string, v any) {
-		o, ok := is[map[string]any](p, at, "object", v)
+		o, ok := hasType[map[string]any](p, at, "object", v)
 		if !ok {
 			return
 		}
@@ -176,7 +176,7 @@ func object(members map[string]form) form {
 // named is an object of at most limit members with any names, all of one form.
 func named(limit int, each form) form {
 	return func(p *problems, at string, v any) {
-		o, _ := is[map[string]any](p, at, "object", v)
+		o, _ := hasType[map[string]any](p, at, "object", v)
 		if len(o) > limit {
 			p.add(at, "has %d members; the limit is %d", len(o), limit)
 		}

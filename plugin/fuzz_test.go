@@ -29,7 +29,7 @@ func FuzzAllowlist(f *testing.F) {
 				t.Errorf("%q is no package", name)
 			}
 			for _, v := range versions {
-				if !exact(v) || !a.Allows(name, v) {
+				if !isExactVersion(v) || !a.Allows(name, v) {
 					t.Errorf("%q at %q", name, v)
 				}
 			}
@@ -98,7 +98,7 @@ func FuzzRegistered(f *testing.F) {
 			}
 		}
 		for _, tool := range r.Tools {
-			if toolName().MatchString(tool.Name) && (tool.named || checkToolSchema(tool.Schema) == nil) {
+			if toolNamePattern().MatchString(tool.Name) && (tool.named || checkToolSchema(tool.Schema) == nil) {
 				good--
 			}
 		}

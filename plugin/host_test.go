@@ -42,7 +42,7 @@ func TestExternalIntegrity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Vouched: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: c.strict}})
+		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, ExternalClaims: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: c.strict}})
 		if err != nil || r.Verdict.Class() != c.want {
 			t.Errorf("%s: %v, %v, want %s", c.name, r.Verdict.Err(), err, c.want)
 		}

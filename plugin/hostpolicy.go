@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// flag states whether the host sets a flag that the plugin needs, and why it does.
-func (c *check) flag(name string, on bool, why string) {
+// flagEvidence states whether the host sets a flag that the plugin needs, and why it does.
+func (c *check) flagEvidence(name string, on bool, why string) {
 	claim := c.claim(evidence.Permission, name)
 	claim.Authority = evidence.Caller
 	e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Reason: why + "; the host does not set " + name}
@@ -32,26 +32,26 @@ func (c *check) hostEvidence(u *usage) {
 	}
 	if len(native) > 0 {
 		why := fmt.Sprintf("there are native addons (%s)", clip(native[len(native)-1]))
-		c.flag("PLUGIN_ALLOW_NATIVE", c.host.Flags.AllowNative, why)
-		c.flag("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, why)
+		c.flagEvidence("PLUGIN_ALLOW_NATIVE", c.host.Flags.AllowNative, why)
+		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, why)
 	}
 	if c.m.Policy == SandboxRequired {
-		c.flag("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+string(SandboxRequired))
+		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+string(SandboxRequired))
 	}
 	if len(c.m.Externals)+len(u.external) > 0 && c.m.Policy != BundledOnly || len(u.external) > 0 {
-		c.flag("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
+		c.flagEvidence("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
 	}
 	if c.m.Policy == BundledOnly {
 		return
 	}
 	for _, e := range c.m.Externals {
-		c.allowlist(e)
-		c.integrity(e)
+		c.allowlistEvidence(e)
+		c.integrityEvidence(e)
 	}
 }
 
-// allowlist looks a declared package up. A policy that needs the list fails without one.
-func (c *check) allowlist(e External) {
+// allowlistEvidence looks a declared package up. A policy that needs the list fails without one.
+func (c *check) allowlistEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.Allowlist, Authority: evidence.Caller, Where: c.host.AllowlistName}
 	found := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: e.Name}}
 	switch list, needed := c.host.Allowlist, c.m.Policy != ExternalAllowed; {
@@ -71,17 +71,17 @@ func (c *check) allowlist(e External) {
 // modulesDir is where external packages are installed beside a plugin, as a Bundle names it.
 const modulesDir = "node_modules/"
 
-// Vouched is what somebody else says of an external package: a package-lock.json beside
+// ExternalClaim is what somebody else says of an external package: a package-lock.json beside
 // the plugin, or the package's registry.
-type Vouched struct {
+type ExternalClaim struct {
 	Name, Version string
 	Integrity     string // subresource integrity; may be empty
 	From          string // who says so
 }
 
-// integrity sets what the manifest claims of an external package beside what others say
+// integrityEvidence sets what the manifest claims of an external package beside what others say
 // of the one that is installed.
-func (c *check) integrity(e External) {
+func (c *check) integrityEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher, Where: ManifestFile + ", externalDependencies"}
 	texts := []string{}
 	if e.Integrity != "" {
@@ -112,7 +112,7 @@ func (c *check) integrity(e External) {
 		c.add(e)
 	}
 	vouched := false
-	for _, v := range c.host.Vouched {
+	for _, v := range c.host.ExternalClaims {
 		if v.Name != e.Name {
 			continue
 		}

@@ -49,8 +49,8 @@ func isScript(name string) bool {
 	return false
 }
 
-// scanned is what one file imports.
-type scanned struct {
+// scanResult is what one file imports.
+type scanResult struct {
 	imports []Import
 	err     error
 }
@@ -97,7 +97,7 @@ type usage struct {
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{}, computed: map[string]sites{},
 		outside: map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
-	v := b.vendored()
+	v := b.vendorDirs()
 	var queue []string
 	seen, starred := map[string]bool{}, map[string]bool{}
 	enqueue := func(file string) {
@@ -116,7 +116,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 			}
 			for _, target := range packageTargets(b.Contents[f.Path]) {
 				u.classify(b, v, site{Import{Kind: Require, Specifier: target}, f.Path}, func(file string) {
-					b.matching(file, func(match string) {
+					b.eachMatch(file, func(match string) {
 						starred[match] = starred[match] || match != file && !isScript(match) && !seen[match]
 						enqueue(match)
 					})
@@ -127,7 +127,7 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 	for len(queue) > 0 {
 		now := queue
 		queue = nil
-		found := make([]scanned, len(now))
+		found := make([]scanResult, len(now))
 		group, ctx := errgroup.WithContext(ctx)
 		group.SetLimit(runtime.GOMAXPROCS(0))
 		for i, file := range now {
@@ -165,7 +165,7 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
-	case !s.Computed && strings.HasPrefix(specifier, "#") && b.scoped(s.file): // the targets of a package.json are classified with it
+	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file): // the targets of a package.json are classified with it
 		return
 	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
@@ -183,14 +183,14 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		}
 		specifier = "node:" + specifier
 	case specifier == ".", specifier == "..", strings.HasPrefix(specifier, "./"), strings.HasPrefix(specifier, "../"):
-		u.relative(b, s, enqueue)
+		u.followRelative(b, s, enqueue)
 		return
 	case strings.HasPrefix(specifier, "/"):
 		put(u.forbidden, specifier)
 		return
 	}
-	if module, ok := core(specifier); ok {
-		if needs[module] != "" {
+	if module, ok := coreModule(specifier); ok {
+		if neededPermission[module] != "" {
 			put(u.core, module)
 		}
 		return
@@ -204,7 +204,7 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	}
 	name := packageOf(specifier)
 	for _, spelling := range spellings(specifier) {
-		if climbs(spelling) {
+		if hasRelativeSegment(spelling) {
 			put(u.forbidden, specifier) // require follows a package's name with any path
 			return
 		}
@@ -217,7 +217,7 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 		return
 	}
 	file := path.Join(dir, specifier)
-	if dotted(file) {
+	if hasDotSegment(file) {
 		put(u.dotted, file)
 	}
 	if s.Kind != Resolve && !skippedByNode(file) {
@@ -225,11 +225,13 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	}
 }
 
-// dotted reports whether a segment of a path begins with a dot.
-func dotted(file string) bool { return strings.HasPrefix(file, ".") || strings.Contains(file, "/.") }
+// hasDotSegment reports whether a segment of a path begins with a dot.
+func hasDotSegment(file string) bool {
+	return strings.HasPrefix(file, ".") || strings.Contains(file, "/.")
+}
 
-// climbs reports whether a segment of a path is "." or "..".
-func climbs(p string) bool {
+// hasRelativeSegment reports whether a segment of a path is "." or "..".
+func hasRelativeSegment(p string) bool {
 	for segment := range strings.SplitSeq(p, "/") {
 		if segment == "." || segment == ".." {
 			return true
@@ -238,8 +240,8 @@ func climbs(p string) bool {
 	return false
 }
 
-// relative follows an import of a file. What it loads is scanned, whatever its name.
-func (u *usage) relative(b *Bundle, s site, enqueue func(string)) {
+// followRelative follows an import of a file. What it loads is scanned, whatever its name.
+func (u *usage) followRelative(b *Bundle, s site, enqueue func(string)) {
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	for _, specifier := range spellings(s.Specifier) {
 		if strings.HasSuffix(strings.ToLower(specifier), ".node") {
@@ -253,10 +255,10 @@ func (u *usage) relative(b *Bundle, s site, enqueue func(string)) {
 			put(u.forbidden, s.Specifier)
 		case !inside:
 			put(u.outside, target)
-		case b.refused(target):
+		case b.mayBeRefused(target):
 			put(u.outside, target)
 		default:
-			if dotted(file) {
+			if hasDotSegment(file) {
 				put(u.dotted, file)
 			}
 			if s.Kind != Resolve && !skippedByNode(file) {
@@ -313,12 +315,12 @@ func (c *check) importEvidence() (*usage, error) {
 				Reason: "it imports what no hash covers" + all.others()})
 		}
 	}
-	c.externals(u, at)
+	c.externalEvidence(u, at)
 	return u, nil
 }
 
-// externals sets the packages that the code imports beside those that are declared.
-func (c *check) externals(u *usage, at func(site, string) evidence.Claim) {
+// externalEvidence sets the packages that the code imports beside those that are declared.
+func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim) {
 	const where = ManifestFile + ", externalDependencies"
 	declared := map[string]External{}
 	for _, e := range c.m.Externals {
@@ -345,7 +347,7 @@ func (c *check) externals(u *usage, at func(site, string) evidence.Claim) {
 		all := u.core[module]
 		claim := evidence.Claim{Subject: all[0].String(), Scheme: evidence.Permission, Authority: evidence.Manifest, Where: ManifestFile + ", permissions"}
 		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: "node:" + module}}
-		need := needs[module]
+		need := neededPermission[module]
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent
 			e.Reason = "the permission " + need + " is not declared" + all.others()

@@ -73,7 +73,7 @@ func Parse(data []byte) (*Manifest, error) {
 		p.add("", "%v", err)
 		return nil, &Invalid{Issues: p.issues}
 	}
-	if err := generation(doc); err != nil {
+	if err := checkGeneration(doc); err != nil {
 		return nil, err
 	}
 	manifestForm()(&p, "", doc)
@@ -99,8 +99,8 @@ func Parse(data []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// generation refuses manifests of version 1, which had no manifestVersion or "1".
-func generation(doc map[string]any) error {
+// checkGeneration refuses manifests of version 1, which had no manifestVersion or "1".
+func checkGeneration(doc map[string]any) error {
 	if doc == nil {
 		return &Invalid{Issues: []Issue{{"", "must be an object"}}}
 	}

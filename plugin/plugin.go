@@ -111,12 +111,12 @@ type Manifest struct {
 	Raw          []byte       `json:"-"`                     // what was parsed
 }
 
-var validName = sync.OnceValue(func() *regexp.Regexp {
+var namePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9_-]{1,100}$`)
 })
 
 // CheckName reports whether name can be that of a plugin.
-func CheckName(name string) bool { return validName().MatchString(name) }
+func CheckName(name string) bool { return namePattern().MatchString(name) }
 
 // Subject names the plugin in evidence.
 func (m *Manifest) Subject() string { return m.Name + "@" + m.Version }

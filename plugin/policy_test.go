@@ -130,24 +130,24 @@ func TestIntegrities(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		members string
-		vouched []Vouched
+		vouched []ExternalClaim
 		want    []string
 	}{
-		{"one", `,"integrity":"` + right + `"`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list", `,"integrities":[{"alg":"sha512","value":"` + right + `"}]`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list, without its name", `,"integrities":[{"alg":"sha512","value":"` + plain + `"}]`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
-		{"in a list, wrong", `,"integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "mismatch"}},
-		{"one of two wrong", `,"integrity":"` + right + `","integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match", subject + "mismatch"}},
-		{"malformed", `,"integrity":"nonsense"`, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "unverifiable malformed"}},
+		{"one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
+		{"in a list", `,"integrities":[{"alg":"sha512","value":"` + right + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
+		{"in a list, without its name", `,"integrities":[{"alg":"sha512","value":"` + plain + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match"}},
+		{"in a list, wrong", `,"integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "mismatch"}},
+		{"one of two wrong", `,"integrity":"` + right + `","integrities":[{"alg":"sha512","value":"` + wrong + `"}]`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "match", subject + "mismatch"}},
+		{"malformed", `,"integrity":"nonsense"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "unverifiable malformed"}},
 		{"malformed in a list", `,"integrities":[{"alg":"sha512","value":"nonsense"}]`, nil, []string{subject + "unverifiable malformed"}},
-		{"none", ``, []Vouched{{"lodash", "4.17.21", right, "x"}}, []string{subject + "absent"}},
-		{"of another package", `,"integrity":"` + right + `"`, []Vouched{{"axios", "4.17.21", wrong, "x"}, {"axios", "1.0.0", wrong, "x"}}, nil},
-		{"of another version", `,"integrity":"` + right + `"`, []Vouched{{"lodash", "4.17.20", right, "x"}}, []string{subject + "mismatch"}},
-		{"without one", `,"integrity":"` + right + `"`, []Vouched{{"lodash", "4.17.21", "", "x"}}, []string{subject + "unverifiable unsupported"}},
-		{"by two", `,"integrity":"` + right + `"`, []Vouched{{"lodash", "4.17.21", right, "x"}, {"lodash", "4.17.21", wrong, "y"}}, []string{subject + "match", subject + "mismatch"}},
+		{"none", ``, []ExternalClaim{{"lodash", "4.17.21", right, "x"}}, []string{subject + "absent"}},
+		{"of another package", `,"integrity":"` + right + `"`, []ExternalClaim{{"axios", "4.17.21", wrong, "x"}, {"axios", "1.0.0", wrong, "x"}}, nil},
+		{"of another version", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.20", right, "x"}}, []string{subject + "mismatch"}},
+		{"without one", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", "", "x"}}, []string{subject + "unverifiable unsupported"}},
+		{"by two", `,"integrity":"` + right + `"`, []ExternalClaim{{"lodash", "4.17.21", right, "x"}, {"lodash", "4.17.21", wrong, "y"}}, []string{subject + "match", subject + "mismatch"}},
 	} {
 		b, m := bundle(t, `"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21"`+c.members+`}]`, nil)
-		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Flags: Flags{AllowRuntimeDeps: true}, Vouched: c.vouched})
+		r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Flags: Flags{AllowRuntimeDeps: true}, ExternalClaims: c.vouched})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestIntegrities(t *testing.T) {
 func TestPackageLock(t *testing.T) {
 	got, err := ParsePackageLock([]byte(`{"packages":{"":{"version":"1.0.0"},"node_modules/":{"version":"1.0.0"},"node_modules/a":{"version":"1.0.0","integrity":"i"},
 		"node_modules/@s/b":{"version":"2.0.0"},"node_modules/a/node_modules/c":{"version":"3.0.0"},"lib/d":{"version":"4.0.0"},"node_modules/a/b":{}}}`))
-	if want := []Vouched{{"@s/b", "2.0.0", "", "package-lock.json"}, {"a", "1.0.0", "i", "package-lock.json"}}; err != nil || !slices.Equal(got, want) {
+	if want := []ExternalClaim{{"@s/b", "2.0.0", "", "package-lock.json"}, {"a", "1.0.0", "i", "package-lock.json"}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{``, `[]`, `{"packages":[]}`, `{"packages":{"node_modules/a":{"version":1}}}`, `{"packages":{},"packages":{}}`,

@@ -14,9 +14,9 @@ import (
 
 // Where a specifier leads in Node: which files may stand behind it.
 
-// refused reports whether what Node loads for a path in the plugin's directory may be a link,
+// mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link,
 // or lie below one: whose bytes are then loaded nobody read.
-func (b *Bundle) refused(target string) bool {
+func (b *Bundle) mayBeRefused(target string) bool {
 	return slices.ContainsFunc(b.Refused, func(r *tree.EntryError) bool {
 		return strings.HasPrefix(target+"/", r.Path+"/") || mayLoad(target, r.Path)
 	})
@@ -56,8 +56,8 @@ func spellings(specifier string) []string {
 	return out
 }
 
-// vendored is the set of directories node_modules/NAME of the bundle, relative to dist/.
-func (b *Bundle) vendored() map[string]bool {
+// vendorDirs is the set of directories node_modules/NAME of the bundle, relative to dist/.
+func (b *Bundle) vendorDirs() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range b.Files {
 		const modules = "node_modules/"
@@ -93,9 +93,9 @@ func vendorOf(vendored map[string]bool, file, name string) (modules string, ok b
 	}
 }
 
-// scoped reports whether dist/ has a package.json that says what file's imports that
+// hasPackageScope reports whether dist/ has a package.json that says what file's imports that
 // begin with # mean.
-func (b *Bundle) scoped(file string) bool {
+func (b *Bundle) hasPackageScope(file string) bool {
 	for dir := path.Dir(file); path.Base(dir) != "node_modules"; dir = path.Dir(dir) {
 		if _, ok := b.Contents[path.Join(dir, "package.json")]; ok {
 			return true
@@ -107,9 +107,9 @@ func (b *Bundle) scoped(file string) bool {
 	return false
 }
 
-// matching calls each with the files that a target of a package.json is for: itself, or
+// eachMatch calls each with the files that a target of a package.json is for: itself, or
 // what one with a star matches.
-func (b *Bundle) matching(target string, each func(string)) {
+func (b *Bundle) eachMatch(target string, each func(string)) {
 	before, after, star := strings.Cut(target, "*")
 	if !star {
 		each(target)

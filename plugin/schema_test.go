@@ -80,7 +80,7 @@ func agree(t *testing.T, data []byte, places bool) {
 		return
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if object, ok := doc.(map[string]any); err == nil && ok && generation(object) == nil {
+	if object, ok := doc.(map[string]any); err == nil && ok && checkGeneration(object) == nil {
 		agreeOn(t, doc, places)
 	}
 }

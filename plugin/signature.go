@@ -107,13 +107,13 @@ func (c *check) signatureEvidence() (signers []Signer) {
 	if len(signers) > 0 {
 		signedBy = signers[0].KeyID
 	}
-	c.trusted(evidence.Signed, signedBy, "no trusted key signed dist.hash")
-	c.trusted(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
+	c.trustEvidence(evidence.Signed, signedBy, "no trusted key signed dist.hash")
+	c.trustEvidence(evidence.Statement, statedBy, "no trusted key signed the whole manifest")
 	return signers
 }
 
-// trusted states whether a key that this machine trusts made a signature.
-func (c *check) trusted(scheme evidence.Scheme, by, why string) {
+// trustEvidence states whether a key that this machine trusts made a signature.
+func (c *check) trustEvidence(scheme evidence.Scheme, by, why string) {
 	claim := c.claim(scheme, "the trusted keys of this machine")
 	claim.Authority, claim.Text = evidence.Machine, by
 	e := evidence.Fact(claim, by)

@@ -79,8 +79,8 @@ func TestInstalledExternalsAreOwed(t *testing.T) {
 		}
 		b, m := bundle(t, `"dependenciesPolicy":"external-allowed","externalDependencies":[{"name":"lodash","version":"4.17.21","integrity":"`+right+`"}]`, files)
 		for _, strict := range []bool{false, true} {
-			for _, vouched := range [][]Vouched{nil, {{"axios", "1.0.0", right, "x"}}, {{"lodash", "4.17.21", right, "x"}}} {
-				r, err := Check(t.Context(), b, m, Host{Scan: scanLines, Vouched: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: strict}})
+			for _, vouched := range [][]ExternalClaim{nil, {{"axios", "1.0.0", right, "x"}}, {{"lodash", "4.17.21", right, "x"}}} {
+				r, err := Check(t.Context(), b, m, Host{Scan: scanLines, ExternalClaims: vouched, Flags: Flags{AllowRuntimeDeps: true, StrictIntegrity: strict}})
 				if err != nil {
 					t.Fatal(err)
 				}

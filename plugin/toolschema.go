@@ -112,9 +112,9 @@ var schemaForm = sync.OnceValue(func() form {
 			}
 		}
 	}
-	number := func(p *problems, at string, v any) { is[json.Number](p, at, "number", v) }
+	number := func(p *problems, at string, v any) { hasType[json.Number](p, at, "number", v) }
 	positive := func(p *problems, at string, v any) {
-		if n, ok := is[json.Number](p, at, "number", v); ok {
+		if n, ok := hasType[json.Number](p, at, "number", v); ok {
 			if f, err := n.Float64(); err != nil || f <= 0 {
 				p.add(at, "must be more than 0")
 			}
@@ -128,7 +128,7 @@ var schemaForm = sync.OnceValue(func() form {
 		}
 	}
 	draft := func(p *problems, at string, v any) {
-		if s, ok := is[string](p, at, "string", v); ok && !slices.Contains(drafts, strings.TrimSuffix(s, "#")) {
+		if s, ok := hasType[string](p, at, "string", v); ok && !slices.Contains(drafts, strings.TrimSuffix(s, "#")) {
 			p.add(at, "%+q is no known draft", clip(s))
 		}
 	}

@@ -18,7 +18,7 @@ func TestVendorOf(t *testing.T) {
 	for _, dir := range []string{"node_modules/node_modules/axios", "node_modules/x", "node_modules/x/node_modules/y", "node_modules/c", "node_modules/@s/d", "sub/node_modules/z", "not_node_modules/w"} {
 		files = append(files, tree.File{Path: dir + "/index.js"})
 	}
-	vendored := (&Bundle{Files: files}).vendored()
+	vendored := (&Bundle{Files: files}).vendorDirs()
 	for _, c := range []struct{ file, name, dir string }{
 		{"index.js", "axios", ""}, {"node_modules/a.js", "axios", ""}, {"node_modules/x/index.js", "axios", ""},
 		{"node_modules/node_modules/a.js", "axios", ""}, {"node_modules/node_modules/axios/index.js", "axios", ""},
@@ -69,7 +69,7 @@ func TestScoped(t *testing.T) {
 		"a.js": true, "sub/a.js": true, "node_modules/x/a.js": true, "node_modules/x/lib/a.js": true, "node_modules/z/a.js": false, "node_modules/a.js": false,
 		"node_modules/@s/y/lib/a.js": true, "node_modules/@s/y/a.js": false,
 	} {
-		if b.scoped(file) != want {
+		if b.hasPackageScope(file) != want {
 			t.Errorf("%s: %v", file, !want)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // maxChecksums is how many checksums a manifest holds.
 const maxChecksums = 2000
 
-type checksum struct {
+type checksumWire struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }
@@ -42,12 +42,12 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 		{"hash", hash.String()},
 		{"hashes", []Hash{{FramedAlg, framed.String()}}},
 		{"fileCount", len(hashed)},
-		{"totalBytes", sum(hashed)},
+		{"totalBytes", totalSize(hashed)},
 	}
 	if len(b.Files) <= maxChecksums {
-		list := []checksum{}
+		list := []checksumWire{}
 		for _, f := range b.Files {
-			list = append(list, checksum{DistDir + "/" + f.Path, sums[f.Path].Hex()})
+			list = append(list, checksumWire{DistDir + "/" + f.Path, sums[f.Path].Hex()})
 		}
 		dist = append(dist, member{"coverage", "all"}, member{"checksums", map[string]any{"files": list}})
 	} else {

@@ -20,9 +20,9 @@ func OpenAppend(name string, dirs ...string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	flags := os.O_APPEND | os.O_CREATE | os.O_WRONLY | atOnce
+	flags := os.O_APPEND | os.O_CREATE | os.O_WRONLY | NoWait
 	if inside {
-		flags |= noFollow
+		flags |= NoFollow
 	}
 	f, err := os.OpenFile(name, flags, 0o600)
 	if err != nil {

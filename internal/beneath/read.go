@@ -18,8 +18,8 @@ var ErrOutside = errors.New("is a link that leads out of the checkout, and is no
 // Open opens the regular file that name leads to, whoever it belongs to. It never waits: the
 // opening of a pipe does, for a writer, and no signal ends it; that of a device may act.
 func Open(name string) (*os.File, error) {
-	return regular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
-		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|atOnce, 0) })
+	return openRegular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
+		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|NoWait, 0) })
 }
 
 // OpenIn opens a regular file of a checkout, whose name has slashes and begins at dir. Links
@@ -31,8 +31,8 @@ func OpenIn(dir, name string) (*os.File, error) {
 	}
 	defer root.Close()
 	local := filepath.FromSlash(name)
-	f, err := regular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
-		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|atOnce, 0) })
+	f, err := openRegular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
+		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|NoWait, 0) })
 	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrIrregular) {
 		return f, err
 	}
@@ -42,9 +42,9 @@ func OpenIn(dir, name string) (*os.File, error) {
 	return nil, err
 }
 
-// regular looks at what is there before it is opened, and at what was opened: it may have
+// openRegular looks at what is there before it is opened, and at what was opened: it may have
 // been another then.
-func regular(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
+func openRegular(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	irregular := &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
 	info, err := stat()
 	if err != nil {
@@ -70,7 +70,7 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(f, limit)
+	return readBounded(f, limit)
 }
 
 // ReadIn reads a file that [OpenIn] opens, of at most limit bytes.
@@ -79,10 +79,10 @@ func ReadIn(dir, name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(f, limit)
+	return readBounded(f, limit)
 }
 
-func read(f *os.File, limit int64) ([]byte, error) {
+func readBounded(f *os.File, limit int64) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {

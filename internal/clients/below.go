@@ -11,39 +11,39 @@ import (
 	"strings"
 )
 
-// Bounds of what [Below] looks at.
+// Bounds of what [FindBelow] looks at.
 const (
 	MaxEntries = 1 << 20 // files and directories
 	MaxFiles   = 10_000  // files of clients
 )
 
-// Unread is something in a project that a client may read, and that [Below] does not.
+// Unread is something in a project that a client may read, and that [FindBelow] does not.
 type Unread struct {
 	Path  string
 	Why   string
 	Empty bool // nothing of a client's is where it leads, as far as that is seen
 }
 
-// Below finds the project's files of the clients called ids, or of all, in dir and in every
+// FindBelow finds the project's files of the clients called ids, or of all, in dir and in every
 // directory below it: a client may be opened in any of them. Names are compared as some file
 // systems do: without case, what is not seen, and dots at their end. Links are followed as far
 // as they stay in dir; what is not looked at is said. Hallmark's own files are none of a client.
-func Below(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
-	w := below{ids: ids, dir: dir, seen: map[string]bool{}}
-	if w.root, err = resolved(dir); err != nil {
+func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
+	w := projectWalk{ids: ids, dir: dir, seen: map[string]bool{}}
+	if w.root, err = resolveLinks(dir); err != nil {
 		return nil, nil, err
 	}
-	w.index()
+	w.indexPlaces()
 	// dir may be a link itself, which WalkDir does not follow.
 	err = filepath.WalkDir(w.root, func(real string, d fs.DirEntry, err error) error {
-		name := w.named(real)
+		name := w.displayName(real)
 		if w.count++; w.count > MaxEntries {
-			w.miss(dir, fmt.Sprintf("holds more than %d files; not all were looked at", MaxEntries))
+			w.addUnread(dir, fmt.Sprintf("holds more than %d files; not all were looked at", MaxEntries))
 			return fs.SkipAll
 		}
 		if len(w.files) > MaxFiles {
 			w.files = w.files[:MaxFiles]
-			w.miss(dir, fmt.Sprintf("holds more than %d files of clients; not all were looked at", MaxFiles))
+			w.addUnread(dir, fmt.Sprintf("holds more than %d files of clients; not all were looked at", MaxFiles))
 			return fs.SkipAll
 		}
 		switch {
@@ -54,24 +54,24 @@ func Below(ctx context.Context, dir string, ids ...string) (files []File, unread
 			if errors.As(err, &at) {
 				err = at.Err // the path is said already
 			}
-			w.miss(name, "cannot be read: "+err.Error())
+			w.addUnread(name, "cannot be read: "+err.Error())
 			return nil
 		case d.IsDir() && d.Name() == ".git" && real != w.root:
 			return fs.SkipDir // nothing in it is part of the checkout
 		case d.IsDir():
-			w.directory(name)
+			w.visitDirectory(name)
 		case d.Type()&fs.ModeSymlink != 0:
-			w.link(name)
+			w.visitLink(name)
 		default:
-			w.file(name)
+			w.visitFile(name)
 		}
 		return nil
 	})
 	return w.files, w.unread, err
 }
 
-// resolved is the absolute path of name without links, those of the working directory included.
-func resolved(name string) (string, error) {
+// resolveLinks is the absolute path of name without links, those of the working directory included.
+func resolveLinks(name string) (string, error) {
 	abs, err := filepath.Abs(name)
 	if err != nil {
 		return "", err
@@ -79,8 +79,8 @@ func resolved(name string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// below is a walk through a project.
-type below struct {
+// projectWalk is a walk through a project.
+type projectWalk struct {
 	ids    []string
 	dir    string // as it was named
 	root   string // all links resolved
@@ -92,10 +92,18 @@ type below struct {
 
 	names    map[string][]place // by the last element in lower case
 	patterns []place            // those whose last element is a pattern
+	programs []projectProgram
 }
 
-// named is a file below the root as it is named from the directory that was.
-func (w *below) named(real string) string {
+// projectProgram is a program of a client, as it is looked for and reported.
+type projectProgram struct {
+	parts []string // of its path
+	why   string
+	adds  bool // servers
+}
+
+// displayName is a file below the root as it is named from the directory that was.
+func (w *projectWalk) displayName(real string) string {
 	rel, err := filepath.Rel(w.root, real)
 	if err != nil {
 		return real
@@ -110,11 +118,14 @@ type place struct {
 	parts []string
 }
 
-func (w *below) index() {
+func (w *projectWalk) indexPlaces() {
 	w.names = map[string][]place{}
 	for _, c := range table {
-		if c.id == "hallmark" || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
+		if c.own || len(w.ids) > 0 && !slices.Contains(w.ids, c.id) {
 			continue
+		}
+		for _, p := range c.programs {
+			w.programs = append(w.programs, projectProgram{strings.Split(p.path, "/"), p.why(c), p.adds})
 		}
 		for _, l := range c.locations() {
 			if l.base != project {
@@ -133,8 +144,8 @@ func (w *below) index() {
 
 // places are those that a file called name has, the most exact first: .warp/.mcp.json before
 // the .mcp.json of any directory.
-func (w *below) places(name string) (out []place) {
-	elements := spell(name)
+func (w *projectWalk) places(name string) (out []place) {
+	elements := spellElements(name)
 	for _, p := range w.names[elements[len(elements)-1]] {
 		if matches(p.parts, elements) {
 			out = append(out, p)
@@ -149,13 +160,13 @@ func (w *below) places(name string) (out []place) {
 	return out
 }
 
-func (w *below) file(name string) {
+func (w *projectWalk) visitFile(name string) {
 	if w.seen[name] {
 		return // through a link
 	}
-	elements := spell(name)
-	for _, p := range programs {
-		if (len(w.ids) == 0 || slices.Contains(w.ids, p.client)) && matches(strings.Split(p.path, "/"), elements) {
+	elements := spellElements(name)
+	for _, p := range w.programs {
+		if matches(p.parts, elements) {
 			w.unread = append(w.unread, Unread{name, p.why, !p.adds})
 			w.seen[name] = true
 		}
@@ -163,8 +174,8 @@ func (w *below) file(name string) {
 	var files []File
 	places := w.places(name)
 	for _, p := range places {
-		if yes, known := p.marked(name); !known {
-			w.unmarked(name)
+		if yes, known := p.hasMark(name); !known {
+			w.reportUnmarked(name)
 			return
 		} else if !yes {
 			continue
@@ -172,7 +183,7 @@ func (w *below) file(name string) {
 		root, _ := places[0].rootOf(name) // of .vscode/mcp.json, which is no mcp.json of a plugin in .vscode
 		f := p.location.file(p.client, name)
 		f.Root, f.limit = root, MaxShared
-		files = merged(files, f)
+		files = mergeFile(files, f)
 	}
 	if len(files) > 0 {
 		w.seen[name] = true
@@ -180,29 +191,31 @@ func (w *below) file(name string) {
 	}
 }
 
-// unmarked says of a file that may be any program's that it was not looked at.
-func (w *below) unmarked(name string) {
+// reportUnmarked says of a file that may be any program's that it was not looked at.
+func (w *projectWalk) reportUnmarked(name string) {
 	w.unread = append(w.unread, Unread{name, fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known", MaxShared), true})
 }
 
-// directory says of one that has the name of a client's file that nothing is read there.
-func (w *below) directory(name string) {
+// visitDirectory says of one that has the name of a client's file that nothing is read there.
+func (w *projectWalk) visitDirectory(name string) {
 	if slices.ContainsFunc(w.places(name), func(p place) bool { return !strings.ContainsRune(p.path, '*') }) {
 		w.unread = append(w.unread, Unread{name, "is a directory with the name of a client's file", true})
 	}
 }
 
-func (w *below) miss(name, why string) { w.unread = append(w.unread, Unread{Path: name, Why: why}) }
+func (w *projectWalk) addUnread(name, why string) {
+	w.unread = append(w.unread, Unread{Path: name, Why: why})
+}
 
-// away says where a link to a directory leads out of the project. What lies there is not read,
+// reportLinkOut says where a link to a directory leads out of the project. What lies there is not read,
 // and only the names that clients' files have in its top are looked up.
-func (w *below) away(name, real string) {
+func (w *projectWalk) reportLinkOut(name, real string) {
 	if st, err := os.Stat(real); err != nil || !st.IsDir() {
 		return // of a file its name tells that no client reads it
 	}
 	held := ""
-	for _, p := range w.all() {
-		if (held == "" || p.path < held) && w.holds(real, p.parts) {
+	for _, p := range w.allPlaces() {
+		if (held == "" || p.path < held) && w.holdsFile(real, p.parts) {
 			held = p.path
 		}
 	}
@@ -213,8 +226,8 @@ func (w *below) away(name, real string) {
 	w.unread = append(w.unread, Unread{name, why, held == ""})
 }
 
-// all are all places.
-func (w *below) all() []place {
+// allPlaces are all places.
+func (w *projectWalk) allPlaces() []place {
 	all := slices.Clone(w.patterns)
 	for _, p := range w.names {
 		all = append(all, p...)
@@ -222,57 +235,57 @@ func (w *below) all() []place {
 	return all
 }
 
-// link looks at a link to a client's file, or to a directory in which a client has files, or
+// visitLink looks at a link to a client's file, or to a directory in which a client has files, or
 // is opened.
-func (w *below) link(name string) {
-	ways := w.through(name)
-	real, err := resolved(name)
+func (w *projectWalk) visitLink(name string) {
+	ways := w.pathsThrough(name)
+	real, err := resolveLinks(name)
 	if len(w.places(name)) == 0 && len(ways) == 0 {
 		// The directory that it leads to, if that is in the project, has a place of its own.
-		if err == nil && !w.within(real) {
-			w.away(name, real)
+		if err == nil && !w.inProject(real) {
+			w.reportLinkOut(name, real)
 		}
 		return
 	}
 	if err != nil {
-		w.miss(name, "is a link that leads nowhere")
+		w.addUnread(name, "is a link that leads nowhere")
 		return
 	}
-	if !w.within(real) {
-		w.miss(name, "is a link out of the project, and is not followed")
+	if !w.inProject(real) {
+		w.addUnread(name, "is a link out of the project, and is not followed")
 		return
 	}
 	if st, err := os.Stat(real); err == nil && !st.IsDir() {
-		w.file(name)
+		w.visitFile(name)
 		return
 	}
 	for _, rest := range ways {
-		found, err := alike(name, rest, w.leads)
+		found, err := findSpelled(name, rest, w.skipsDirectory)
 		if err != nil {
-			w.miss(name, errDeep.Error())
+			w.addUnread(name, errTooDeep.Error())
 		}
 		for _, f := range found {
-			if real, err := resolved(f); err != nil {
-				w.miss(f, "is a link that leads nowhere")
-			} else if !w.within(real) {
-				w.miss(f, "is a link out of the project, and is not followed")
+			if real, err := resolveLinks(f); err != nil {
+				w.addUnread(f, "is a link that leads nowhere")
+			} else if !w.inProject(real) {
+				w.addUnread(f, "is a link out of the project, and is not followed")
 			} else {
-				w.file(f)
+				w.visitFile(f)
 			}
 		}
 	}
 }
 
-// within reports whether an absolute path without links lies in the project.
-func (w *below) within(real string) bool {
+// inProject reports whether an absolute path without links lies in the project.
+func (w *projectWalk) inProject(real string) bool {
 	rel, err := filepath.Rel(w.root, real)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// through are the rests of clients' paths that begin with a directory called name.
-func (w *below) through(name string) (rests [][]string) {
-	elements := spell(name)
-	for _, p := range w.all() {
+// pathsThrough are the rests of clients' paths that begin with a directory called name.
+func (w *projectWalk) pathsThrough(name string) (rests [][]string) {
+	elements := spellElements(name)
+	for _, p := range w.allPlaces() {
 		for n := 1; n < len(p.parts); n++ {
 			if matches(p.parts[:n], elements) {
 				from := n
@@ -287,36 +300,36 @@ func (w *below) through(name string) (rests [][]string) {
 	return slices.CompactFunc(rests, slices.Equal)
 }
 
-// holds reports whether a directory outside of the project has a client's file that patterns
+// holdsFile reports whether a directory outside of the project has a client's file that patterns
 // name, or may have: not all was looked at.
-func (w *below) holds(real string, patterns []string) bool {
-	found, err := alike(real, patterns, nil)
+func (w *projectWalk) holdsFile(real string, patterns []string) bool {
+	found, err := findSpelled(real, patterns, nil)
 	return err != nil || len(found) > 0
 }
 
-// leads reports whether a directory that was come by through a link is left out: it lies out of
+// skipsDirectory reports whether a directory that was come by through a link is left out: it lies out of
 // the project, or is one too many of all that are.
-func (w *below) leads(real, name string) bool {
+func (w *projectWalk) skipsDirectory(real, name string) bool {
 	if w.linked++; w.linked > maxDeep {
 		if w.linked == maxDeep+1 {
-			w.miss(w.dir, errDeep.Error())
+			w.addUnread(w.dir, errTooDeep.Error())
 		}
 		return true
 	}
-	if w.within(real) {
+	if w.inProject(real) {
 		return false
 	}
-	w.miss(name, "is a link out of the project, and is not followed")
+	w.addUnread(name, "is a link out of the project, and is not followed")
 	return true
 }
 
-// alike are the files below dir whose path from there is spelled as the patterns are. Directories
-// that ** stands for are left out where not says so: see [deep].
-func alike(dir string, patterns []string, not func(real, name string) bool) (found []string, err error) {
+// findSpelled are the files below dir whose path from there is spelled as the patterns are. Directories
+// that ** stands for are left out where not says so: see [directoriesBelow].
+func findSpelled(dir string, patterns []string, not func(real, name string) bool) (found []string, err error) {
 	if patterns[0] == anyDirs {
-		dirs, err := deep(dir, not)
+		dirs, err := directoriesBelow(dir, not)
 		for _, d := range dirs {
-			more, _ := alike(d, patterns[1:], not) // there is one ** in a path
+			more, _ := findSpelled(d, patterns[1:], not) // there is one ** in a path
 			found = append(found, more...)
 		}
 		return found, err
@@ -328,11 +341,11 @@ func alike(dir string, patterns []string, not func(real, name string) bool) (fou
 	for _, e := range entries {
 		name := filepath.Join(dir, e.Name())
 		switch {
-		case !matches(patterns[:1], spell(e.Name())):
+		case !matches(patterns[:1], spellElements(e.Name())):
 		case len(patterns) == 1:
 			found = append(found, name)
 		default:
-			more, below := alike(name, patterns[1:], not)
+			more, below := findSpelled(name, patterns[1:], not)
 			found, err = append(found, more...), errors.Join(err, below)
 		}
 	}

@@ -27,8 +27,8 @@ func TestBelow(t *testing.T) {
 	}
 	var want []string
 	for _, c := range table {
-		for _, l := range c.files {
-			if l.base != project || c.id == "hallmark" {
+		for _, l := range c.servers {
+			if l.base != project || c.own {
 				continue
 			}
 			name := strings.ReplaceAll(l.path, "*", "some")
@@ -57,7 +57,7 @@ func TestBelow(t *testing.T) {
 		slices.Sort(out)
 		return slices.Compact(out)
 	}
-	found, unread, err := Below(t.Context(), root)
+	found, unread, err := FindBelow(t.Context(), root)
 	if got := names(found); err != nil || len(unread) != 0 || !slices.Equal(got, want) {
 		t.Errorf("%v, %v\ngot  %q\nwant %q", err, unread, got, want)
 	}
@@ -66,7 +66,7 @@ func TestBelow(t *testing.T) {
 			t.Errorf("%s belongs to %s", f.Path, f.Root)
 		}
 	}
-	if only, _, err := Below(t.Context(), root, "droid"); err != nil || len(only) != 4 {
+	if only, _, err := FindBelow(t.Context(), root, "droid"); err != nil || len(only) != 4 {
 		t.Errorf("%+v, %v", only, err)
 	}
 }
@@ -99,7 +99,7 @@ func TestBelowLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	found, unread, err := Below(t.Context(), root)
+	found, unread, err := FindBelow(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestBelowLinkedRoot(t *testing.T) {
 	}
 	t.Chdir(link)
 	for _, root := range []string{link, "."} {
-		found, unread, err := Below(t.Context(), root, "cursor", "copilot")
+		found, unread, err := FindBelow(t.Context(), root, "cursor", "copilot")
 		var got []string
 		for _, f := range found {
 			got = append(got, f.Path)
@@ -161,7 +161,7 @@ func TestBelowSpellings(t *testing.T) {
 			t.Skip("such names are made on Linux")
 		}
 		put(t, filepath.Join(root, filepath.FromSlash(name)), "{}")
-		found, _, err := Below(t.Context(), root)
+		found, _, err := FindBelow(t.Context(), root)
 		if (len(found) == 0) != (want == "-") || err != nil {
 			t.Errorf("%q: %+v, %v", name, found, err)
 		}
@@ -181,7 +181,7 @@ func TestBelowOddities(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(root, ".cursor")); err != nil {
 		t.Fatal(err)
 	}
-	found, unread, err := Below(t.Context(), root)
+	found, unread, err := FindBelow(t.Context(), root)
 	if err != nil || len(unread) != 1 || unread[0].Path != filepath.Join(root, "crush.json") || !unread[0].Empty {
 		t.Errorf("%+v, %v", unread, err)
 	}
@@ -210,7 +210,7 @@ func TestBelowBounded(t *testing.T) {
 			t.Skip(err)
 		}
 	}
-	found, unread, err := Below(t.Context(), root)
+	found, unread, err := FindBelow(t.Context(), root)
 	if err != nil || len(found) != MaxFiles || len(unread) != 1 || unread[0].Empty || !strings.Contains(unread[0].Why, "not all were looked at") {
 		t.Errorf("%d files, %+v, %v", len(found), unread, err)
 	}

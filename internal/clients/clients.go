@@ -62,10 +62,10 @@ type File struct {
 	User   bool   // it is the user's or the machine's, for every project
 	Root   string // the directory of the project that it belongs to, "" if its name does not tell
 
-	format format
-	shapes []string
-	runs   []string // shapes of command lines
-	limit  int64    // of its bytes; MaxFile if 0
+	format        format
+	shapes        []string
+	commandShapes []string // shapes of command lines
+	limit         int64    // of its bytes; MaxFile if 0
 }
 
 // Names are the ids of the clients that are known.
@@ -100,49 +100,49 @@ func Find(m Machine, ids ...string) ([]File, error) {
 			}
 			for _, name := range names {
 				st, err := os.Stat(name)
-				if err == nil && st.IsDir() || err != nil && (l.base != project || gone(err)) {
+				if err == nil && st.IsDir() || err != nil && (l.base != project || isMissing(err)) {
 					continue // what the user cannot read his client cannot; a project has other users
 				}
 				f := l.file(c.id, name)
-				if yes, known := l.marked(name); !yes && known {
+				if yes, known := l.hasMark(name); !yes && known {
 					continue
 				}
 				if l.base == project {
 					f.Root, f.limit = m.Project, MaxShared
 				}
-				found = merged(found, f)
+				found = mergeFile(found, f)
 			}
 		}
 	}
 	return found, nil
 }
 
-// gone reports whether err says that nothing is there.
-func gone(err error) bool {
+// isMissing reports whether err says that nothing is there.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // file is the file called name as l has a client read it.
 func (l location) file(client, name string) File {
 	f := File{Client: client, Path: name, User: l.base != project, format: formatOf(name)}
-	f.add(l)
+	f.addShape(l)
 	return f
 }
 
-// add has f read as l says.
-func (f *File) add(l location) {
+// addShape has f read as l says.
+func (f *File) addShape(l location) {
 	into := &f.shapes
 	if l.runs {
-		into = &f.runs
+		into = &f.commandShapes
 	}
 	if !slices.Contains(*into, l.shape) {
 		*into = append(*into, l.shape)
 	}
 }
 
-// merged adds f to files. A file that several clients read is listed once for each that
+// mergeFile adds f to files. A file that several clients read is listed once for each that
 // finds servers elsewhere in it than the others.
-func merged(files []File, f File) []File {
+func mergeFile(files []File, f File) []File {
 	i := slices.IndexFunc(files, func(o File) bool {
 		return o.Path == f.Path && (o.Client == f.Client || len(f.shapes) > 0 && slices.Contains(o.shapes, f.shapes[0]))
 	})
@@ -150,23 +150,23 @@ func merged(files []File, f File) []File {
 		return append(files, f)
 	}
 	for _, shape := range f.shapes {
-		files[i].add(location{shape: shape})
+		files[i].addShape(location{shape: shape})
 	}
-	for _, shape := range f.runs {
-		files[i].add(location{shape: shape, runs: true})
+	for _, shape := range f.commandShapes {
+		files[i].addShape(location{shape: shape, runs: true})
 	}
 	files[i].User = files[i].User || f.User
 	return files
 }
 
-// At is the file called name, of whichever client: the one whose file has that name,
+// FileAt is the file called name, of whichever client: the one whose file has that name,
 // else any shape that its format is used with.
-func At(name string) File {
+func FileAt(name string) File {
 	f := File{Path: name, format: formatOf(name)}
-	parts := spell(name)
+	parts := spellElements(name)
 	for _, c := range table {
 		for _, l := range c.locations() {
-			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.namedLike(parts) {
+			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.fitsName(parts) {
 				continue // a name that any file may have tells nothing
 			}
 			if f.Client == "" {
@@ -175,7 +175,7 @@ func At(name string) File {
 			if f.Root == "" && l.base == project {
 				f.Root, _ = l.rootOf(name)
 			}
-			f.add(l)
+			f.addShape(l)
 		}
 	}
 	if len(f.shapes) == 0 {

@@ -228,7 +228,7 @@ func TestShapes(t *testing.T) {
 		t.Run(f.path, func(t *testing.T) {
 			dir := t.TempDir()
 			name := filepath.Join(dir, f.path)
-			got, err := Parse(At(name), []byte(f.text))
+			got, err := Parse(FileAt(name), []byte(f.text))
 			if err != nil || len(got) != 1 {
 				t.Fatalf("%d servers: %v", len(got), err)
 			}
@@ -255,7 +255,7 @@ func TestRewriteAndRestore(t *testing.T) {
 		f := rapid.SampledFrom(fixtures).Draw(t, "file")
 		name := "/base/" + f.path
 		data := []byte(f.text)
-		servers, err := Parse(At(name), data)
+		servers, err := Parse(FileAt(name), data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -299,7 +299,7 @@ func TestRewriteAndRestore(t *testing.T) {
 // What is edited elsewhere in the file after a rewrite stays too.
 func TestRestoreAfterOtherEdits(t *testing.T) {
 	text := `{"mcpServers": {"a": {"command": "npx", "args": ["x"]}, "kagi": {"command": "uvx", "args": ["kagimcp"]}}}`
-	f := At("/p/.mcp.json")
+	f := FileAt("/p/.mcp.json")
 	servers, err := Parse(f, []byte(text))
 	if err != nil || len(servers) != 2 {
 		t.Fatal(servers, err)
@@ -427,7 +427,7 @@ func TestBroken(t *testing.T) {
 		{"a.yaml", "a: " + deep, "nest"},
 		{"a.yaml", "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b, *b, *b, *b, *b, *b, *b]\n", ""},
 	} {
-		_, err := Parse(At(c.name), []byte(c.text))
+		_, err := Parse(FileAt(c.name), []byte(c.text))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.40q: %v, want %q", c.text, err, c.want)
 		}
@@ -440,7 +440,7 @@ func TestAliases(t *testing.T) {
 	for i := range 40 {
 		text += strings.NewReplacer("N", string(rune('A'+i%26))+strings.Repeat("x", i/26), "O", map[bool]string{true: "a0", false: string(rune('A'+(i-1+26)%26)) + strings.Repeat("x", (i-1)/26)}[i == 0]).Replace("N: &N [*O, *O]\n")
 	}
-	if _, err := Parse(At("a.yaml"), []byte(text)); err == nil {
+	if _, err := Parse(FileAt("a.yaml"), []byte(text)); err == nil {
 		t.Error("2^40 nodes were made")
 	}
 }
@@ -485,7 +485,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(x.path, []byte(x.text))
 	}
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		file := At(name)
+		file := FileAt(name)
 		servers, err := Parse(file, data)
 		if err != nil {
 			return

@@ -25,7 +25,7 @@ var commandKeys = []string{"command", "commandWindows", "cmd", "bash", "powershe
 // Commands are the command lines of a file's bytes that its client runs without asking
 // Hallmark, in its order. It refuses what [Inspect] refuses.
 func Commands(f File, data []byte) ([]Command, error) {
-	if len(f.runs) == 0 {
+	if len(f.commandShapes) == 0 {
 		return nil, nil
 	}
 	root, err := f.format.read(data, !f.User)
@@ -33,13 +33,13 @@ func Commands(f File, data []byte) ([]Command, error) {
 		return nil, err
 	}
 	c := commands{client: f.Client, data: data}
-	for _, shape := range f.runs {
+	for _, shape := range f.commandShapes {
 		for _, p := range lookup(root, shape, true) {
 			key := shape
 			if shape == itself {
 				key = ""
 			}
-			for _, n := range c.parts(shape, p.n) {
+			for _, n := range c.commandNodes(shape, p.n) {
 				c.collect(key, n, n.start, n != root)
 			}
 		}
@@ -56,9 +56,9 @@ type commands struct {
 	out    []Command
 }
 
-// parts are what is looked at of the value n of a shape: of tasks those that run when a
+// commandNodes are what is looked at of the value n of a shape: of tasks those that run when a
 // folder is opened, and each of several commands of a container.
-func (c *commands) parts(shape string, n *node) (out []*node) {
+func (c *commands) commandNodes(shape string, n *node) (out []*node) {
 	switch {
 	case strings.HasSuffix(shape, "tasks"):
 		return slices.DeleteFunc(slices.Clone(n.items), func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })

@@ -55,7 +55,7 @@ var ran = []struct{ path, text, want string }{
 func TestCommands(t *testing.T) {
 	covered := map[string]bool{}
 	for _, c := range ran {
-		found, err := Commands(At(c.path), []byte(c.text))
+		found, err := Commands(FileAt(c.path), []byte(c.text))
 		var got []string
 		for _, cmd := range found {
 			got = append(got, fmt.Sprintf("%d %s: %s", cmd.Line, cmd.Key, cmd.Text))
@@ -65,19 +65,16 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", c.path, err, strings.Join(got, ", "), c.want)
 		}
 	}
-	for id := range starts {
-		if !covered[id] {
-			t.Errorf("no file of %s", id)
-		}
-		if !slices.Contains(Names(), id) {
-			t.Errorf("%s is no client", id)
+	for _, c := range table {
+		if len(c.commands) > 0 && !covered[c.id] {
+			t.Errorf("no file of %s", c.id)
 		}
 	}
-	if found, err := Commands(At(".claude/settings.json"), []byte(`{"hooks": {'a': {}}}`)); err == nil {
+	if found, err := Commands(FileAt(".claude/settings.json"), []byte(`{"hooks": {'a': {}}}`)); err == nil {
 		t.Errorf("%+v", found)
 	}
 	many := `{"hooks": {"a": [` + strings.Repeat(`{"command": "x"},`, maxCommands+1) + `]}}`
-	if _, err := Commands(At(".claude/settings.json"), []byte(many)); err == nil {
+	if _, err := Commands(FileAt(".claude/settings.json"), []byte(many)); err == nil {
 		t.Error("no bound")
 	}
 }
@@ -91,7 +88,7 @@ func TestPrograms(t *testing.T) {
 		put(t, filepath.Join(root, filepath.FromSlash(name)), "")
 	}
 	var got []string
-	_, unread, err := Below(t.Context(), root)
+	_, unread, err := FindBelow(t.Context(), root)
 	for _, u := range unread {
 		rel, _ := filepath.Rel(root, u.Path)
 		got = append(got, fmt.Sprint(filepath.ToSlash(rel), " ", u.Empty))
@@ -101,7 +98,7 @@ func TestPrograms(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\ngot  %q\nwant %q", err, got, want)
 	}
-	if _, unread, err := Below(t.Context(), root, "pi"); err != nil || len(unread) != 2 {
+	if _, unread, err := FindBelow(t.Context(), root, "pi"); err != nil || len(unread) != 2 {
 		t.Errorf("%+v, %v", unread, err)
 	}
 }
@@ -128,11 +125,11 @@ func TestNamed(t *testing.T) {
 		{"p/.codex/config.toml", roles(`"/etc/a.toml"`), ""},
 		{"p/.codex/config.toml", "mcp_servers = \"a.toml\"", ""},
 	} {
-		found, err := Inspect(At(c.file), []byte(c.text))
+		found, err := Inspect(FileAt(c.file), []byte(c.text))
 		if err != nil || len(found) == 0 || found[0].Problem == "" {
 			t.Fatal(found, err)
 		}
-		f, ok := Named(At(c.file), found[0])
+		f, ok := NamedFile(FileAt(c.file), found[0])
 		if ok != (c.want != "") || ok && filepath.ToSlash(f.Path) != c.want {
 			t.Errorf("%s %s: %q, %v", c.file, c.text, f.Path, ok)
 		}

@@ -45,7 +45,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 		return nil, c, fmt.Errorf("%+q starts no program", s.Name)
 	}
 	f := formatOf(s.File).layout()
-	edits, err := l.edits(f, data, command, args)
+	edits, err := l.buildEdits(f, data, command, args)
 	if err != nil {
 		return nil, c, fmt.Errorf("%+q: %w", s.Name, err)
 	}
@@ -64,7 +64,7 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 	c.Was, c.Now = string(data[start:end]), now.String()
 	out := slices.Concat(data[:start], []byte(c.Now), data[end:])
 	// What was written is read again: the file must mean what was asked for.
-	again, err := find(out, At(c.File), c)
+	again, err := findEntry(out, FileAt(c.File), c)
 	if err != nil {
 		return nil, c, err
 	}
@@ -78,9 +78,9 @@ func Rewrite(data []byte, s Server, command string, args []string) ([]byte, Chan
 // there.
 func Restore(data []byte, c Change) ([]byte, error) {
 	if c.Added != "" {
-		return remove(data, c)
+		return removeAdded(data, c)
 	}
-	s, err := find(data, At(c.File), c)
+	s, err := findEntry(data, FileAt(c.File), c)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +95,8 @@ func Restore(data []byte, c Change) ([]byte, error) {
 	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
 }
 
-// find is the entry of c in data, read as f is.
-func find(data []byte, f File, c Change) (Server, error) {
+// findEntry is the entry of c in data, read as f is.
+func findEntry(data []byte, f File, c Change) (Server, error) {
 	servers, err := Parse(f, data)
 	if err != nil {
 		return Server{}, err
@@ -128,8 +128,8 @@ func (l launch) bounds() (start, end int) {
 	return start, end
 }
 
-// edits replaces both, or adds args behind command.
-func (l launch) edits(f format, data []byte, command string, args []string) ([]splice, error) {
+// buildEdits replaces both, or adds args behind command.
+func (l launch) buildEdits(f format, data []byte, command string, args []string) ([]splice, error) {
 	if start, end := l.bounds(); end <= start {
 		return nil, errors.New("is written in a way that cannot be edited")
 	}
@@ -139,21 +139,21 @@ func (l launch) edits(f format, data []byte, command string, args []string) ([]s
 	if l.command.kind == list {
 		all := append([]string{command}, args...)
 		if l.args != nil {
-			return []splice{{l.command.start, l.command.end, f.list(data, l.command, []string{command})}, {l.args.start, l.args.end, f.list(data, l.args, args)}}, nil
+			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})}, {l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
 		}
-		return []splice{{l.command.start, l.command.end, f.list(data, l.command, all)}}, nil
+		return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, all)}}, nil
 	}
-	edits := []splice{{l.command.start, l.command.end, quoted(command)}}
+	edits := []splice{{l.command.start, l.command.end, quote(command)}}
 	if l.args != nil {
-		return append(edits, splice{l.args.start, l.args.end, f.list(data, l.args, args)}), nil
+		return append(edits, splice{l.args.start, l.args.end, f.formatList(data, l.args, args)}), nil
 	}
 	// On the command's own line, so that no indentation has to be guessed; in a block of
 	// YAML and a table of TOML a line of its own, indented as the command's key is.
-	value := f.list(data, &node{flow: true}, args)
+	value := f.formatList(data, &node{flow: true}, args)
 	inline := ", " + l.argsKey + " = " + value
 	switch {
 	case f == formatJSON:
-		inline = ", " + quoted(l.argsKey) + ": " + value
+		inline = ", " + quote(l.argsKey) + ": " + value
 	case f == formatYAML && l.holder.flow:
 		inline = ", " + l.argsKey + ": " + value
 	case f == formatYAML:
@@ -188,11 +188,11 @@ func newline(data []byte) string {
 	return "\n"
 }
 
-// list writes texts in the place of old.
-func (f format) list(data []byte, old *node, texts []string) string {
+// formatList writes texts in the place of old.
+func (f format) formatList(data []byte, old *node, texts []string) string {
 	parts := make([]string, len(texts))
 	for i, s := range texts {
-		parts[i] = quoted(s)
+		parts[i] = quote(s)
 	}
 	if f != formatYAML || old.flow {
 		return "[" + strings.Join(parts, ", ") + "]"
@@ -201,8 +201,8 @@ func (f format) list(data []byte, old *node, texts []string) string {
 	return "- " + strings.Join(parts, newline(data)+strings.Repeat(" ", column-1)+"- ")
 }
 
-// quoted writes a string in a way that JSON, JSON5, TOML and YAML read alike.
-func quoted(s string) string {
+// quote writes a string in a way that JSON, JSON5, TOML and YAML read alike.
+func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

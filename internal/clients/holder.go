@@ -8,36 +8,36 @@ import (
 
 // ownDirs are the directories that clients keep their files in, in a project or in the
 // user's home: ".cursor". A name without a dot may be a project's own directory.
-var ownDirs = func() []string {
+func ownDirs() []string {
 	out := []string{".claude", ".agents", ".windsurf"} // of skills and settings, which start no server
 	for _, c := range table {
-		for _, l := range c.files {
+		for _, l := range c.servers {
 			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") && !slices.Contains(out, first) {
 				out = append(out, first)
 			}
 		}
 	}
 	return out
-}()
+}
 
-// Holder is the directory at or above dir that lies in no client's directory, and holds the
+// OwnerDir is the directory at or above dir that lies in no client's directory, and holds the
 // one that dir lies in: dir itself if it lies in none. Nothing in a client's directory is a
 // project of its own, save a checkout that Claude Code made in .claude/worktrees. Elements of
 // within, the directory that is looked at, are nobody's.
-func Holder(within, dir string) string {
+func OwnerDir(within, dir string) string {
 	rel, err := filepath.Rel(within, dir)
 	above := within
 	if err != nil || !filepath.IsLocal(rel) {
 		above = filepath.VolumeName(dir) + string(filepath.Separator)
 		rel = strings.TrimPrefix(dir, above)
 	}
-	elements := strings.Split(rel, string(filepath.Separator))
+	own, elements := ownDirs(), strings.Split(rel, string(filepath.Separator))
 	for i := 0; i < len(elements); i++ {
 		name := strings.ToLower(elements[i])
 		switch {
 		case name == ".claude" && len(elements) > i+2 && strings.EqualFold(elements[i+1], "worktrees"):
 			i += 2
-		case slices.Contains(ownDirs, name):
+		case slices.Contains(own, name):
 			return filepath.Join(above, filepath.Join(elements[:i]...))
 		}
 	}

@@ -28,15 +28,15 @@ func TestHolder(t *testing.T) {
 		".claude/worktrees/.cursor/y": ".claude/worktrees/.cursor/y", // the name of a checkout
 	} {
 		at := filepath.Join(root, filepath.FromSlash(dir))
-		if got := Holder(root, at); got != filepath.Join(root, filepath.FromSlash(want)) {
+		if got := OwnerDir(root, at); got != filepath.Join(root, filepath.FromSlash(want)) {
 			t.Errorf("%s is held by %s", dir, got)
 		}
 	}
 	inside := filepath.Join(root, ".cursor")
-	if got := Holder(inside, filepath.Join(inside, "sub")); got != filepath.Join(inside, "sub") {
+	if got := OwnerDir(inside, filepath.Join(inside, "sub")); got != filepath.Join(inside, "sub") {
 		t.Errorf("what is looked at is held by %s", got)
 	}
-	if got := Holder(filepath.Join(root, "other"), inside); got != root {
+	if got := OwnerDir(filepath.Join(root, "other"), inside); got != root {
 		t.Errorf("a file from elsewhere is held by %s", got)
 	}
 }

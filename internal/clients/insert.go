@@ -16,37 +16,36 @@ const (
 	AddedEntry  = "entry"  // the entry of a server
 )
 
-// seat is where a project's file of a client has its servers, and how it writes one.
-type seat struct {
+// installation is where a client looks for the servers of a project, and how it writes one.
+type installation struct {
 	files []string // the first that is there, else the first
-	key   string
+	key   string   // of the object of servers
 	entry func(command string, args []string) string
 }
 
+// jsonEntry writes an object with a command and its arguments, behind the members in head.
 func jsonEntry(head string) func(string, []string) string {
 	return func(command string, args []string) string {
-		return "{" + head + `"command": ` + quoted(command) + `, "args": ` + formatJSON.list(nil, &node{flow: true}, args) + "}"
+		return "{" + head + `"command": ` + quote(command) + `, "args": ` + formatJSON.formatList(nil, &node{flow: true}, args) + "}"
 	}
 }
 
-// seats are those of the clients that facets are installed for, by their ids.
-var seats = map[string]seat{
-	"claude-code": {[]string{".mcp.json"}, "mcpServers", jsonEntry("")},
-	"cursor":      {[]string{".cursor/mcp.json"}, "mcpServers", jsonEntry("")},
-	"vscode":      {[]string{".vscode/mcp.json"}, "servers", jsonEntry(`"type": "stdio", `)},
-	"opencode": {[]string{"opencode.jsonc", "opencode.json"}, "mcp", func(command string, args []string) string {
-		return `{"type": "local", "command": ` + formatJSON.list(nil, &node{flow: true}, append([]string{command}, args...)) + "}"
-	}},
-	"codex": {[]string{".codex/config.toml"}, "mcp_servers", func(command string, args []string) string {
-		return "command = " + quoted(command) + "\nargs = " + formatTOML.list(nil, &node{flow: true}, args) + "\n"
-	}},
+// opencodeEntry writes the command and its arguments as one list.
+func opencodeEntry(command string, args []string) string {
+	words := append([]string{command}, args...)
+	return `{"type": "local", "command": ` + formatJSON.formatList(nil, &node{flow: true}, words) + "}"
 }
 
-// Seat is the file of a project in which a client looks for servers, whether it is there
+// codexEntry writes the lines of a table.
+func codexEntry(command string, args []string) string {
+	return "command = " + quote(command) + "\nargs = " + formatTOML.formatList(nil, &node{flow: true}, args) + "\n"
+}
+
+// ServerFile is the file of a project in which a client looks for servers, whether it is there
 // or not; exists says whether a file of that name is. Clients that have none are false.
-func Seat(client, project string, exists func(name string) bool) (f File, ok bool) {
-	s, ok := seats[client]
-	if !ok {
+func ServerFile(client, project string, exists func(name string) bool) (f File, ok bool) {
+	s := clientOf(client).install
+	if s == nil {
 		return f, false
 	}
 	name := s.files[0]
@@ -62,7 +61,10 @@ func Seat(client, project string, exists func(name string) bool) (f File, ok boo
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that
 // starts a server, and what was done to it, in that order. Everything else in the file stays.
 func Insert(f File, data []byte, name, command string, args []string) ([]byte, []Change, error) {
-	s := seats[f.Client]
+	s := clientOf(f.Client).install
+	if s == nil {
+		return nil, nil, fmt.Errorf("nothing is installed for the client %+q", f.Client)
+	}
 	change := func(added, name, now string) Change {
 		return Change{Client: f.Client, File: f.Path, Name: name, Now: now, Added: added}
 	}
@@ -84,14 +86,14 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	}
 	end := newline(data)
 	if f.format == formatTOML {
-		text := end + "[" + s.key + "." + quoted(name) + "]" + end + strings.ReplaceAll(s.entry(command, args), "\n", end)
+		text := end + "[" + s.key + "." + quote(name) + "]" + end + strings.ReplaceAll(s.entry(command, args), "\n", end)
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			text = end + text
 		}
 		put(len(data), AddedEntry, name, text)
 	} else {
 		member := func(in *node, depth int, key, value string) string {
-			text := end + strings.Repeat("  ", depth) + quoted(key) + ": " + value
+			text := end + strings.Repeat("  ", depth) + quote(key) + ": " + value
 			switch {
 			case len(in.members) > 0:
 				return text + ","
@@ -117,7 +119,7 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 		put(holder.start+1, AddedEntry, name, member(holder, 2, name, s.entry(command, args)))
 	}
 	// What was written is read again: the file must mean what was asked for.
-	again, err := find(data, f, changes[len(changes)-1])
+	again, err := findEntry(data, f, changes[len(changes)-1])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,8 +129,8 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	return data, changes, nil
 }
 
-// remove returns data without what c added. Of what was edited since nothing is taken away.
-func remove(data []byte, c Change) ([]byte, error) {
+// removeAdded returns data without what c added. Of what was edited since nothing is taken away.
+func removeAdded(data []byte, c Change) ([]byte, error) {
 	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	switch c.Added {
 	case AddedFile:
@@ -140,12 +142,12 @@ func remove(data []byte, c Change) ([]byte, error) {
 		if c.Now == "" || bytes.Count(data, []byte(c.Now)) != 1 {
 			return nil, changed
 		}
-		return without(data, c, bytes.Index(data, []byte(c.Now)))
+		return cutOut(data, c, bytes.Index(data, []byte(c.Now)))
 	case AddedEntry:
 	default:
 		return nil, fmt.Errorf("%+q: unknown change %+q", c.Name, c.Added)
 	}
-	s, err := find(data, seated(c), c)
+	s, err := findEntry(data, installedFile(c), c)
 	if err != nil {
 		return nil, err
 	}
@@ -159,16 +161,16 @@ func remove(data []byte, c Change) ([]byte, error) {
 			}
 			if at += i; at <= s.entry.at && s.entry.at < at+len(now) {
 				c.Now = now
-				return without(data, c, at)
+				return cutOut(data, c, at)
 			}
 		}
 	}
 	return nil, changed
 }
 
-// without cuts what c added out of data, and the comma that is then one too many, where
+// cutOut cuts what c added out of data, and the comma that is then one too many, where
 // entries came and went beside it.
-func without(data []byte, c Change, at int) ([]byte, error) {
+func cutOut(data []byte, c Change, at int) ([]byte, error) {
 	format := formatOf(c.File)
 	before, after := data[:at], data[at+len(c.Now):]
 	commaAfter := bytes.TrimLeft(after, " \t\r\n")
@@ -192,10 +194,10 @@ func without(data []byte, c Change, at int) ([]byte, error) {
 	return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 }
 
-// seated is the file of a change, read as its client does.
-func seated(c Change) File {
-	f := At(c.File)
-	if s, ok := seats[c.Client]; ok && c.Added != "" {
+// installedFile is the file of a change, read as its client does.
+func installedFile(c Change) File {
+	f := FileAt(c.File)
+	if s := clientOf(c.Client).install; s != nil && c.Added != "" {
 		f.Client, f.shapes = c.Client, []string{s.key}
 	}
 	return f

@@ -11,7 +11,7 @@ import (
 // seatedFile is a file of a client in a project that has nothing else.
 func seatedFile(t *testing.T, client string) File {
 	t.Helper()
-	f, ok := Seat(client, t.TempDir(), func(string) bool { return false })
+	f, ok := ServerFile(client, t.TempDir(), func(string) bool { return false })
 	if !ok {
 		t.Fatalf("%s has no seat", client)
 	}
@@ -75,7 +75,11 @@ func TestInsert(t *testing.T) {
 			}
 		}
 	}
-	for client := range seats {
+	for _, row := range table {
+		client := row.id
+		if row.install == nil {
+			continue
+		}
 		f := seatedFile(t, client)
 		data, changes, err := Insert(f, nil, "a", "hallmark", []string{"run", "a"})
 		if err != nil || len(changes) < 2 || changes[0].Added != AddedFile {
@@ -121,7 +125,7 @@ func TestInsertedBeside(t *testing.T) {
 	if _, _, err := Insert(seatedFile(t, "codex"), []byte("mcp_servers = 1\n"), "a", "hallmark", nil); err == nil {
 		t.Error("a table was put into a number")
 	}
-	if _, ok := Seat("zed", filepath.FromSlash("/p"), nil); ok {
+	if _, ok := ServerFile("zed", filepath.FromSlash("/p"), nil); ok {
 		t.Error("zed has a seat")
 	}
 }

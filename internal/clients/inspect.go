@@ -31,7 +31,7 @@ func Inspect(f File, data []byte) ([]Server, error) {
 				continue
 			}
 			s, ok := e.inspect(f)
-			if !ok && !f.holds(shape) {
+			if !ok && !f.holdsOnly(shape) {
 				continue // the key means something else as often as it means servers
 			}
 			if again {
@@ -55,11 +55,11 @@ func Inspect(f File, data []byte) ([]Server, error) {
 	return out, nil
 }
 
-// holds reports whether all that is found by a shape are servers. hallmark.toml has a
+// holdsOnly reports whether all that is found by a shape are servers. hallmark.toml has a
 // reader of its own, which refuses what is none.
-func (f File) holds(shape string) bool {
+func (f File) holdsOnly(shape string) bool {
 	if f.Client != "" {
-		return f.Client != "hallmark" && shape != itself
+		return !clientOf(f.Client).own && shape != itself
 	}
 	return !slices.Contains([]string{"servers", "mcp", "extensions", "mcp/servers"}, shape)
 }
@@ -84,8 +84,8 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 		if s.Extension = e.extension(); s.Extension {
 			s.Problem = "is started by an extension of its client, which says what runs"
 		}
-	case e.twice() != "":
-		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.twice())
+	case e.duplicateKey() != "":
+		s.Problem = fmt.Sprintf("has two members called %+q, of which clients take one or the other", e.duplicateKey())
 	case s.Command != "" && url != "":
 		s.Problem = "has both a command and a URL, of which clients take one or the other"
 	case e.holder() != e.value && e.value.get("command") != nil:
@@ -117,8 +117,8 @@ func (e entry) commands() (out []string) {
 	return out
 }
 
-// twice is a key that an object of e has more than once.
-func (e entry) twice() string {
+// duplicateKey is a key that an object of e has more than once.
+func (e entry) duplicateKey() string {
 	for _, o := range e.objects() {
 		seen := map[string]bool{}
 		for _, m := range o.members {
@@ -171,8 +171,8 @@ func (s Server) Unknown() []string {
 				out = append(out, m.key)
 			}
 		}
-		if s.Client == "crush" && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
-			out = append(out, "$(command) in a value") // which Crush runs
+		if clientOf(s.Client).substitutes && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
+			out = append(out, "$(command) in a value")
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
 			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() && !slices.Contains(known, t.text) {

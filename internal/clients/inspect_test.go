@@ -36,7 +36,7 @@ func TestInspect(t *testing.T) {
 		{"any.json", `{"mcpServers": {"a": {}}}`, `a: neither`},
 		{"hallmark.toml", "[providers.mcp.a]\nserver = \"io.example/a@1.0.0\"\n", ``},
 	} {
-		found, err := Inspect(At(c.name), []byte(c.text))
+		found, err := Inspect(FileAt(c.name), []byte(c.text))
 		var got []string
 		for _, s := range found {
 			got = append(got, strings.TrimSuffix(s.Name+": "+s.Problem, ": "))
@@ -62,7 +62,7 @@ func TestAmbiguousYAML(t *testing.T) {
 		"<<: {mcpServers: {a: {command: x}}}\n",
 		"k: &k mcpServers\n*k : {a: {command: x}}\n",
 	} {
-		if found, err := Inspect(At("a.yaml"), []byte(text)); err == nil {
+		if found, err := Inspect(FileAt("a.yaml"), []byte(text)); err == nil {
 			t.Errorf("%q is read as %+v", text, found)
 		}
 	}
@@ -87,7 +87,7 @@ func TestUnknownMembers(t *testing.T) {
 		`, "source": "custom"`:      "",
 		`, "transport": "sse"`:      "transport sse",
 	} {
-		found, err := Inspect(At(".mcp.json"), fmt.Appendf(nil, text, more))
+		found, err := Inspect(FileAt(".mcp.json"), fmt.Appendf(nil, text, more))
 		if err != nil || len(found) != 1 {
 			t.Fatal(found, err)
 		}
@@ -96,7 +96,7 @@ func TestUnknownMembers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{`"."`: ".", `null`: "", `["x"]`: "?", `{}`: "?", `3`: "?"} {
-		found, _ := Inspect(At(".mcp.json"), []byte(`{"mcpServers": {"a": {"command": "x", "cwd": `+text+`}}}`))
+		found, _ := Inspect(FileAt(".mcp.json"), []byte(`{"mcpServers": {"a": {"command": "x", "cwd": `+text+`}}}`))
 		if got := found[0].WorkingDir(); got != want {
 			t.Errorf("cwd %s: %q", text, got)
 		}
@@ -154,7 +154,7 @@ func TestOneReading(t *testing.T) {
 		},
 	} {
 		for _, text := range texts {
-			found, err := Inspect(At(name), []byte(text))
+			found, err := Inspect(FileAt(name), []byte(text))
 			if err == nil && !slices.ContainsFunc(found, func(s Server) bool { return s.Name == "evil" }) {
 				t.Errorf("%s %q is read as %+v", name, text, found)
 			}
@@ -166,12 +166,12 @@ func TestOneReading(t *testing.T) {
 		".continue/config.yaml": "# c\r\nmcpServers:\r\n- {name: evil, command: !!str ./evil, args: ['a', \"\\x41\"]}\r\n",
 		".claude/agents/a.md":   "---  \r\nmcpServers: {evil: {command: ./evil}}\r\n---\r\n# mcp\r\n",
 	} {
-		if found, err := Inspect(At(name), []byte(text)); err != nil || len(found) != 1 {
+		if found, err := Inspect(FileAt(name), []byte(text)); err != nil || len(found) != 1 {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 	}
 	// The user's own files are read as clients that know JSON5 read them.
-	mine := At("settings.json")
+	mine := FileAt("settings.json")
 	mine.User = true
 	if found, err := Inspect(mine, []byte("{mcpServers: {'a': {command: 'x'}}}")); err != nil || len(found) != 1 {
 		t.Errorf("%+v, %v", found, err)
@@ -181,7 +181,7 @@ func TestOneReading(t *testing.T) {
 // A file with more servers than are judged is refused.
 func TestInspectBounded(t *testing.T) {
 	text := `{"mcpServers": {` + strings.Repeat(`"a": {"command": "x"}, `, maxServers+1) + `}}`
-	if _, err := Inspect(At(".mcp.json"), []byte(text)); err == nil || !strings.Contains(err.Error(), "more than 10000 servers") {
+	if _, err := Inspect(FileAt(".mcp.json"), []byte(text)); err == nil || !strings.Contains(err.Error(), "more than 10000 servers") {
 		t.Error(err)
 	}
 }

@@ -13,28 +13,28 @@ import (
 // three spellings that clients use, none of which says so in its file's name. The
 // libraries for JSON5 give values without their places, which an edit needs.
 type json5 struct {
-	data []byte
-	at   int
-	one  bool // what readers of the three spellings read differently is refused
+	data   []byte
+	at     int
+	strict bool // what readers of the three spellings read differently is refused
 }
 
 // readJSON reads a whole file; an empty one is an empty object. Editors read JSON with
 // comments and go on behind what is none: a text in single quotes, or a line end that only some
 // know, hides from one reader what another finds. With one set, such a file is refused.
-func readJSON(data []byte, one bool) (*node, error) {
-	p := &json5{data: data, one: one}
+func readJSON(data []byte, strict bool) (*node, error) {
+	p := &json5{data: data, strict: strict}
 	p.at = len(data) - len(bytes.TrimPrefix(data, []byte("\uFEFF")))
-	if err := p.space(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.at == len(data) {
 		return &node{kind: object}, nil
 	}
-	n, err := p.value(0)
+	n, err := p.readValue(0)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.space(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return nil, err
 	}
 	if p.at < len(data) {
@@ -45,9 +45,9 @@ func readJSON(data []byte, one bool) (*node, error) {
 
 func (p *json5) fail(what string) error { return syntaxError(p.data, p.at, what) }
 
-// differs refuses what is neither JSON nor JSON with comments and trailing commas.
-func (p *json5) differs(odd bool) error {
-	if odd && p.one {
+// refuseIf refuses what is neither JSON nor JSON with comments and trailing commas.
+func (p *json5) refuseIf(odd bool) error {
+	if odd && p.strict {
 		return p.fail("is neither JSON nor JSON with comments: its readers differ")
 	}
 	return nil
@@ -61,8 +61,8 @@ func (p *json5) peek() byte {
 	return 0
 }
 
-// space skips white space and comments.
-func (p *json5) space() error {
+// skipSpace skips white space and comments.
+func (p *json5) skipSpace() error {
 	for p.at < len(p.data) {
 		rest := p.data[p.at:]
 		switch {
@@ -72,7 +72,7 @@ func (p *json5) space() error {
 				end = len(rest)
 			}
 			line := string(bytes.TrimSuffix(rest[:end], []byte("\r")))
-			if err := p.differs(strings.ContainsAny(line, "\r\u2028\u2029")); err != nil {
+			if err := p.refuseIf(strings.ContainsAny(line, "\r\u2028\u2029")); err != nil {
 				return err // some end the comment there
 			}
 			p.at += end
@@ -87,7 +87,7 @@ func (p *json5) space() error {
 			if !unicode.IsSpace(r) && r != '\uFEFF' {
 				return nil
 			}
-			if err := p.differs(!strings.ContainsRune(" \t\r\n", r)); err != nil {
+			if err := p.refuseIf(!strings.ContainsRune(" \t\r\n", r)); err != nil {
 				return err
 			}
 			p.at += n
@@ -96,7 +96,7 @@ func (p *json5) space() error {
 	return nil
 }
 
-func (p *json5) value(depth int) (*node, error) {
+func (p *json5) readValue(depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, errDepth
 	}
@@ -106,32 +106,32 @@ func (p *json5) value(depth int) (*node, error) {
 	switch c := p.peek(); {
 	case c == '{':
 		n.kind = object
-		err = p.object(n, depth)
+		err = p.readObject(n, depth)
 	case c == '[':
 		n.kind = list
-		err = p.list(n, depth)
+		err = p.readList(n, depth)
 	case c == '"' || c == '\'':
 		n.kind = text
-		n.text, err = p.quoted()
+		n.text, err = p.readString()
 	default:
-		n.text, err = p.bare()
+		n.text, err = p.readWord()
 		if err == nil {
-			err = p.differs(!json.Valid([]byte(n.text)))
+			err = p.refuseIf(!json.Valid([]byte(n.text)))
 		}
 	}
 	n.end = p.at
 	return n, err
 }
 
-// more moves on behind a value; done reports that close follows.
-func (p *json5) more(end byte) (done bool, err error) {
-	if err := p.space(); err != nil {
+// nextElement moves on behind a value; done reports that close follows.
+func (p *json5) nextElement(end byte) (done bool, err error) {
+	if err := p.skipSpace(); err != nil {
 		return false, err
 	}
 	switch p.peek() {
 	case ',':
 		p.at++
-		if err := p.space(); err != nil {
+		if err := p.skipSpace(); err != nil {
 			return false, err
 		}
 	case end:
@@ -145,10 +145,10 @@ func (p *json5) more(end byte) (done bool, err error) {
 	return false, nil
 }
 
-// open skips the bracket; empty reports that its end follows.
-func (p *json5) open(end byte) (empty bool, err error) {
+// openBracket skips the bracket; empty reports that its end follows.
+func (p *json5) openBracket(end byte) (empty bool, err error) {
 	p.at++
-	if err := p.space(); err != nil {
+	if err := p.skipSpace(); err != nil {
 		return false, err
 	}
 	if p.peek() == end {
@@ -158,23 +158,23 @@ func (p *json5) open(end byte) (empty bool, err error) {
 	return false, nil
 }
 
-func (p *json5) object(n *node, depth int) error {
-	done, err := p.open('}')
+func (p *json5) readObject(n *node, depth int) error {
+	done, err := p.openBracket('}')
 	for !done && err == nil {
 		m := member{at: p.at}
 		if c := p.peek(); c == '"' || c == '\'' {
-			m.key, err = p.quoted()
+			m.key, err = p.readString()
 		} else {
-			m.key, err = p.bare()
+			m.key, err = p.readWord()
 			if err == nil {
-				err = p.differs(true)
+				err = p.refuseIf(true)
 			}
 		}
 		if err == nil && m.key == "__proto__" {
-			err = p.differs(true) // some take its members for those of the object
+			err = p.refuseIf(true) // some take its members for those of the object
 		}
 		if err == nil {
-			err = p.space()
+			err = p.skipSpace()
 		}
 		if err == nil && p.peek() != ':' {
 			err = p.fail("want ':'")
@@ -183,33 +183,33 @@ func (p *json5) object(n *node, depth int) error {
 			return err
 		}
 		p.at++
-		if err = p.space(); err != nil {
+		if err = p.skipSpace(); err != nil {
 			return err
 		}
-		if m.value, err = p.value(depth + 1); err != nil {
+		if m.value, err = p.readValue(depth + 1); err != nil {
 			return err
 		}
 		n.members = append(n.members, m)
-		done, err = p.more('}')
+		done, err = p.nextElement('}')
 	}
 	return err
 }
 
-func (p *json5) list(n *node, depth int) error {
-	done, err := p.open(']')
+func (p *json5) readList(n *node, depth int) error {
+	done, err := p.openBracket(']')
 	for !done && err == nil {
 		var item *node
-		if item, err = p.value(depth + 1); err != nil {
+		if item, err = p.readValue(depth + 1); err != nil {
 			return err
 		}
 		n.items = append(n.items, item)
-		done, err = p.more(']')
+		done, err = p.nextElement(']')
 	}
 	return err
 }
 
-// bare reads a word: a number, true, null, or a key without quotes.
-func (p *json5) bare() (string, error) {
+// readWord reads a word: a number, true, null, or a key without quotes.
+func (p *json5) readWord() (string, error) {
 	start := p.at
 	for p.at < len(p.data) {
 		r, n := utf8.DecodeRune(p.data[p.at:])
@@ -227,17 +227,17 @@ func (p *json5) bare() (string, error) {
 // escapes of one character.
 var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': ""}
 
-// quoted reads a string in either kind of quotes. Lone surrogates become U+FFFD.
-func (p *json5) quoted() (string, error) {
+// readString reads a string in either kind of quotes. Lone surrogates become U+FFFD.
+func (p *json5) readString() (string, error) {
 	quote := p.peek()
-	if err := p.differs(quote != '"'); err != nil {
+	if err := p.refuseIf(quote != '"'); err != nil {
 		return "", err
 	}
 	p.at++
 	var b strings.Builder
 	for p.at < len(p.data) {
 		c := p.data[p.at]
-		if err := p.differs(c < ' '); err != nil {
+		if err := p.refuseIf(c < ' '); err != nil {
 			return "", err
 		}
 		switch {
@@ -250,7 +250,7 @@ func (p *json5) quoted() (string, error) {
 			b.WriteByte(c)
 			p.at++
 		default:
-			if err := p.escape(&b); err != nil {
+			if err := p.readEscape(&b); err != nil {
 				return "", err
 			}
 		}
@@ -258,22 +258,22 @@ func (p *json5) quoted() (string, error) {
 	return "", p.fail("a string without an end")
 }
 
-func (p *json5) escape(b *strings.Builder) error {
+func (p *json5) readEscape(b *strings.Builder) error {
 	p.at++
 	c := p.peek()
-	if err := p.differs(strings.IndexByte(`"\/bfnrtu`, c) < 0); err != nil {
+	if err := p.refuseIf(strings.IndexByte(`"\/bfnrtu`, c) < 0); err != nil {
 		return err
 	}
 	switch {
 	case c == 'u' || c == 'x':
-		r, err := p.hex(map[byte]int{'u': 4, 'x': 2}[c])
+		r, err := p.readHex(map[byte]int{'u': 4, 'x': 2}[c])
 		if err != nil {
 			return err
 		}
 		if 0xd800 <= r && r < 0xdc00 && bytes.HasPrefix(p.data[p.at:], []byte(`\u`)) {
 			before := p.at
 			p.at++
-			low, err := p.hex(4)
+			low, err := p.readHex(4)
 			if err != nil {
 				return err
 			}
@@ -300,8 +300,8 @@ func (p *json5) escape(b *strings.Builder) error {
 	return nil
 }
 
-// hex reads n digits behind the letter of an escape.
-func (p *json5) hex(n int) (rune, error) {
+// readHex reads n digits behind the letter of an escape.
+func (p *json5) readHex(n int) (rune, error) {
 	p.at++
 	if p.at+n > len(p.data) {
 		return 0, p.fail("an escape without its digits")

@@ -16,16 +16,16 @@ const maxDeep = 10_000
 
 // matches reports whether the last elements of a path, spelled, fit patterns in lower case.
 func matches(patterns, elements []string) bool {
-	_, ok := span(patterns, elements)
+	_, ok := countMatched(patterns, elements)
 	return ok
 }
 
-// span is how many of the last elements of a path fit patterns; the fewest, if ** is one of them.
-func span(patterns, elements []string) (n int, ok bool) {
+// countMatched is how many of the last elements of a path fit patterns; the fewest, if ** is one of them.
+func countMatched(patterns, elements []string) (n int, ok bool) {
 	for i := len(patterns) - 1; i >= 0; i-- { // the last differs most often
 		if patterns[i] == anyDirs {
 			for ; n <= len(elements); n++ {
-				if above, ok := span(patterns[:i], elements[:len(elements)-n]); ok {
+				if above, ok := countMatched(patterns[:i], elements[:len(elements)-n]); ok {
 					return above + n, true
 				}
 			}
@@ -44,7 +44,7 @@ func span(patterns, elements []string) (n int, ok bool) {
 
 // rootOf is the directory of the project whose file called name has the place of l.
 func (l location) rootOf(name string) (dir string, ok bool) {
-	n, ok := span(l.parts(), spell(name))
+	n, ok := countMatched(l.parts(), spellElements(name))
 	if !ok {
 		return "", false
 	}
@@ -54,10 +54,10 @@ func (l location) rootOf(name string) (dir string, ok bool) {
 	return name, true
 }
 
-// deep gives dir and the directories below it, those above first, through links too: each once,
+// directoriesBelow gives dir and the directories below it, those above first, through links too: each once,
 // so that links in a circle end. Those for which not is true are left out, and what lies below
 // them; it may be nil. More than maxDeep are an error, with the first of them.
-func deep(dir string, not func(real, name string) bool) (dirs []string, err error) {
+func directoriesBelow(dir string, not func(real, name string) bool) (dirs []string, err error) {
 	var reals []string // of dirs, without links
 	seen := map[string]bool{}
 	add := func(real, name string) {
@@ -66,7 +66,7 @@ func deep(dir string, not func(real, name string) bool) (dirs []string, err erro
 			dirs, reals = append(dirs, name), append(reals, real)
 		}
 	}
-	if real, err := resolved(dir); err == nil {
+	if real, err := resolveLinks(dir); err == nil {
 		add(real, dir)
 	}
 	for i := 0; i < len(dirs); i++ {
@@ -83,24 +83,24 @@ func deep(dir string, not func(real, name string) bool) (dirs []string, err erro
 				if st, err := os.Stat(name); err != nil || !st.IsDir() {
 					continue
 				}
-				if real, err = resolved(name); err != nil {
+				if real, err = resolveLinks(name); err != nil {
 					continue
 				}
 			}
 			add(real, name)
 			if len(dirs) > maxDeep {
-				return dirs, fmt.Errorf("%+q: %w", dir, errDeep)
+				return dirs, fmt.Errorf("%+q: %w", dir, errTooDeep)
 			}
 		}
 	}
 	return dirs, nil
 }
 
-var errDeep = fmt.Errorf("holds more than %d directories that a client searches; not all were looked at", maxDeep)
+var errTooDeep = fmt.Errorf("holds more than %d directories that a client searches; not all were looked at", maxDeep)
 
-// ForServers reports whether a client keeps nothing but servers in the file called name, as its
+// HoldsOnlyServers reports whether a client keeps nothing but servers in the file called name, as its
 // name or its directory's tells. Settings, agents, plugins and skills need have none.
-func ForServers(name string) bool {
+func HoldsOnlyServers(name string) bool {
 	name = strings.ToLower(filepath.ToSlash(name))
 	dir, base := path.Split(name)
 	return strings.Contains(base, "mcp") || strings.Contains(path.Base(dir), "mcp")

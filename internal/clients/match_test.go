@@ -32,7 +32,7 @@ func TestAnyDirectories(t *testing.T) {
 			name := fmt.Sprintf(at, below)
 			touch(name)
 			want = append(want, name)
-			if got := At(name); got.Client == "" || len(got.shapes) == 0 || got.Root != "." {
+			if got := FileAt(name); got.Client == "" || len(got.shapes) == 0 || got.Root != "." {
 				t.Errorf("%s: %+v", name, got)
 			}
 		}
@@ -56,7 +56,7 @@ func TestAnyDirectories(t *testing.T) {
 			t.Errorf("%s: %q, want %q", how, got, want)
 		}
 	}
-	files, unread, err := Below(t.Context(), root)
+	files, unread, err := FindBelow(t.Context(), root)
 	if err != nil || len(unread) > 0 {
 		t.Fatal(unread, err)
 	}
@@ -87,7 +87,7 @@ func TestAnyDirectoriesLinked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	files, unread, err := Below(t.Context(), root)
+	files, unread, err := FindBelow(t.Context(), root)
 	if err != nil || !slices.ContainsFunc(files, func(f File) bool {
 		return f.Client == "claude-code" && strings.HasSuffix(f.Path, "agents/one/two/a.md")
 	}) {
@@ -102,7 +102,7 @@ func TestAnyDirectoriesLinked(t *testing.T) {
 		}
 	}
 	start := time.Now()
-	if _, unread, err = Below(t.Context(), root); err != nil || !slices.ContainsFunc(unread, func(u Unread) bool { return !u.Empty && strings.Contains(u.Why, "not all") }) {
+	if _, unread, err = FindBelow(t.Context(), root); err != nil || !slices.ContainsFunc(unread, func(u Unread) bool { return !u.Empty && strings.Contains(u.Why, "not all") }) {
 		t.Errorf("%+v, %v", unread, err)
 	}
 	if _, err := Find(Machine{OS: "linux", Project: root}); err == nil || !strings.Contains(err.Error(), "not all") {

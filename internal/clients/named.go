@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// role is the key of Codex's configuration under which the file of an agent's role is named.
-const role = "config_file"
+// roleKey is the key of Codex's configuration under which the file of an agent's role is named.
+const roleKey = "config_file"
 
-// Named is the file that an entry names instead of servers. In a plugin's manifest,
+// NamedFile is the file that an entry names instead of servers. In a plugin's manifest,
 // "mcpServers": "./servers.json", it lies below the plugin's directory, which the manifest's
 // place tells, and holds servers by name, alone or under the usual key. In Codex's configuration
 // it is that of an agent's role, seen from there. Whether it is there, and in the checkout, is for
 // the caller to find out.
-func Named(f File, s Server) (File, bool) {
+func NamedFile(f File, s Server) (File, bool) {
 	if f.Root == "" || s.names == "" || filepath.IsAbs(s.names) {
 		return File{}, false
 	}
@@ -22,7 +22,7 @@ func Named(f File, s Server) (File, bool) {
 	switch strings.ToLower(filepath.Base(f.Path)) {
 	case "config.toml":
 		to.Path, to.format, to.shapes = filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(s.names)), formatTOML, []string{"mcp_servers"}
-		return to, f.Client == "codex" && strings.EqualFold(s.Name, role)
+		return to, f.Client == "codex" && strings.EqualFold(s.Name, roleKey)
 	case "plugin.json":
 		name := filepath.Clean(filepath.FromSlash(strings.TrimPrefix(s.names, "${CLAUDE_PLUGIN_ROOT}/")))
 		to.Path, to.format, to.shapes = filepath.Join(f.Root, name), formatJSON, []string{usual, itself}

@@ -116,7 +116,7 @@ func (f format) layout() format {
 
 // read parses a file. With one set, it is refused if readers of its format read it differently
 // in ways that somebody had to intend.
-func (f format) read(data []byte, one bool) (*node, error) {
+func (f format) read(data []byte, strict bool) (*node, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8")
 	}
@@ -124,9 +124,9 @@ func (f format) read(data []byte, one bool) (*node, error) {
 	case formatTOML:
 		return readTOML(data)
 	case formatYAML:
-		return readYAML(data, one)
+		return readYAML(data, strict)
 	case formatFront:
-		return readFront(data, one)
+		return readFront(data, strict)
 	}
-	return readJSON(data, one)
+	return readJSON(data, strict)
 }

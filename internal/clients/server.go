@@ -206,10 +206,10 @@ func (e entry) server(f File) (s Server, ok bool) {
 	}
 	for _, h := range e.objects() {
 		for _, key := range variableKeys {
-			s.Variables = append(s.Variables, names(h.get(key))...)
+			s.Variables = append(s.Variables, variableNames(h.get(key))...)
 		}
 		for _, key := range []string{"headers", "http_headers", "env_http_headers"} {
-			s.Headers = append(s.Headers, names(h.get(key))...)
+			s.Headers = append(s.Headers, variableNames(h.get(key))...)
 		}
 	}
 	s.Disabled = e.disabled()
@@ -229,8 +229,8 @@ func (e entry) server(f File) (s Server, ok bool) {
 	return s, true
 }
 
-// names are the keys of an object, or the texts of a list up to a "=".
-func names(n *node) []string {
+// variableNames are the keys of an object, or the texts of a list up to a "=".
+func variableNames(n *node) []string {
 	if n == nil {
 		return nil
 	}

@@ -37,7 +37,7 @@ func readTOML(data []byte) (*node, error) {
 			table = &node{kind: object, start: at, end: at}
 			t.walk(root, e.Key(), table)
 		case unstable.KeyValue:
-			t.keyValue(table, e)
+			t.addKeyValue(table, e)
 		}
 	}
 	return root, t.parser.Error()
@@ -72,8 +72,8 @@ func (t *tomlTree) walk(n *node, keys unstable.Iterator, item *node) *node {
 	return n
 }
 
-// keyValue adds "a.b = value" to the object n.
-func (t *tomlTree) keyValue(n *node, e *unstable.Node) {
+// addKeyValue adds "a.b = value" to the object n.
+func (t *tomlTree) addKeyValue(n *node, e *unstable.Node) {
 	type part struct {
 		key    string
 		at     int
@@ -93,7 +93,7 @@ func (t *tomlTree) keyValue(n *node, e *unstable.Node) {
 		n = next
 	}
 	last := parts[len(parts)-1]
-	v := t.value(e.Value())
+	v := t.readValue(e.Value())
 	// The tree tells where a key-value ends, and not where its value begins: that is
 	// behind the "=" that follows the key.
 	v.end = int(e.Raw.Offset + e.Raw.Length)
@@ -107,8 +107,8 @@ func (t *tomlTree) keyValue(n *node, e *unstable.Node) {
 	n.members = append(n.members, member{last.key, last.at, v})
 }
 
-// value makes a node without its place, which its key-value knows.
-func (t *tomlTree) value(v *unstable.Node) *node {
+// readValue makes a node without its place, which its key-value knows.
+func (t *tomlTree) readValue(v *unstable.Node) *node {
 	n := &node{text: string(v.Data)}
 	switch v.Kind {
 	case unstable.String:
@@ -117,14 +117,14 @@ func (t *tomlTree) value(v *unstable.Node) *node {
 		n.kind, n.text = list, ""
 		for it := v.Children(); it.Next(); {
 			if it.Node().Kind != unstable.Comment {
-				n.items = append(n.items, t.value(it.Node()))
+				n.items = append(n.items, t.readValue(it.Node()))
 			}
 		}
 	case unstable.InlineTable:
 		n.kind, n.text = object, ""
 		for it := v.Children(); it.Next(); {
 			if it.Node().Kind == unstable.KeyValue {
-				t.keyValue(n, it.Node())
+				t.addKeyValue(n, it.Node())
 			}
 		}
 	}

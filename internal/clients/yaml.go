@@ -13,8 +13,8 @@ import (
 // obeyed. What readers of YAML read differently is refused: a second document, a merge
 // key, a key that is no plain text; and with one set tags, and line ends of one version of
 // YAML that are none in the other.
-func readYAML(data []byte, one bool) (*node, error) {
-	if at := bytes.IndexAny(data, "\u0085\u2028\u2029"); one && at >= 0 {
+func readYAML(data []byte, strict bool) (*node, error) {
+	if at := bytes.IndexAny(data, "\u0085\u2028\u2029"); strict && at >= 0 {
 		return nil, syntaxError(data, at, "a line end that readers of YAML read differently")
 	}
 	var doc, more yaml.Node
@@ -28,20 +28,20 @@ func readYAML(data []byte, one bool) (*node, error) {
 	if len(doc.Content) == 0 {
 		return &node{kind: object}, nil
 	}
-	t := yamlTree{data: data, one: one, lines: []int{0}}
+	t := yamlTree{data: data, strict: strict, lines: []int{0}}
 	for i, c := range data {
 		if c == '\n' {
 			t.lines = append(t.lines, i+1)
 		}
 	}
-	return t.value(doc.Content[0], 0, false)
+	return t.readValue(doc.Content[0], 0, false)
 }
 
 type yamlTree struct {
-	data  []byte
-	one   bool
-	lines []int // offsets of their first bytes
-	count int
+	data   []byte
+	strict bool
+	lines  []int // offsets of their first bytes
+	count  int
 }
 
 // maxNodes bounds what aliases may multiply.
@@ -65,19 +65,19 @@ func (t *yamlTree) offset(line, column int) int {
 	return at
 }
 
-// value makes a node of y; inside says that it stands in brackets.
-func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
+// readValue makes a node of y; inside says that it stands in brackets.
+func (t *yamlTree) readValue(y *yaml.Node, depth int, inside bool) (*node, error) {
 	if t.count++; depth > maxDepth || t.count > maxNodes {
 		return nil, errDepth
 	}
 	if y.Kind == yaml.AliasNode {
-		n, err := t.value(y.Alias, depth+1, inside)
+		n, err := t.readValue(y.Alias, depth+1, inside)
 		if err == nil {
 			n = &node{kind: n.kind, text: n.text, members: n.members, items: n.items} // stands elsewhere
 		}
 		return n, err
 	}
-	if t.one && y.Style&yaml.TaggedStyle != 0 && y.ShortTag() != "!!str" {
+	if t.strict && y.Style&yaml.TaggedStyle != 0 && y.ShortTag() != "!!str" {
 		return nil, syntaxError(t.data, t.offset(y.Line, y.Column), "a tag, which some readers of YAML obey")
 	}
 	n := &node{start: t.offset(y.Line, y.Column), flow: y.Style&yaml.FlowStyle != 0}
@@ -87,10 +87,10 @@ func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
 		n.kind = object
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			k := y.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.one && (k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
+			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.strict && (k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
 				return nil, syntaxError(t.data, t.offset(k.Line, k.Column), "a key that readers of YAML read differently")
 			}
-			v, err := t.value(y.Content[i+1], depth+1, inside)
+			v, err := t.readValue(y.Content[i+1], depth+1, inside)
 			if err != nil {
 				return nil, err
 			}
@@ -100,7 +100,7 @@ func (t *yamlTree) value(y *yaml.Node, depth int, inside bool) (*node, error) {
 	case yaml.SequenceNode:
 		n.kind = list
 		for _, c := range y.Content {
-			v, err := t.value(c, depth+1, inside)
+			v, err := t.readValue(c, depth+1, inside)
 			if err != nil {
 				return nil, err
 			}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart gives a first process a session of its own, and an end when this process is killed.
-func apart(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
+// inNewSession gives a first process a session of its own, and an end when this process is killed.
+func inNewSession(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
 	with := syscall.SysProcAttr{}
 	if sys != nil {
 		with = *sys
@@ -21,22 +21,22 @@ func apart(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
 var brokenPipe = []os.Signal{syscall.SIGPIPE}
 
 var (
-	begins     = make(chan func())
-	beginsOnce sync.Once
+	toStart     = make(chan func())
+	starterOnce sync.Once
 )
 
-// onThread calls f on the one thread that starts processes.
-func onThread(f func()) {
-	beginsOnce.Do(func() {
+// runOnStarter calls f on the one thread that starts processes.
+func runOnStarter(f func()) {
+	starterOnce.Do(func() {
 		go func() {
 			runtime.LockOSThread() // for ever: a thread ends with the goroutine that locked it
-			for f := range begins {
+			for f := range toStart {
 				f()
 			}
 		}()
 	})
 	done := make(chan struct{})
-	begins <- func() {
+	toStart <- func() {
 		defer close(done)
 		f()
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart changes nothing: there are no sessions.
-func apart(sys *syscall.SysProcAttr) *syscall.SysProcAttr { return sys }
+// inNewSession changes nothing: there are no sessions.
+func inNewSession(sys *syscall.SysProcAttr) *syscall.SysProcAttr { return sys }
 
 var brokenPipe []os.Signal
 

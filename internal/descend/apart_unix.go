@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart gives a first process a session of its own.
-func apart(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
+// inNewSession gives a first process a session of its own.
+func inNewSession(sys *syscall.SysProcAttr) *syscall.SysProcAttr {
 	with := syscall.SysProcAttr{}
 	if sys != nil {
 		with = *sys

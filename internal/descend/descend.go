@@ -27,7 +27,7 @@
 // If this process is killed (SIGKILL), the first process of each family is killed by the
 // kernel (PR_SET_PDEATHSIG). The kernel does that when the thread ends that started it, so
 // one thread, which never ends, starts all of them. What descends from them stays, but where
-// [StartFile] started them in a program that calls [Keep]: a keeper, which is that program
+// [StartFile] started them in a program that calls [EnableKeepers]: a keeper, which is that program
 // once more, is their parent then, and kills all that descends from it when this process is
 // gone. A process of another user stays, such as one started by a set-user-ID program, which
 // this one may not end, and everything if the keeper is killed before.
@@ -63,9 +63,9 @@ type Family struct {
 	alive io.Closer // of a keeper: it kills all when that is closed
 }
 
-// all are the families whose first process has not been reaped. Its mutex is also held
+// registry are the families whose first process has not been reaped. Its mutex is also held
 // while a process is started, and while processes are found, ended or reaped.
-var all struct {
+var registry struct {
 	sync.Mutex
 	families map[int]*Family
 	alive    int // families whose first process runs
@@ -76,8 +76,8 @@ var all struct {
 // members of attr.Sys are set here.
 func StartProcess(name string, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
 	with := *attr
-	with.Sys = apart(attr.Sys)
-	f, err = start(func() (int, error) {
+	with.Sys = inNewSession(attr.Sys)
+	f, err = startFamily(func() (int, error) {
 		if p, err = os.StartProcess(name, argv, &with); err != nil {
 			return 0, err
 		}
@@ -89,8 +89,8 @@ func StartProcess(name string, argv []string, attr *os.ProcAttr) (p *os.Process,
 // Start is the method Start of c, for the first process of a family. [Family.Wait] with
 // the method Wait of c must follow.
 func Start(c *exec.Cmd) (*Family, error) {
-	c.SysProcAttr = apart(c.SysProcAttr)
-	return start(func() (int, error) {
+	c.SysProcAttr = inNewSession(c.SysProcAttr)
+	return startFamily(func() (int, error) {
 		if err := c.Start(); err != nil {
 			return 0, err
 		}
@@ -123,33 +123,33 @@ func Run(ctx context.Context, c *exec.Cmd) error {
 	return err
 }
 
-// start registers the process that begin starts.
-func start(begin func() (pid int, err error)) (*Family, error) {
-	all.Lock()
-	defer all.Unlock()
-	if err := prepare(); err != nil {
+// startFamily registers the process that begin starts.
+func startFamily(begin func() (pid int, err error)) (*Family, error) {
+	registry.Lock()
+	defer registry.Unlock()
+	if err := prepareReaping(); err != nil {
 		return nil, err
 	}
 	var (
 		pid int
 		err error
 	)
-	onThread(func() { pid, err = begin() })
+	runOnStarter(func() { pid, err = begin() })
 	if err != nil {
 		return nil, err
 	}
 	f := &Family{pid: pid}
-	if all.families == nil {
-		all.families = map[int]*Family{}
+	if registry.families == nil {
+		registry.families = map[int]*Family{}
 	}
-	if all.pipes == nil && len(brokenPipe) > 0 {
+	if registry.pipes == nil && len(brokenPipe) > 0 {
 		// A reader of our output that went away must not end this process before it has
 		// ended the others. To be ignored is inherited, to be caught is not.
-		all.pipes = make(chan os.Signal, 1)
-		signal.Notify(all.pipes, brokenPipe...)
+		registry.pipes = make(chan os.Signal, 1)
+		signal.Notify(registry.pipes, brokenPipe...)
 	}
-	all.families[pid] = f
-	all.alive++
+	registry.families[pid] = f
+	registry.alive++
 	return f, nil
 }
 
@@ -169,7 +169,7 @@ func (f *Family) Wait(reap func() error) error {
 	}
 	f.mu.Unlock()
 	if ended {
-		f.over()
+		f.noteEnd()
 	}
 	reaped := make(chan error, 1)
 	go func() {
@@ -177,11 +177,11 @@ func (f *Family) Wait(reap func() error) error {
 		f.mu.Lock()
 		f.reaped = true
 		f.mu.Unlock()
-		all.Lock()
-		if all.families[f.pid] == f { // and not another, which got the number since
-			delete(all.families, f.pid)
+		registry.Lock()
+		if registry.families[f.pid] == f { // and not another, which got the number since
+			delete(registry.families, f.pid)
 		}
-		all.Unlock()
+		registry.Unlock()
 		reaped <- err
 	}()
 	if f.alive != nil {
@@ -197,26 +197,26 @@ func (f *Family) Wait(reap func() error) error {
 		if reaped != nil {
 			err, reaped = <-reaped, nil
 		}
-		f.over()
+		f.noteEnd()
 	}
-	f.clear()
+	f.endRest()
 	if reaped != nil {
 		err = <-reaped
 	}
-	all.Lock()
-	defer all.Unlock()
-	if len(all.families) == 0 && all.pipes != nil {
-		signal.Stop(all.pipes)
-		all.pipes = nil
+	registry.Lock()
+	defer registry.Unlock()
+	if len(registry.families) == 0 && registry.pipes != nil {
+		signal.Stop(registry.pipes)
+		registry.pipes = nil
 	}
 	return err
 }
 
-// over notes that the first process has ended.
-func (f *Family) over() {
-	all.Lock()
-	all.alive--
-	all.Unlock()
+// noteEnd notes that the first process has ended.
+func (f *Family) noteEnd() {
+	registry.Lock()
+	registry.alive--
+	registry.Unlock()
 }
 
 // Signal sends s to the group of the first process, unless that has ended. Where there
@@ -242,13 +242,13 @@ func (f *Family) Kill() {
 	f.Signal(syscall.SIGKILL)
 }
 
-// End ends all families, and what is left of earlier ones. It is for a program that is
+// EndAll ends all families, and what is left of earlier ones. It is for a program that is
 // about to exit.
-func End() {
-	all.Lock()
-	for _, f := range all.families {
+func EndAll() {
+	registry.Lock()
+	for _, f := range registry.families {
 		f.Kill()
 	}
-	all.Unlock()
-	sweep()
+	registry.Unlock()
+	endAll()
 }

@@ -21,7 +21,7 @@ import (
 // The test binary is the program that starts others, where what happens depends on what
 // it was given or how it ends.
 func TestMain(m *testing.M) {
-	Keep()
+	EnableKeepers()
 	switch os.Getenv("DESCEND_TEST") {
 	case "given": // has a child with a session of its own before the first family
 		other := exec.Command("sleep", "60")
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		err := Run(context.Background(), exec.Command("sh", "-c", "setsid sleep 61 & exit 0"))
-		End()
+		EndAll()
 		fmt.Println(other.Process.Pid, err, alive(other.Process.Pid))
 		other.Process.Kill()
 		os.Exit(0)
@@ -67,7 +67,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		time.Sleep(200 * time.Millisecond)
-		End()
+		EndAll()
 		os.Exit(3)
 	}
 	os.Exit(m.Run())
@@ -75,7 +75,7 @@ func TestMain(m *testing.M) {
 
 // alive reports whether a process runs.
 func alive(pid int) bool {
-	p, ok := look(pid)
+	p, ok := readProcess(pid)
 	return ok && !p.zombie
 }
 
@@ -131,7 +131,7 @@ func TestNothingIsLeft(t *testing.T) {
 					t.Errorf("process %d is left after %v", pid, time.Since(began))
 				}
 			}
-			if !childless() {
+			if !hasNoChildren() {
 				t.Error("this process has children")
 			}
 		})
@@ -301,7 +301,7 @@ func TestStatuses(t *testing.T) {
 	left := 0
 	for range 100 {
 		left = 0
-		for _, tree := range beneath(os.Getpid(), processes()) {
+		for _, tree := range descendants(os.Getpid(), listProcesses()) {
 			if tree[0].pid != long.Process.Pid {
 				left++
 			}
@@ -341,7 +341,7 @@ func TestReused(t *testing.T) {
 	}
 	defer c.Wait()
 	defer c.Process.Kill()
-	p, ok := look(c.Process.Pid)
+	p, ok := readProcess(c.Process.Pid)
 	if !ok {
 		t.Fatal("not there")
 	}

@@ -30,11 +30,11 @@ const killPatience = time.Second
 // signals are passed on by a keeper.
 var signals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// keeping says that Keep was called, so that this program can be its own keeper.
-var keeping bool
+// keepersEnabled says that Keep was called, so that this program can be its own keeper.
+var keepersEnabled bool
 
-// Keep is called by a program whose servers are to have keepers.
-func Keep() { keeping = true }
+// EnableKeepers is called by a program whose servers are to have keepers.
+func EnableKeepers() { keepersEnabled = true }
 
 // A keeper is one before main, and so before most packages of the program that it is have
 // prepared what it has no use for: that takes longer than all that it does.
@@ -42,19 +42,19 @@ func init() {
 	if len(os.Args) < 4 || os.Args[1] != keepMark {
 		return
 	}
-	status, err := keep(os.Args[2], os.Args[3:])
+	status, err := runKeeper(os.Args[2], os.Args[3:])
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[0], err)
 		syscall.Exit(2)
 	}
-	endLike(status)
+	exitLike(status)
 }
 
 // StartFile starts the open file exe as the first process of a family, with a keeper if this
 // program has those. The family is the keeper's then, and so is p.
 func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f *Family, err error) {
-	if !keeping {
-		fd, err := above(exe, attr.Files)
+	if !keepersEnabled {
+		fd, err := duplicateAbove(exe, attr.Files)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -66,31 +66,31 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 		return nil, nil, err
 	}
 	defer gone.Close()
-	said, says, err := os.Pipe()
+	report, reportEnd, err := os.Pipe()
 	if err != nil {
 		alive.Close()
 		return nil, nil, err
 	}
-	defer said.Close()
+	defer report.Close()
 	with := *attr
-	with.Sys = apart(attr.Sys)
+	with.Sys = inNewSession(attr.Sys)
 	with.Sys.Pdeathsig = 0 // it outlives this process, and ends what is left
-	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, says)
-	f, err = start(func() (int, error) {
+	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, reportEnd)
+	f, err = startFamily(func() (int, error) {
 		p, err = os.StartProcess("/proc/self/exe", append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
 		if err != nil {
 			return 0, err
 		}
 		return p.Pid, nil
 	})
-	says.Close()
+	reportEnd.Close()
 	if err != nil {
 		alive.Close()
 		return nil, nil, err
 	}
 	f.alive = alive
-	why, err := io.ReadAll(io.LimitReader(said, 4<<10))
-	if err == nil && string(why) != begun {
+	why, err := io.ReadAll(io.LimitReader(report, 4<<10))
+	if err == nil && string(why) != startedMessage {
 		err = errors.New("its keeper did not start it")
 		if len(why) > 0 {
 			err = errors.New(string(why))
@@ -104,13 +104,13 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	return p, f, nil
 }
 
-// begun is what a keeper says of a server that has begun.
-const begun = "begun"
+// startedMessage is what a keeper says of a server that has begun.
+const startedMessage = "begun"
 
-// above duplicates file to a descriptor that os.StartProcess does not overwrite in the
+// duplicateAbove duplicates file to a descriptor that os.StartProcess does not overwrite in the
 // child: it moves the child's files, and a pipe of its own, to the first numbers
 // after the highest of them.
-func above(file *os.File, files []*os.File) (int, error) {
+func duplicateAbove(file *os.File, files []*os.File) (int, error) {
 	highest := 0
 	for _, f := range files {
 		highest = max(highest, int(f.Fd()))
@@ -118,9 +118,9 @@ func above(file *os.File, files []*os.File) (int, error) {
 	return unix.FcntlInt(file.Fd(), unix.F_DUPFD_CLOEXEC, highest+2*len(files)+8)
 }
 
-// keep starts a server with the first files of this process, and waits until it has ended,
+// runKeeper starts a server with the first files of this process, and waits until it has ended,
 // or whoever started this process has.
-func keep(count string, argv []string) (status syscall.WaitStatus, err error) {
+func runKeeper(count string, argv []string) (status syscall.WaitStatus, err error) {
 	n, err := strconv.Atoi(count)
 	if err != nil || n < 3 || n > 64 {
 		return 0, errors.New("is started by itself only")
@@ -135,12 +135,12 @@ func keep(count string, argv []string) (status syscall.WaitStatus, err error) {
 	for i := range files {
 		files[i] = os.NewFile(uintptr(i), "")
 	}
-	exe, gone, says := os.NewFile(uintptr(n), ""), os.NewFile(uintptr(n+1), ""), os.NewFile(uintptr(n+2), "")
+	exe, gone, reporter := os.NewFile(uintptr(n), ""), os.NewFile(uintptr(n+1), ""), os.NewFile(uintptr(n+2), "")
 	passed := make(chan os.Signal, 16)
 	signal.Notify(passed, signals...)
 	p, f, err := StartFile(exe, argv, &os.ProcAttr{Env: os.Environ(), Files: files})
 	if err != nil {
-		io.WriteString(says, err.Error())
+		io.WriteString(reporter, err.Error())
 		return 0, err
 	}
 	// Whoever reads what the server writes waits for all ends of its pipes to be closed.
@@ -153,12 +153,12 @@ func keep(count string, argv []string) (status syscall.WaitStatus, err error) {
 	for _, f := range append(files[3:], exe) {
 		f.Close()
 	}
-	io.WriteString(says, begun)
-	says.Close()
+	io.WriteString(reporter, startedMessage)
+	reporter.Close()
 	go func() {
 		io.Copy(io.Discard, gone)
-		End()
-		endLike(syscall.WaitStatus(syscall.SIGKILL))
+		EndAll()
+		exitLike(syscall.WaitStatus(syscall.SIGKILL))
 	}()
 	go func() {
 		for s := range passed {
@@ -176,8 +176,8 @@ func keep(count string, argv []string) (status syscall.WaitStatus, err error) {
 	return status, err
 }
 
-// endLike ends this process as another one ended.
-func endLike(status syscall.WaitStatus) {
+// exitLike ends this process as another one ended.
+func exitLike(status syscall.WaitStatus) {
 	if !status.Signaled() {
 		syscall.Exit(status.ExitStatus())
 	}

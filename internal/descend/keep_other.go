@@ -2,8 +2,8 @@
 
 package descend
 
-// Keep does nothing: there are no keepers.
-func Keep() {}
+// EnableKeepers does nothing: there are no keepers.
+func EnableKeepers() {}
 
 // killPatience is of keepers.
 const killPatience = 0

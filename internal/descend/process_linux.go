@@ -16,8 +16,8 @@ type process struct {
 	zombie                      bool
 }
 
-// look reads the process pid.
-func look(pid int) (process, bool) {
+// readProcess reads the process pid.
+func readProcess(pid int) (process, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return process{}, false
@@ -43,8 +43,8 @@ func look(pid int) (process, bool) {
 	return p, err == nil
 }
 
-// processes are all that this one may see, by number.
-func processes() map[int]process {
+// listProcesses are all that this one may see, by number.
+func listProcesses() map[int]process {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -54,7 +54,7 @@ func processes() map[int]process {
 	found := make(map[int]process, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
-			if p, ok := look(pid); ok {
+			if p, ok := readProcess(pid); ok {
 				found[pid] = p
 			}
 		}
@@ -62,9 +62,9 @@ func processes() map[int]process {
 	return found
 }
 
-// beneath are the processes that descend from the one called pid, with its children as the
+// descendants are the processes that descend from the one called pid, with its children as the
 // first of each.
-func beneath(pid int, of map[int]process) (families [][]process) {
+func descendants(pid int, of map[int]process) (families [][]process) {
 	children := map[int][]process{}
 	for _, p := range of {
 		children[p.parent] = append(children[p.parent], p)
@@ -99,7 +99,7 @@ func (p process) signal(s syscall.Signal) {
 	if err == nil {
 		defer unix.Close(fd)
 	}
-	if now, ok := look(p.pid); !ok || now.start != p.start {
+	if now, ok := readProcess(p.pid); !ok || now.start != p.start {
 		return
 	}
 	if err == nil {
@@ -109,9 +109,9 @@ func (p process) signal(s syscall.Signal) {
 	}
 }
 
-// childless reports whether this process has no children at all: then nothing descends
+// hasNoChildren reports whether this process has no children at all: then nothing descends
 // from it.
-func childless() bool {
+func hasNoChildren() bool {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 		if err != unix.EINTR {

@@ -19,22 +19,22 @@ const (
 	reapPause  = 250 * time.Millisecond
 )
 
-// others are the sessions in which nothing is touched: this process's own, and those of
+// protectedSessions are the sessions in which nothing is touched: this process's own, and those of
 // what it had started, or was given, before the first family.
-var others map[int]bool
+var protectedSessions map[int]bool
 
-// prepare makes this process the parent of every descendant whose parent ends. The lock of
+// prepareReaping makes this process the parent of every descendant whose parent ends. The lock of
 // all is held.
-var prepare = sync.OnceValue(func() error {
+var prepareReaping = sync.OnceValue(func() error {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // before Linux 3.4 there is none
-	others = map[int]bool{}
+	protectedSessions = map[int]bool{}
 	if own, err := unix.Getsid(0); err == nil {
-		others[own] = true
+		protectedSessions[own] = true
 	}
-	if !childless() {
-		for _, tree := range beneath(os.Getpid(), processes()) {
+	if !hasNoChildren() {
+		for _, tree := range descendants(os.Getpid(), listProcesses()) {
 			for _, p := range tree {
-				others[p.session] = true
+				protectedSessions[p.session] = true
 			}
 		}
 	}
@@ -43,51 +43,53 @@ var prepare = sync.OnceValue(func() error {
 	go func() {
 		for range ended {
 			time.Sleep(reapPause)
-			all.Lock()
-			if unreaped() {
-				for _, tree := range beneath(os.Getpid(), processes()) {
+			registry.Lock()
+			if hasUnreaped() {
+				for _, tree := range descendants(os.Getpid(), listProcesses()) {
 					tree[0].reap()
 				}
 			}
-			all.Unlock()
+			registry.Unlock()
 		}
 	}()
 	return nil
 })
 
-// unreaped reports whether a child has ended that nobody has waited for.
-func unreaped() bool {
+// hasUnreaped reports whether a child has ended that nobody has waited for.
+func hasUnreaped() bool {
 	var info unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 	return err == nil && info.Signo != 0
 }
 
-// adopted reports whether a child of this process is one whose parent has ended, within a
+// isAdopted reports whether a child of this process is one whose parent has ended, within a
 // family. The lock of all is held.
-func (p process) adopted() bool { return all.families[p.pid] == nil && !others[p.session] }
+func (p process) isAdopted() bool {
+	return registry.families[p.pid] == nil && !protectedSessions[p.session]
+}
 
 // reap waits for a child if it is adopted and has ended. The lock of all is held.
 func (p process) reap() {
-	if p.zombie && p.adopted() {
+	if p.zombie && p.isAdopted() {
 		unix.Wait4(p.pid, nil, unix.WNOHANG|unix.WALL, nil)
 	}
 }
 
-// clear ends what is left of f, and what is left of all families if none is alive.
-func (f *Family) clear() {
+// endRest ends what is left of f, and what is left of all families if none is alive.
+func (f *Family) endRest() {
 	f.mu.Lock()
 	killed := f.killed
 	f.mu.Unlock()
-	end(f.pid, killed)
+	endSession(f.pid, killed)
 }
 
-// sweep ends at once all families, and what they left.
-func sweep() { end(0, true) }
+// endAll ends at once all families, and what they left.
+func endAll() { endSession(0, true) }
 
-// end ends what the families left whose first process has ended: what is in the session
+// endSession ends what the families left whose first process has ended: what is in the session
 // session at once, and, while no family is alive, the rest, to which it gives time unless
 // killed is set. Session 0 stands for all of them, alive or not.
-func end(session int, killed bool) {
+func endSession(session int, killed bool) {
 	asked := map[int]bool{}
 	for began, pause := time.Now(), time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		since := time.Since(began)
@@ -100,21 +102,21 @@ func end(session int, killed bool) {
 
 // endOnce is one round of end, and reports whether something is left.
 func endOnce(session int, killed bool, since time.Duration, asked map[int]bool) (left bool) {
-	all.Lock()
-	defer all.Unlock()
-	if others == nil || childless() {
+	registry.Lock()
+	defer registry.Unlock()
+	if protectedSessions == nil || hasNoChildren() {
 		return false
 	}
 	// As the first process of a container this one is the parent of what others left there.
-	rest := (all.alive == 0 || session == 0) && os.Getpid() != 1
-	for _, tree := range beneath(os.Getpid(), processes()) {
+	rest := (registry.alive == 0 || session == 0) && os.Getpid() != 1
+	for _, tree := range descendants(os.Getpid(), listProcesses()) {
 		first := tree[0]
 		switch {
-		case all.families[first.pid] != nil:
+		case registry.families[first.pid] != nil:
 			if session != 0 {
 				continue
 			}
-		case !first.adopted() || first.session != session && !rest:
+		case !first.isAdopted() || first.session != session && !rest:
 			continue
 		}
 		for _, p := range tree {
@@ -130,7 +132,7 @@ func endOnce(session int, killed bool, since time.Duration, asked map[int]bool) 
 				p.signal(syscall.SIGTERM)
 			}
 		}
-		if first.adopted() {
+		if first.isAdopted() {
 			first.reap()
 			left = left || first.zombie // what it leaves is seen by the next round
 		}

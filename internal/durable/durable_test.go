@@ -222,9 +222,9 @@ func TestReplaceFailsWhole(t *testing.T) {
 func interrupted(t *testing.T, journal string, files []File, staged, applied int) {
 	t.Helper()
 	for i, f := range files {
-		files[i].Was, _ = contentOf(f.Path)
+		files[i].Was, _ = digestFile(f.Path)
 	}
-	data, id, err := encode(files)
+	data, id, err := encodeJournal(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestRecoverTorn(t *testing.T) {
 	dir := t.TempDir()
 	journal, a := filepath.Join(dir, "journal"), filepath.Join(dir, "a")
 	os.WriteFile(a, []byte("old"), 0o644)
-	whole, _, err := encode([]File{{Path: a, Data: []byte("new")}})
+	whole, _, err := encodeJournal([]File{{Path: a, Data: []byte("new")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,11 +329,11 @@ func TestRecoverTorn(t *testing.T) {
 func TestRecoverRefuses(t *testing.T) {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
-	whole, _, err := encode([]File{{Path: filepath.Join(dir, "a"), Data: []byte("new")}})
+	whole, _, err := encodeJournal([]File{{Path: filepath.Join(dir, "a"), Data: []byte("new")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	relative, _, _ := encode([]File{{Path: "../a", Data: []byte("new")}})
+	relative, _, _ := encodeJournal([]File{{Path: "../a", Data: []byte("new")}})
 	for name, data := range map[string][]byte{
 		"newer version": bytes.Replace(whole, []byte("-v1 "), []byte("-v2 "), 1),
 		"relative path": relative,
@@ -359,15 +359,15 @@ func TestRecoverRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	whole, _, _ := encode([]File{{Path: "/a", Data: []byte("new")}, {Path: "/b", Remove: true}})
+	whole, _, _ := encodeJournal([]File{{Path: "/a", Data: []byte("new")}, {Path: "/b", Remove: true}})
 	f.Add(whole)
 	f.Add([]byte("hallmark-journal-v1 sha256:\n[]"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		files, _, err := decode(data)
+		files, _, err := decodeJournal(data)
 		if err != nil {
 			return
 		}
-		if again, _, err := encode(files); err != nil || len(again) == 0 {
+		if again, _, err := encodeJournal(files); err != nil || len(again) == 0 {
 			t.Fatal(err)
 		}
 	})

@@ -21,8 +21,8 @@ import (
 // and a JSON array of [File]. The digest is in front, where a torn journal has it
 // or is recognised by its absence.
 const (
-	family  = "hallmark-journal-v"
-	version = "1"
+	journalFamily  = "hallmark-journal-v"
+	journalVersion = "1"
 )
 
 // MaxJournal is the largest journal, in bytes. Contents take 4/3 of their size.
@@ -30,23 +30,23 @@ const MaxJournal = 256 << 20
 
 var errTorn = errors.New("the journal is not complete")
 
-// encode returns the journal and a name for temporary files that follows from it.
-func encode(files []File) (data []byte, id string, err error) {
+// encodeJournal returns the journal and a name for temporary files that follows from it.
+func encodeJournal(files []File) (data []byte, id string, err error) {
 	body, err := json.Marshal(files)
 	if err != nil {
 		return nil, "", err
 	}
 	sum := digest.FromBytes(body)
-	data = slices.Concat([]byte(family+version+" "+sum.String()+"\n"), body)
+	data = slices.Concat([]byte(journalFamily+journalVersion+" "+sum.String()+"\n"), body)
 	if len(data) > MaxJournal {
 		return nil, "", fmt.Errorf("%s bytes to replace at once are too many", evidence.Group(int64(len(data))))
 	}
 	return data, sum.Hex()[:12], nil
 }
 
-// read is the inverse of encode. Its error wraps errTorn if the journal was never
+// readJournal is the inverse of encode. Its error wraps errTorn if the journal was never
 // complete, and fs.ErrNotExist if there is none.
-func read(path string) ([]File, string, error) {
+func readJournal(path string) ([]File, string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, "", cause(err)
@@ -56,10 +56,10 @@ func read(path string) ([]File, string, error) {
 	if err != nil {
 		return nil, "", cause(err)
 	}
-	return decode(data)
+	return decodeJournal(data)
 }
 
-func decode(data []byte) ([]File, string, error) {
+func decodeJournal(data []byte) ([]File, string, error) {
 	line, body, ok := bytes.Cut(data, []byte("\n"))
 	switch {
 	case len(data) > MaxJournal:
@@ -68,11 +68,11 @@ func decode(data []byte) ([]File, string, error) {
 		return nil, "", errTorn
 	}
 	head, claimed, ok := strings.Cut(string(line), " ")
-	number, isJournal := strings.CutPrefix(head, family)
+	number, isJournal := strings.CutPrefix(head, journalFamily)
 	if !ok || !isJournal {
 		return nil, "", errTorn
 	}
-	if number != version {
+	if number != journalVersion {
 		return nil, "", fmt.Errorf("version %+q is not known; a newer program wrote it, and can finish it", number)
 	}
 	claim, _, ok := evidence.ParseClaim(evidence.Claim{}, claimed)
@@ -90,7 +90,7 @@ func decode(data []byte) ([]File, string, error) {
 	if err := dec.Decode(&files); err != nil {
 		return nil, "", err
 	}
-	if err := check(files); err != nil {
+	if err := checkFiles(files); err != nil {
 		return nil, "", err
 	}
 	return files, sum.Hex()[:12], nil

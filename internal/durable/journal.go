@@ -64,17 +64,17 @@ func Replace(journalPath string, files []File) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("journal %s: %w", journalPath, cause(err))
 	}
-	if err := check(files); err != nil {
+	if err := checkFiles(files); err != nil {
 		return fmt.Errorf("journal %s: %w", journalPath, err)
 	}
 	files = slices.Clone(files)
 	for i := range files {
 		var err error
-		if files[i].Was, err = contentOf(files[i].Path); err != nil {
+		if files[i].Was, err = digestFile(files[i].Path); err != nil {
 			return fmt.Errorf("journal %s: %w", journalPath, err)
 		}
 	}
-	data, id, err := encode(files)
+	data, id, err := encodeJournal(files)
 	if err != nil {
 		return fmt.Errorf("journal %s: %w", journalPath, err)
 	}
@@ -86,7 +86,7 @@ func Replace(journalPath string, files []File) error {
 		return fmt.Errorf("journal %s: sync directory: %w", journalPath, cause(err))
 	}
 	if err := stage(files, id); err != nil {
-		if rm := remove(journalPath); rm != nil {
+		if rm := removeSynced(journalPath); rm != nil {
 			return fmt.Errorf("journal %s: %w: %w", journalPath, ErrUnfinished, errors.Join(err, rm))
 		}
 		return err
@@ -105,19 +105,19 @@ var ErrChanged = errors.New("was changed after an interrupted replacement, which
 // Where somebody changed a file since, finishing would undo their change. The journal
 // is put aside then, beside its name with ".abandoned", and the error says which file.
 func Recover(journalPath string) (bool, error) {
-	files, id, err := read(journalPath)
+	files, id, err := readJournal(journalPath)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case errors.Is(err, errTorn):
-		if err := remove(journalPath); err != nil {
+		if err := removeSynced(journalPath); err != nil {
 			return false, fmt.Errorf("journal %s: %w", journalPath, err)
 		}
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("journal %s: %w", journalPath, err)
 	}
-	if changed := superseded(files); changed != "" {
+	if changed := findChanged(files); changed != "" {
 		err := os.Rename(journalPath, journalPath+".abandoned")
 		return false, errors.Join(fmt.Errorf("%s: %w", changed, ErrChanged), err)
 	}
@@ -141,10 +141,10 @@ func Recover(journalPath string) (bool, error) {
 	return true, nil
 }
 
-// superseded is the path of a file that is neither the old nor the new one, or "".
-func superseded(files []File) string {
+// findChanged is the path of a file that is neither the old nor the new one, or "".
+func findChanged(files []File) string {
 	for _, f := range files {
-		now, err := contentOf(f.Path)
+		now, err := digestFile(f.Path)
 		if err != nil {
 			continue // staging says what is in the way, and waits
 		}
@@ -152,15 +152,15 @@ func superseded(files []File) string {
 		if f.Remove {
 			after = digest.Digest{}
 		}
-		if !alike(now, f.Was) && !alike(now, after) {
+		if !sameContent(now, f.Was) && !sameContent(now, after) {
 			return f.Path
 		}
 	}
 	return ""
 }
 
-// contentOf is the digest of a file, zero if there is none.
-func contentOf(path string) (digest.Digest, error) {
+// digestFile is the digest of a file, zero if there is none.
+func digestFile(path string) (digest.Digest, error) {
 	f, err := beneath.Open(path) // which waits for nobody who would write to a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return digest.Digest{}, nil
@@ -173,7 +173,7 @@ func contentOf(path string) (digest.Digest, error) {
 	return d, err
 }
 
-func alike(a, b digest.Digest) bool {
+func sameContent(a, b digest.Digest) bool {
 	if a.IsZero() || b.IsZero() {
 		return a.IsZero() && b.IsZero()
 	}
@@ -183,7 +183,7 @@ func alike(a, b digest.Digest) bool {
 // stage writes the new contents beside the files. After an error there are none.
 func stage(files []File, id string) error {
 	for i, f := range files {
-		err := replaceable(f.Path)
+		err := checkReplaceable(f.Path)
 		if err == nil && !f.Remove {
 			err = writeNew(tempName(f.Path, id), f.Data, f.perm())
 		}
@@ -197,8 +197,8 @@ func stage(files []File, id string) error {
 	return nil
 }
 
-// replaceable finds before the first rename what would make a later one fail.
-func replaceable(path string) error {
+// checkReplaceable finds before the first rename what would make a later one fail.
+func checkReplaceable(path string) error {
 	info, err := os.Lstat(path)
 	if err == nil && info.IsDir() {
 		return errors.New("is a directory")
@@ -232,22 +232,22 @@ func finish(journalPath string, files []File, id string) error {
 			return unfinished(dir, err)
 		}
 	}
-	if err := remove(journalPath); err != nil {
+	if err := removeSynced(journalPath); err != nil {
 		return unfinished(journalPath, err)
 	}
 	return nil
 }
 
-// remove takes the journal away durably: a journal that came back after a power cut
+// removeSynced takes the journal away durably: a journal that came back after a power cut
 // would undo what was written since.
-func remove(path string) error {
+func removeSynced(path string) error {
 	if err := os.Remove(path); err != nil {
 		return cause(err)
 	}
 	return syncDir(filepath.Dir(path))
 }
 
-func check(files []File) error {
+func checkFiles(files []File) error {
 	seen := map[string]bool{}
 	for _, f := range files {
 		switch {

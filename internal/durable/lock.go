@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // ErrLocked says that somebody else holds a lock.
@@ -59,7 +61,7 @@ func TryLock(path, what string) (unlock func(), err error) {
 	}
 	if !held {
 		defer f.Close()
-		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, &locked{holder(f)})
+		return nil, fmt.Errorf("lock of %s: %s: %w", what, path, &lockedError{readHolder(f)})
 	}
 	// The lock is on the file, not on its name. If somebody removed or replaced it
 	// between our opening and locking, others lock another file.
@@ -88,7 +90,7 @@ func openLock(path string) (*os.File, error) {
 		case !info.Mode().IsRegular():
 			return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock}
 		default:
-			f, err = os.OpenFile(path, os.O_RDWR|itself, 0)
+			f, err = os.OpenFile(path, os.O_RDWR|beneath.NoFollow|beneath.NoWait, 0)
 		}
 		if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
 			return f, err
@@ -109,29 +111,29 @@ func sameFile(f *os.File, path string) bool {
 	return err == nil && b.Mode().IsRegular() && os.SameFile(a, b)
 }
 
-// locked is [ErrLocked] with what is known of the holder.
-type locked struct{ process int }
+// lockedError is [ErrLocked] with what is known of the holder.
+type lockedError struct{ process int }
 
-func (l *locked) Error() string {
+func (l *lockedError) Error() string {
 	if l.process == 0 {
 		return ErrLocked.Error()
 	}
 	return fmt.Sprintf("%v (process %d)", ErrLocked, l.process)
 }
 
-func (l *locked) Unwrap() error { return ErrLocked }
+func (l *lockedError) Unwrap() error { return ErrLocked }
 
-// Holder is the process that holds a lock, of which err says that it is held; 0 if that is not
+// LockHolder is the process that holds a lock, of which err says that it is held; 0 if that is not
 // known.
-func Holder(err error) int {
-	if l, ok := errors.AsType[*locked](err); ok {
+func LockHolder(err error) int {
+	if l, ok := errors.AsType[*lockedError](err); ok {
 		return l.process
 	}
 	return 0
 }
 
-// holder is the holder's own note of its process id; 0 if it cannot be read.
-func holder(f *os.File) int {
+// readHolder is the holder's own note of its process id; 0 if it cannot be read.
+func readHolder(f *os.File) int {
 	note, _ := io.ReadAll(io.LimitReader(f, 20))
 	pid, err := strconv.Atoi(strings.TrimSpace(string(note)))
 	if err != nil || pid <= 0 {

@@ -164,7 +164,7 @@ func TestSilentGit(t *testing.T) {
 			defer c.Close()
 		}
 	}()
-	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.Around(".", ""), Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
+	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
 		May: func(HostUse) error { return nil }}
 	began := time.Now()
 	_, err = r.Resolve(t.Context(), GitRef{})
@@ -181,7 +181,7 @@ func TestSilentGit(t *testing.T) {
 }
 
 func TestGitWithoutPassword(t *testing.T) {
-	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.Around(".", ""), Environ: os.Environ(), May: func(HostUse) error { return nil }}
+	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: func(HostUse) error { return nil }}
 	if _, err := r.Resolve(t.Context(), GitRef{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}

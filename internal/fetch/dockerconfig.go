@@ -151,11 +151,11 @@ func askHelper(ctx context.Context, helper, key string, checkout foreign.Checkou
 		return none, fmt.Errorf("%+q is not the name of a helper", helper)
 	}
 	environ := os.Environ()
-	bin, err := checkout.Find(foreign.Value(environ, "PATH"), program)
+	bin, err := checkout.Find(foreign.Variable(environ, "PATH"), program)
 	if err != nil {
 		return none, fmt.Errorf("%+q: %w", program, err)
 	}
-	dir, remove, err := foreign.Dir("", "credential-")
+	dir, remove, err := foreign.MakeDir("", "credential-")
 	if err != nil {
 		return none, err
 	}

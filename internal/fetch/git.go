@@ -65,7 +65,7 @@ func (r Repository) Resolve(ctx context.Context, ref GitRef) (commit string, err
 	case ref.Branch != "":
 		names = []string{"refs/heads/" + ref.Branch}
 	}
-	dir, remove, err := foreign.Dir(r.Work, "git-")
+	dir, remove, err := foreign.MakeDir(r.Work, "git-")
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
 	if err := r.mayAsk(); err != nil {
 		return nil, err
 	}
-	dir, _, err := foreign.Dir(r.Work, "git-")
+	dir, _, err := foreign.MakeDir(r.Work, "git-")
 	if err != nil {
 		return nil, err
 	}
@@ -264,14 +264,14 @@ func (r Repository) git(ctx context.Context, dir string, args ...string) ([]byte
 	for _, s := range append(gitSettings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
 		all = append(all, "-c", s)
 	}
-	bin, err := r.Checkout.Find(foreign.Value(r.Environ, "PATH"), "git")
+	bin, err := r.Checkout.Find(foreign.Variable(r.Environ, "PATH"), "git")
 	if evidence.ClassOf(err) == evidence.Refused {
 		return nil, err
 	}
 	if err != nil {
 		return nil, &Error{Ref: r.ref(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
 	}
-	ssh := cmp.Or(foreign.Value(r.Environ, "GIT_SSH_COMMAND"), "ssh")
+	ssh := cmp.Or(foreign.Variable(r.Environ, "GIT_SSH_COMMAND"), "ssh")
 	out, err := foreign.Run(ctx, foreign.Call{
 		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir, Checkout: r.Checkout, Environ: r.Environ, Time: limits.FileTime, Output: maxGitOutput,
 		Set: []string{

@@ -80,7 +80,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 // begin starts a program: with the first one package descend begins what it keeps running.
 var begin = sync.OnceFunc(func() {
 	if self, err := os.Executable(); err == nil {
-		foreign.Run(context.Background(), foreign.Call{Tool: foreign.Sealed, Path: self, Args: []string{"-test.run=^$"}, Dir: os.TempDir(), Checkout: foreign.Around(".", "")})
+		foreign.Run(context.Background(), foreign.Call{Tool: foreign.Sealed, Path: self, Args: []string{"-test.run=^$"}, Dir: os.TempDir(), Checkout: foreign.FindCheckout(".", "")})
 	}
 })
 

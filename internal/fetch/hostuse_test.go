@@ -202,7 +202,7 @@ func TestRepositoryHost(t *testing.T) {
 	var asked sync.Map
 	for _, may := range []func(HostUse) error{nil, func(u HostUse) error { asked.Store(u.Host, true); return Refusal(u) }} {
 		for _, address := range []string{"https://" + host + "/kit.git", "ssh://git@" + host + "/kit.git", "https://user:s3cret@" + host + "/kit.git"} {
-			r := Repository{URL: address, Checkout: foreign.Around(".", ""), Environ: os.Environ(), May: may, Work: t.TempDir()}
+			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: may, Work: t.TempDir()}
 			_, resolving := r.Resolve(t.Context(), GitRef{})
 			_, fetching := r.Fetch(t.Context(), strings.Repeat("a", 40))
 			for _, err := range []error{resolving, fetching} {

@@ -86,7 +86,7 @@ func npmUser(config *Config, env func(string) string, projectDir, home string) e
 		own = parseNPMRC(text, env)
 	}
 	// Where the global file lies no checkout says.
-	if global := globalNPMRC(ofUser, env, foreign.Around(projectDir, home)); global != "" {
+	if global := globalNPMRC(ofUser, env, foreign.FindCheckout(projectDir, home)); global != "" {
 		text, err := read(resolve(global, projectDir, home))
 		if err != nil {
 			return err
@@ -188,7 +188,7 @@ func globalNPMRC(setting, env func(string) string, checkout foreign.Checkout) st
 		prefix = filepath.Join(env("APPDATA"), "npm")
 	}
 	if prefix == "" {
-		for _, dir := range filepath.SplitList(checkout.Path(env("PATH"))) {
+		for _, dir := range filepath.SplitList(checkout.FilterPath(env("PATH"))) {
 			found := filepath.Join(dir, "node")
 			if node, err := filepath.EvalSymlinks(found); err == nil && !checkout.Holds(found) {
 				prefix = filepath.Dir(filepath.Dir(node))

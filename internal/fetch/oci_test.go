@@ -488,7 +488,7 @@ func TestDockerKeychain(t *testing.T) {
 		}
 	}
 	dir := tree(t, map[string]string{".docker/config.json": `{"auths":{"a":{"auth":"secret"`})
-	_, err := dockerKeychain{func(string) string { return "" }, dir, foreign.Around(".", "")}.Resolve(mustRepository(t, "oci.example.com/a"))
+	_, err := dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}.Resolve(mustRepository(t, "oci.example.com/a"))
 	if err == nil || !strings.Contains(err.Error(), filepath.Join(".docker", "config.json")) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
@@ -512,7 +512,7 @@ func TestDockerHelper(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	config.OCI.Keychain = dockerKeychain{func(string) string { return "" }, dir, foreign.Around(".", "")}
+	config.OCI.Keychain = dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}
 	for host, want := range map[string]string{ociname.DefaultRegistry: authn.DefaultAuthKey, "oci.example.com": "oci.example.com"} {
 		auth, err := config.OCI.Keychain.Resolve(mustRepository(t, host+"/a"))
 		if err != nil {
@@ -562,7 +562,7 @@ func TestDockerHelperBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(ctx context.Context, host string) (*authn.AuthConfig, error) {
-		auth, err := authn.Resolve(ctx, dockerKeychain{func(string) string { return "" }, dir, foreign.Around(".", "")}, mustRepository(t, host+".example.com/a"))
+		auth, err := authn.Resolve(ctx, dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}, mustRepository(t, host+".example.com/a"))
 		if err != nil {
 			return nil, err
 		}

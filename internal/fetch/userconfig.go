@@ -60,7 +60,7 @@ func UserConfig(env func(string) string, projectDir, home string) (Config, error
 	if err := cargoUser(&config, env, projectDir, home); err != nil {
 		return config, err
 	}
-	keychain := dockerKeychain{env, home, foreign.Around(projectDir, home)}
+	keychain := dockerKeychain{env, home, foreign.FindCheckout(projectDir, home)}
 	config.OCI.Keychain = keychain
 	for _, host := range keychain.hosts() {
 		config.addHost("https://"+host, artifact.OCI, "")

@@ -24,17 +24,17 @@ type Checkout struct {
 // maxLinks bounds how many links are followed to where a file really lies.
 const maxLinks = 255
 
-// Around is the checkout of the project in dir: that directory, and those of all
+// FindCheckout is the checkout of the project in dir: that directory, and those of all
 // repositories that it lies in. The user's home and the root of the file system are no
 // checkout: what the user installed for everything lies below them.
-func Around(dir, home string) Checkout {
+func FindCheckout(dir, home string) Checkout {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return Checkout{}
 	}
 	c := Checkout{known: true}
 	add := func(dir string) {
-		if filepath.Dir(dir) != dir && (home == "" || !same(dir, home)) {
+		if filepath.Dir(dir) != dir && (home == "" || !isSameDir(dir, home)) {
 			c.dirs = append(c.dirs, dir)
 		}
 	}
@@ -56,8 +56,8 @@ func Around(dir, home string) Checkout {
 	return c
 }
 
-// same reports whether two names are of one directory.
-func same(a, b string) bool {
+// isSameDir reports whether two names are of one directory.
+func isSameDir(a, b string) bool {
 	if a == filepath.Clean(b) {
 		return true
 	}
@@ -80,22 +80,22 @@ func (c Checkout) Holds(file string) bool {
 		return false
 	}
 	for range maxLinks {
-		if c.within(at) {
+		if c.contains(at) {
 			return true
 		}
-		next := follow(at)
+		next := followLink(at)
 		if next == "" {
 			real, err := filepath.EvalSymlinks(file) // which knows each "..": the system's own answer
-			return err == nil && c.within(real)
+			return err == nil && c.contains(real)
 		}
 		at = next
 	}
 	return true
 }
 
-// within reports whether a directory of the checkout is among those above at, under
+// contains reports whether a directory of the checkout is among those above at, under
 // whatever name.
-func (c Checkout) within(at string) bool {
+func (c Checkout) contains(at string) bool {
 	for ; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		for _, dir := range c.dirs {
@@ -112,9 +112,9 @@ func (c Checkout) within(at string) bool {
 	}
 }
 
-// follow is path with the first link on it replaced by what that leads to; "" if there is
+// followLink is path with the first link on it replaced by what that leads to; "" if there is
 // none.
-func follow(path string) string {
+func followLink(path string) string {
 	volume := filepath.VolumeName(path)
 	at := volume + string(filepath.Separator)
 	rest := strings.Split(strings.Trim(path[len(volume):], string(filepath.Separator)), string(filepath.Separator))
@@ -131,16 +131,16 @@ func follow(path string) string {
 	return ""
 }
 
-// started are the programs that programs of ours start by their names.
-var started = []string{"node", "git", "ssh", "sh", "bash", "env", "python3", "python", "go", "hg"}
+// childPrograms are the programs that programs of ours start by their names.
+var childPrograms = []string{"node", "git", "ssh", "sh", "bash", "env", "python3", "python", "go", "hg"}
 
-// Path are the directories of a PATH in which programs of ours look for others: those that
+// FilterPath are the directories of a PATH in which programs of ours look for others: those that
 // are absolute and do not lie in the checkout, nor hold a link that makes one of the checkout
 // a program which they start.
-func (c Checkout) Path(path string) string {
+func (c Checkout) FilterPath(path string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) || c.Holds(dir) || slices.ContainsFunc(started, func(name string) bool {
+		if !filepath.IsAbs(dir) || c.Holds(dir) || slices.ContainsFunc(childPrograms, func(name string) bool {
 			to, err := os.Readlink(filepath.Join(dir, name))
 			return err == nil && to != "" && c.Holds(filepath.Join(dir, name))
 		}) {
@@ -165,9 +165,9 @@ func (c Checkout) Find(path, name string) (string, error) {
 		switch {
 		case err != nil:
 		case c.Holds(found):
-			passed = cmp.Or(passed, theirs(found, name))
+			passed = cmp.Or(passed, refuseCheckoutProgram(found, name))
 		case !filepath.IsAbs(dir):
-			passed = cmp.Or(passed, passedOver(found, name, "PATH names its directory as a relative one, which is another wherever it is used"))
+			passed = cmp.Or(passed, refuseProgram(found, name, "PATH names its directory as a relative one, which is another wherever it is used"))
 		default:
 			return found, nil
 		}
@@ -175,11 +175,11 @@ func (c Checkout) Find(path, name string) (string, error) {
 	return "", cmp.Or(passed, ErrNotFound)
 }
 
-// theirs refuses to start a program of the checkout.
-func theirs(path, name string) error {
-	return passedOver(path, name, "it is a program of the project, which is not started before somebody agreed")
+// refuseCheckoutProgram refuses to start a program of the checkout.
+func refuseCheckoutProgram(path, name string) error {
+	return refuseProgram(path, name, "it is a program of the project, which is not started before somebody agreed")
 }
 
-func passedOver(path, name, why string) error {
+func refuseProgram(path, name, why string) error {
 	return evidence.Errorf(evidence.Refused, path, fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
 }

@@ -58,7 +58,7 @@ func TestCheckout(t *testing.T) {
 	link(t, at("repository", "project", "out"), at("home", "through"))                 // in, and out again
 	link(t, "../../repository/project/node_modules/.bin", at("home", "relative", "x")) // a relative link
 	t.Chdir(project)
-	c := Around(project, at("home"))
+	c := FindCheckout(project, at("home"))
 	inside := []string{
 		at("repository", "project", "node_modules", ".bin"), at("repository", "bin"), at("repository", "project", "out"), at("home", "link", "node_modules", ".bin"),
 		at("home", "programs"), at("home", "through"), at("home", "relative", "x"), at("home", "..", "repository", "bin"), "node_modules/.bin", "",
@@ -77,14 +77,14 @@ func TestCheckout(t *testing.T) {
 		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "hint: put npm of the machine") {
 			t.Errorf("%q: found %q, %v", dir, found, err)
 		}
-		if kept := c.Path(path); dir != at("home", "programs") && strings.Contains(kept, at("repository")) {
+		if kept := c.FilterPath(path); dir != at("home", "programs") && strings.Contains(kept, at("repository")) {
 			t.Errorf("%q: %q is left", dir, kept)
 		}
 		if found, err := c.Find(path+string(filepath.ListSeparator)+at("home", "bin"), "npm"); err != nil || found != own {
 			t.Errorf("%q and one of the machine: %q, %v", dir, found, err)
 		}
 	}
-	if kept := c.Path(strings.Join(append(inside, at("home", "started"), at("home", "bin")), string(filepath.ListSeparator))); kept != at("home", "programs")+string(filepath.ListSeparator)+at("home", "bin") {
+	if kept := c.FilterPath(strings.Join(append(inside, at("home", "started"), at("home", "bin")), string(filepath.ListSeparator))); kept != at("home", "programs")+string(filepath.ListSeparator)+at("home", "bin") {
 		t.Errorf("%q is left", kept)
 	}
 	if _, err := Run(t.Context(), Call{Path: at("repository", "bin", "npm"), Dir: root, Checkout: c}); evidence.ClassOf(err) != evidence.Refused {
@@ -93,14 +93,14 @@ func TestCheckout(t *testing.T) {
 
 	// The user's home is no checkout, even where a repository is made of it.
 	for _, dir := range []string{at("home"), "/"} {
-		if c := Around(dir, at("home")); c.Holds(own) {
+		if c := FindCheckout(dir, at("home")); c.Holds(own) {
 			t.Errorf("%s is taken for a checkout", dir)
 		}
 	}
 	if err := os.Mkdir(at("home", ".git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if c := Around(at("home", "empty"), at("home")); c.Holds(own) || !c.Holds(at("home", "empty", "npm")) {
+	if c := FindCheckout(at("home", "empty"), at("home")); c.Holds(own) || !c.Holds(at("home", "empty", "npm")) {
 		t.Error("a repository of the home is taken for a checkout, or the project is not")
 	}
 	if !(Checkout{}).Holds(own) {
@@ -111,9 +111,9 @@ func TestCheckout(t *testing.T) {
 // What tells a tool where to find programs tells it of none of the checkout.
 func TestCheckoutEnvironment(t *testing.T) {
 	dir := t.TempDir()
-	c := Around(dir, "")
-	for _, name := range programs {
-		for tool := range allowed {
+	c := FindCheckout(dir, "")
+	for _, name := range programVariables {
+		for tool := range allowedVariables {
 			if got := Environment(tool, []string{name + "=" + filepath.Join(dir, "x")}, nil, c); len(got) > 0 {
 				t.Errorf("%s gets %q", tool, got)
 			}

@@ -23,37 +23,37 @@ const (
 	Credential Tool = "credential" // a helper of docker's that keeps the user's credentials
 )
 
-// always are for every program: how to find others, to print, and to reach a network.
-var always = []string{"PATH", "LANG", "LC_ALL", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT"}
+// commonVariables are for every program: how to find others, to print, and to reach a network.
+var commonVariables = []string{"PATH", "LANG", "LC_ALL", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT"}
 
-// network is for those that ask others.
-var network = []string{
+// networkVariables is for those that ask others.
+var networkVariables = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// managers say where version managers keep what their shims start, and which version the
+// managerVariables say where version managers keep what their shims start, and which version the
 // user chose.
-var managers = []string{
+var managerVariables = []string{
 	"PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RBENV_VERSION", "NODENV_ROOT", "NODENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "ASDF_CONFIG_FILE",
 	"MISE_DATA_DIR", "MISE_CONFIG_DIR", "MISE_CACHE_DIR", "MISE_STATE_DIR", "VOLTA_HOME", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH",
 }
 
-// home is for tools that keep the user's credentials there.
-var home = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
+// homeVariables is for tools that keep the user's credentials there.
+var homeVariables = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
 
-// connecting is how git, and who starts it, reaches a repository as the user configured it:
+// remoteVariables is how git, and who starts it, reaches a repository as the user configured it:
 // keys, agents, certificates and what the usual credential helpers read. Other variables of
 // git's say where a repository lies, or make it run something.
-var connecting = []string{
+var remoteVariables = []string{
 	"GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
 	"SSH_AUTH_SOCK", "CURL_CA_BUNDLE", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 	"GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR", "AWS_PROFILE", "AWS_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "NETRC",
 }
 
-// keepers say where the usual credential helpers of docker's find what they keep, and how
+// credentialVariables say where the usual credential helpers of docker's find what they keep, and how
 // they reach who knows it.
-var keepers = []string{
+var credentialVariables = []string{
 	"DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "GNUPGHOME", "PASSWORD_STORE_DIR",
 	"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
 	"AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
@@ -63,29 +63,29 @@ var keepers = []string{
 	"GH_TOKEN", "GITHUB_TOKEN", "GH_HOST", "GH_CONFIG_DIR",
 }
 
-// allowed are the names for each tool.
-var allowed = map[Tool][]string{
-	NPM: slices.Concat(always, network, managers, []string{"NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"}),
-	UV: slices.Concat(always, network, managers, []string{
+// allowedVariables are the names for each tool.
+var allowedVariables = map[Tool][]string{
+	NPM: slices.Concat(commonVariables, networkVariables, managerVariables, []string{"NODE_EXTRA_CA_CERTS", "NODE_USE_SYSTEM_CA"}),
+	UV: slices.Concat(commonVariables, networkVariables, managerVariables, []string{
 		"UV_HTTP_TIMEOUT", "UV_HTTP_CONNECT_TIMEOUT", "UV_HTTP_RETRIES", "UV_NATIVE_TLS", "UV_SYSTEM_CERTS", "UV_INDEX_STRATEGY", "UV_EXCLUDE_NEWER", "UV_PRERELEASE", "UV_RESOLUTION",
 		"UV_CONCURRENT_DOWNLOADS", "SSL_CLIENT_CERT",
 	}),
-	Pip: slices.Concat(always, network, managers, []string{
+	Pip: slices.Concat(commonVariables, networkVariables, managerVariables, []string{
 		"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
 		"PIP_CERT", "PIP_CLIENT_CERT", "PIP_PROXY", "PIP_TIMEOUT", "PIP_DEFAULT_TIMEOUT", "PIP_RETRIES", "PIP_PRE", "PIP_PREFER_BINARY", "PIP_FIND_LINKS", "PIP_NO_INDEX",
 	}),
-	Go: slices.Concat(always, network, managers, home, connecting, []string{
+	Go: slices.Concat(commonVariables, networkVariables, managerVariables, homeVariables, remoteVariables, []string{
 		"GOENV", "GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOAUTH", "GOVCS",
 	}),
-	Git:      slices.Concat(always, network, home, connecting),
-	Question: slices.Concat(always, managers, home),
-	Sealed:   slices.Concat(always, managers),
+	Git:      slices.Concat(commonVariables, networkVariables, homeVariables, remoteVariables),
+	Question: slices.Concat(commonVariables, managerVariables, homeVariables),
+	Sealed:   slices.Concat(commonVariables, managerVariables),
 
-	Credential: slices.Concat(always, network, managers, home, keepers),
+	Credential: slices.Concat(commonVariables, networkVariables, managerVariables, homeVariables, credentialVariables),
 }
 
-// programs are variables that say where a tool finds programs to start, beside PATH.
-var programs = slices.Concat(managers, []string{"GIT_EXEC_PATH", "GIT_SSH"})
+// programVariables are variables that say where a tool finds programs to start, beside PATH.
+var programVariables = slices.Concat(managerVariables, []string{"GIT_EXEC_PATH", "GIT_SSH"})
 
 // Environment is what a tool gets: of the user's variables those that it may have, then
 // set. In neither does anything lead to a program of the checkout.
@@ -94,46 +94,46 @@ func Environment(tool Tool, environ, set []string, checkout Checkout) []string {
 	for _, kv := range environ {
 		name, value, ok := strings.Cut(kv, "=")
 		switch {
-		case !ok || !may(tool, name):
-		case equal(name, "PATH"):
-			env = append(env, name+"="+checkout.Path(value))
-		case filepath.IsAbs(value) && slices.ContainsFunc(programs, func(n string) bool { return equal(n, name) }) && checkout.Holds(value):
+		case !ok || !mayHave(tool, name):
+		case isSameVariable(name, "PATH"):
+			env = append(env, name+"="+checkout.FilterPath(value))
+		case filepath.IsAbs(value) && slices.ContainsFunc(programVariables, func(n string) bool { return isSameVariable(n, name) }) && checkout.Holds(value):
 		default:
 			env = append(env, kv)
 		}
 	}
 	for _, kv := range set {
 		name, value, _ := strings.Cut(kv, "=")
-		if equal(name, "PATH") {
-			kv = name + "=" + checkout.Path(value)
+		if isSameVariable(name, "PATH") {
+			kv = name + "=" + checkout.FilterPath(value)
 		}
 		env = slices.DeleteFunc(env, func(old string) bool {
 			was, _, _ := strings.Cut(old, "=")
-			return equal(was, name)
+			return isSameVariable(was, name)
 		})
 		env = append(env, kv)
 	}
 	return env
 }
 
-// may reports whether a tool gets the variable called name.
-func may(tool Tool, name string) bool {
-	if slices.ContainsFunc(allowed[tool], func(n string) bool { return equal(n, name) }) {
+// mayHave reports whether a tool gets the variable called name.
+func mayHave(tool Tool, name string) bool {
+	if slices.ContainsFunc(allowedVariables[tool], func(n string) bool { return isSameVariable(n, name) }) {
 		return true
 	}
-	if key, ok := npmKey(name); ok && tool == NPM {
+	if key, ok := npmVariableKey(name); ok && tool == NPM {
 		return UserNPMKey(key)
 	}
 	return false
 }
 
-// equal compares names of variables as this system does.
-func equal(a, b string) bool {
+// isSameVariable compares names of variables as this system does.
+func isSameVariable(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
-// npmKey is the key of npm's configuration that a variable stands for.
-func npmKey(name string) (key string, ok bool) {
+// npmVariableKey is the key of npm's configuration that a variable stands for.
+func npmVariableKey(name string) (key string, ok bool) {
 	const prefix = "npm_config_"
 	if len(name) <= len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
 		return "", false

@@ -9,7 +9,7 @@
 //   - of the environment the names in the table of its [Tool], and no other;
 //   - a home, caches and configuration that its caller made, where the tool does not keep
 //     the user's credentials in the real home (git, go);
-//   - a working directory of ours, see [Dir]: no file of a checkout lies in it or above it;
+//   - a working directory of ours, see [MakeDir]: no file of a checkout lies in it or above it;
 //   - a session of its own, without a terminal, and nothing to read but what it is given;
 //   - a limit of time and of output.
 //
@@ -76,7 +76,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 		return Result{}, fmt.Errorf("start %s: its path and its directory must be absolute", filepath.Base(c.Path))
 	}
 	if c.Checkout.Holds(c.Path) { // whoever found it, and wherever
-		return Result{}, theirs(c.Path, filepath.Base(c.Path))
+		return Result{}, refuseCheckoutProgram(c.Path, filepath.Base(c.Path))
 	}
 	if c.Time == 0 {
 		c.Time = ResolveTime
@@ -91,7 +91,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir, cmd.Stdin, cmd.WaitDelay = c.Dir, c.Stdin, linger
 	cmd.Env = Environment(c.Tool, c.Environ, c.Set, c.Checkout)
-	out := &bounder{limit: c.Output, full: func() { stop(ErrOutput) }}
+	out := &boundedBuffer{limit: c.Output, full: func() { stop(ErrOutput) }}
 	var messages Tail
 	cmd.Stdout, cmd.Stderr = out, &messages
 	if c.Merged {
@@ -115,10 +115,10 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	return result, err
 }
 
-// Dir makes a working directory below parent, which is the user's alone: not one for all
+// MakeDir makes a working directory below parent, which is the user's alone: not one for all
 // like that for temporary files, where anybody's configuration could lie above it. The
 // system's directory is used only if parent is "".
-func Dir(parent, pattern string) (dir string, remove func(), err error) {
+func MakeDir(parent, pattern string) (dir string, remove func(), err error) {
 	if parent != "" {
 		if parent, err = filepath.Abs(parent); err != nil {
 			return "", nil, err
@@ -152,16 +152,16 @@ func Find(path, name string) (string, error) {
 	return "", ErrNotFound
 }
 
-// bounder keeps what is written to it, and calls full where that is too much. The buffer is
+// boundedBuffer keeps what is written to it, and calls full where that is too much. The buffer is
 // not embedded: its ReadFrom would be what a copy uses.
-type bounder struct {
+type boundedBuffer struct {
 	kept  bytes.Buffer
 	limit int
 	over  bool
 	full  func()
 }
 
-func (b *bounder) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if b.kept.Len()+len(p) > b.limit {
 		b.over = true
 		b.full()

@@ -24,7 +24,7 @@ func shell(t *testing.T) string {
 }
 
 func call(t *testing.T, script string) Call {
-	return Call{Tool: Sealed, Path: shell(t), Args: []string{"-c", script}, Dir: t.TempDir(), Checkout: Around(t.TempDir(), ""), Environ: os.Environ(), Time: 10 * time.Second}
+	return Call{Tool: Sealed, Path: shell(t), Args: []string{"-c", script}, Dir: t.TempDir(), Checkout: FindCheckout(t.TempDir(), ""), Environ: os.Environ(), Time: 10 * time.Second}
 }
 
 func TestRun(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, c := range []Call{{Path: "sh", Dir: "/"}, {Path: "/bin/sh", Dir: "."}, {Path: "/nowhere/x", Dir: t.TempDir()}, {Path: "/bin/sh", Dir: t.TempDir()}} {
 		if c.Path == "/nowhere/x" {
-			c.Checkout = Around(t.TempDir(), "")
+			c.Checkout = FindCheckout(t.TempDir(), "")
 		}
 		if _, err := Run(t.Context(), c); err == nil {
 			t.Errorf("%s was started in %q", c.Path, c.Dir)
@@ -120,8 +120,8 @@ func TestEnvironment(t *testing.T) {
 		"npm_config_git=x", "NPM_CONFIG_SCRIPT_SHELL=x", "npm_config_userconfig=x", "npm_config_node_options=x", "npm_config_cache=x", "npm_config_prefix=x", "npm_config_//h/:tokenHelper=x", "npm_config_unheard_of=x",
 		"BASH_ENV=x", "ENV=x", "SSH_ASKPASS=x", "ELECTRON_RUN_AS_NODE=1", "=x", "novalue",
 	}
-	for tool := range allowed {
-		for _, kv := range Environment(tool, environ, nil, Around(t.TempDir(), "")) {
+	for tool := range allowedVariables {
+		for _, kv := range Environment(tool, environ, nil, FindCheckout(t.TempDir(), "")) {
 			name, value, _ := strings.Cut(kv, "=")
 			switch {
 			case name == "PATH":
@@ -137,14 +137,14 @@ func TestEnvironment(t *testing.T) {
 			}
 		}
 		if runtime.GOOS != "windows" {
-			for _, name := range allowed[tool] {
-				if got := Environment(tool, []string{name + "=" + "/v"}, nil, Around(t.TempDir(), "")); len(got) != 1 {
+			for _, name := range allowedVariables[tool] {
+				if got := Environment(tool, []string{name + "=" + "/v"}, nil, FindCheckout(t.TempDir(), "")); len(got) != 1 {
 					t.Errorf("%s does not get %s", tool, name)
 				}
 			}
 		}
 	}
-	got := Environment(NPM, []string{"npm_config_registry=r", "NPM_CONFIG_@acme:registry=a", "npm_config_//h/p/:_authToken=t", "Npm_Config_Fetch_Timeout=1"}, []string{"HOME=/ours"}, Around(t.TempDir(), ""))
+	got := Environment(NPM, []string{"npm_config_registry=r", "NPM_CONFIG_@acme:registry=a", "npm_config_//h/p/:_authToken=t", "Npm_Config_Fetch_Timeout=1"}, []string{"HOME=/ours"}, FindCheckout(t.TempDir(), ""))
 	if len(got) != 5 || got[4] != "HOME=/ours" {
 		t.Error(got)
 	}
@@ -206,20 +206,20 @@ func TestBehind(t *testing.T) {
 		"asdf":  "#!/usr/bin/env bash\n# asdf-plugin: python 3.12\nexec asdf exec \"python3\" \"$@\"\n",
 	} {
 		shim := write("shims-"+name+"/python3", text)
-		if manager, _ := Manager(shim); manager != name {
+		if manager, _ := ShimManager(shim); manager != name {
 			t.Errorf("%s: %q", name, manager)
 		}
-		if got, err := Behind(t.Context(), shim, t.TempDir(), environ, Around(t.TempDir(), "")); err != nil || got != real {
+		if got, err := ResolveShim(t.Context(), shim, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err != nil || got != real {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 	}
 	for _, plain := range []string{real, write("script", "#!/bin/sh\necho exec pyenv exec x\n"), write("other", "#!/bin/sh\nexec python3 \"$@\"\n")} {
-		if got, err := Behind(t.Context(), plain, t.TempDir(), environ, Around(t.TempDir(), "")); err != nil || got != plain {
+		if got, err := ResolveShim(t.Context(), plain, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err != nil || got != plain {
 			t.Errorf("%s: %s, %v", plain, got, err)
 		}
 	}
 	lost := write("shims-lost/python3", "#!/bin/sh\nexec \""+filepath.Join(dir, "nowhere/pyenv")+"\" exec \"x\" \"$@\"\n")
-	if got, err := Behind(t.Context(), lost, t.TempDir(), environ, Around(t.TempDir(), "")); err == nil {
+	if got, err := ResolveShim(t.Context(), lost, t.TempDir(), environ, FindCheckout(t.TempDir(), "")); err == nil {
 		t.Errorf("%s", got)
 	}
 }

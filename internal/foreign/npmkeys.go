@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// projectNPM are the keys that are taken of the .npmrc of a checkout, beside those for a
+// projectNPMKeys are the keys that are taken of the .npmrc of a checkout, beside those for a
 // scope or a host: where packages come from, how to get there, and how patiently.
-var projectNPM = []string{
+var projectNPMKeys = []string{
 	"registry", "cafile", "ca", "proxy", "https-proxy", "noproxy", "replace-registry-host",
 	"fetch-retries", "fetch-retry-factor", "fetch-retry-mintimeout", "fetch-retry-maxtimeout",
 }
 
-// userNPM are those that are taken of the user's own files and variables too: what a user
+// userNPMKeys are those that are taken of the user's own files and variables too: what a user
 // may say of the way, and of which versions are chosen. Keys that name programs, files to
 // write or code to load are in neither list, and neither is what a later npm may add.
-var userNPM = slices.Concat(projectNPM, []string{
+var userNPMKeys = slices.Concat(projectNPMKeys, []string{
 	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age", "min-release-age-exclude",
 	"fetch-timeout",
 	"legacy-peer-deps", "strict-peer-deps", "engine-strict",
 })
 
-// hostNPM are the last parts of keys "//HOST/PATH/:NAME", the credentials for a host.
-var hostNPM = []string{"_authToken", "_auth", "username", "_password", "email", "certfile", "keyfile"}
+// hostNPMKeys are the last parts of keys "//HOST/PATH/:NAME", the credentials for a host.
+var hostNPMKeys = []string{"_authToken", "_auth", "username", "_password", "email", "certfile", "keyfile"}
 
 // ProjectNPMKey reports whether a key is taken of the .npmrc of a checkout.
 func ProjectNPMKey(key string) bool {
@@ -30,7 +30,7 @@ func ProjectNPMKey(key string) bool {
 		// Files of certificates would be read wherever they lie.
 		return name != "certfile" && name != "keyfile"
 	}
-	return scopeKey(key) || slices.Contains(projectNPM, key)
+	return isScopeKey(key) || slices.Contains(projectNPMKeys, key)
 }
 
 // UserNPMKey reports whether a key is taken of the user's own configuration of npm.
@@ -38,11 +38,11 @@ func UserNPMKey(key string) bool {
 	if _, _, ok := HostKey(key); ok {
 		return true
 	}
-	return scopeKey(key) || slices.Contains(userNPM, key)
+	return isScopeKey(key) || slices.Contains(userNPMKeys, key)
 }
 
-// scopeKey reports whether key names the registry of a scope.
-func scopeKey(key string) bool {
+// isScopeKey reports whether key names the registry of a scope.
+func isScopeKey(key string) bool {
 	scope, ok := strings.CutSuffix(key, ":registry")
 	return ok && len(scope) > 1 && scope[0] == '@' && !strings.ContainsAny(scope, "/: \t")
 }
@@ -51,7 +51,7 @@ func scopeKey(key string) bool {
 // credential.
 func HostKey(key string) (host, name string, ok bool) {
 	at := strings.LastIndex(key, ":")
-	if !strings.HasPrefix(key, "//") || at < 0 || !slices.Contains(hostNPM, key[at+1:]) {
+	if !strings.HasPrefix(key, "//") || at < 0 || !slices.Contains(hostNPMKeys, key[at+1:]) {
 		return "", "", false
 	}
 	host, _, _ = strings.Cut(key[2:at], "/")

@@ -24,9 +24,9 @@ const maxShim = 8 << 10
 // written there.
 var shimLine = regexp.MustCompile(`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
 
-// Manager names the version manager whose shim lies at path, and says where its program is
+// ShimManager names the version manager whose shim lies at path, and says where its program is
 // if the shim does: "" if it is no shim.
-func Manager(path string) (name, program string) {
+func ShimManager(path string) (name, program string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return "", ""
@@ -59,17 +59,17 @@ func Manager(path string) (name, program string) {
 	return m[2], ""
 }
 
-// Behind is the program that the shim at path would start from dir, a directory of ours: its
+// ResolveShim is the program that the shim at path would start from dir, a directory of ours: its
 // version manager is asked, which is no program of the checkout either. A path that is no shim
 // is returned as it is.
-func Behind(ctx context.Context, path, dir string, environ []string, checkout Checkout) (string, error) {
-	name, program := Manager(path)
+func ResolveShim(ctx context.Context, path, dir string, environ []string, checkout Checkout) (string, error) {
+	name, program := ShimManager(path)
 	if name == "" {
 		return path, nil
 	}
 	if program == "" {
 		var err error
-		if program, err = checkout.Find(Value(environ, "PATH"), name); err != nil {
+		if program, err = checkout.Find(Variable(environ, "PATH"), name); err != nil {
 			return "", fmt.Errorf("%s is a shim of %s, which is not there: %w", path, name, err)
 		}
 	}
@@ -81,26 +81,26 @@ func Behind(ctx context.Context, path, dir string, environ []string, checkout Ch
 	if !filepath.IsAbs(found) || strings.ContainsAny(found, "\r\n") {
 		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts", path, name)
 	}
-	if again, _ := Manager(found); again != "" {
+	if again, _ := ShimManager(found); again != "" {
 		return "", errors.New(path + " is a shim of another shim")
 	}
 	return found, nil
 }
 
-// Value is that of a variable in environ.
-func Value(environ []string, name string) string {
+// Variable is that of a variable in environ.
+func Variable(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
-		if n, v, _ := strings.Cut(environ[i], "="); equal(n, name) {
+		if n, v, _ := strings.Cut(environ[i], "="); isSameVariable(n, name) {
 			return v
 		}
 	}
 	return ""
 }
 
-// Has reports whether environ has a variable, if with an empty value.
-func Has(environ []string, name string) bool {
+// HasVariable reports whether environ has a variable, if with an empty value.
+func HasVariable(environ []string, name string) bool {
 	return slices.ContainsFunc(environ, func(kv string) bool {
 		n, _, ok := strings.Cut(kv, "=")
-		return ok && equal(n, name)
+		return ok && isSameVariable(n, name)
 	})
 }

@@ -24,7 +24,7 @@ import (
 
 // The test binary is its own server: with GUARD_TEST_SERVER set it runs one.
 func TestMain(m *testing.M) {
-	descend.Keep()
+	descend.EnableKeepers()
 	if mode := os.Getenv("GUARD_TEST_SERVER"); mode != "" {
 		os.Exit(testServer(mode))
 	}

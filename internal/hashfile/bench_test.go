@@ -30,7 +30,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.Run("all", func(b *testing.B) {
 		b.SetBytes(int64(len(data)))
 		for b.Loop() {
-			s.tagged(&jsonText{w: io.Discard}, data, 1)
+			s.writeTagged(&jsonText{w: io.Discard}, data, 1)
 		}
 	})
 	b.Run("tags", func(b *testing.B) {

@@ -33,7 +33,7 @@ type clientRoots struct {
 	changes int     // list_changed so far
 	asked   int     // how often the client was asked
 	latest  listing // the newest answer
-	names   map[string]*named
+	names   map[string]*namedRoot
 }
 
 // listing is the client's answer.
@@ -44,28 +44,28 @@ type listing struct {
 	err     error
 }
 
-// changed makes the next call ask again.
-func (c *clientRoots) changed() {
+// noteChange makes the next call ask again.
+func (c *clientRoots) noteChange() {
 	c.mu.Lock()
 	c.changes++
 	c.mu.Unlock()
 }
 
-func (c *clientRoots) close() { c.named(nil) }
+func (c *clientRoots) close() { c.nameRoots(nil) }
 
-// named are the roots of the paths, as they were named when they were first listed.
-func (c *clientRoots) named(paths []string) []*named {
+// nameRoots are the roots of the paths, as they were named when they were first listed.
+func (c *clientRoots) nameRoots(paths []string) []*namedRoot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	listed, found := map[string]*named{}, []*named{}
+	listed, found := map[string]*namedRoot{}, []*namedRoot{}
 	for _, path := range paths {
 		if listed[path] != nil {
 			continue
 		}
 		n := c.names[path]
 		if n == nil {
-			n = &named{given: path}
-			n.agreed, n.through, _ = lead(path)
+			n = &namedRoot{given: path}
+			n.agreed, n.through, _ = followPath(path)
 		}
 		listed[path], found = n, append(found, n)
 	}
@@ -78,10 +78,10 @@ func (c *clientRoots) named(paths []string) []*named {
 	return found
 }
 
-// list asks the client for its roots, unless an answer is there that holds for a call which
+// listPaths asks the client for its roots, unless an answer is there that holds for a call which
 // begins now: to a question that was put later, or by another call meanwhile, or if the
 // client tells of changes, after the last one. It fails if there is none in time.
-func (c *clientRoots) list(ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration) ([]string, error) {
+func (c *clientRoots) listPaths(ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration) ([]string, error) {
 	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
 	defer cancel()
 	c.mu.Lock()
@@ -93,10 +93,10 @@ func (c *clientRoots) list(ctx context.Context, session *mcp.ServerSession, tell
 		case <-within.Done():
 			return nil, within.Err()
 		}
-		paths, err, ok := c.known(came, tells)
+		paths, err, ok := c.latestAnswer(came, tells)
 		if !ok {
 			c.ask(within, session, wait)
-			paths, err, ok = c.known(came, tells)
+			paths, err, ok = c.latestAnswer(came, tells)
 		}
 		<-c.asking
 		switch {
@@ -108,8 +108,8 @@ func (c *clientRoots) list(ctx context.Context, session *mcp.ServerSession, tell
 	}
 }
 
-// known is the newest answer, if it holds for a call that came after so many questions.
-func (c *clientRoots) known(came int, tells bool) (paths []string, err error, ok bool) {
+// latestAnswer is the newest answer, if it holds for a call that came after so many questions.
+func (c *clientRoots) latestAnswer(came int, tells bool) (paths []string, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := c.latest
@@ -132,7 +132,7 @@ func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait 
 	defer cancel()
 	answer, err := session.ListRoots(asking, nil)
 	if err == nil {
-		l.paths, err = listed(answer)
+		l.paths, err = rootPaths(answer)
 	}
 	if l.err = err; err != nil && ctx.Err() != nil {
 		return
@@ -142,8 +142,8 @@ func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait 
 	c.mu.Unlock()
 }
 
-// listed are the paths of an answer. Roots that are no file URIs are left out.
-func listed(answer *mcp.ListRootsResult) ([]string, error) {
+// rootPaths are the paths of an answer. Roots that are no file URIs are left out.
+func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 	if answer == nil || answer.Roots == nil {
 		return nil, errors.New("the answer has no roots")
 	}
@@ -159,9 +159,9 @@ func listed(answer *mcp.ListRootsResult) ([]string, error) {
 	return paths, nil
 }
 
-// offered tells whether the client has roots, and tells of changes. From statelessVersion on
+// offeredRoots tells whether the client has roots, and tells of changes. From statelessVersion on
 // each call says so itself.
-func offered(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
+func offeredRoots(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
 	if init := req.Session.InitializeParams(); init != nil {
 		stateless = init.ProtocolVersion >= statelessVersion
 		if init.Capabilities != nil {
@@ -182,13 +182,13 @@ func offered(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless b
 // scope is what a call may use, which the caller closes. If ask is not nil, the client has
 // to be asked by it, and the call comes again.
 func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope, ask mcp.InputRequestMap, err error) {
-	roots, stateless := offered(req)
+	roots, stateless := offeredRoots(req)
 	if roots == nil {
 		if len(s.roots) == 0 {
 			return nil, nil, refuse(outsideRoots, "no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
 		}
 		sc = &scope{}
-		sc.roots, sc.absent = settle(s.roots)
+		sc.roots, sc.absent = settleRoots(s.roots)
 		return sc, nil, nil
 	}
 	var paths []string
@@ -197,9 +197,9 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 		if !ok {
 			return nil, mcp.InputRequestMap{"roots": &mcp.ListRootsParams{}}, nil
 		}
-		paths, err = listed(answer)
+		paths, err = rootPaths(answer)
 	} else {
-		paths, err = s.client.list(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
+		paths, err = s.client.listPaths(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
 	}
 	if err != nil {
 		return nil, nil, refuse(outsideRoots, "the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
@@ -211,12 +211,12 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 // of this machine are left out.
 func (s *Server) combine(paths []string) *scope {
 	sc := &scope{narrow: len(s.roots) > 0}
-	named, absent := settle(s.client.named(paths))
+	named, absent := settleRoots(s.client.nameRoots(paths))
 	if !sc.narrow {
 		sc.roots, sc.absent = named, absent
 		return sc
 	}
-	sc.roots, sc.absent = settle(s.roots)
+	sc.roots, sc.absent = settleRoots(s.roots)
 	for _, r := range named {
 		sc.within, sc.given = append(sc.within, r.path), append(sc.given, r.given)
 	}

@@ -34,7 +34,7 @@ func TestRoots(t *testing.T) {
 				t.Helper()
 				for _, d := range []string{a, b, sub, filepath.Join(base, "a_evil")} {
 					code := "outside_roots"
-					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := below(root, d); return ok }) {
+					if slices.ContainsFunc(allowed, func(root string) bool { _, ok := cutDir(root, d); return ok }) {
 						code = ""
 					}
 					if r := p.call("read_text_file", arguments{"path": filepath.Join(d, "f")}); r.Error != code {

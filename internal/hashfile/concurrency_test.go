@@ -353,13 +353,13 @@ func TestOverwriteStale(t *testing.T) {
 	s := &Server{}
 	for _, theirs := range []string{"theirs\n", "read\nand more\n", "rea", ""} {
 		write(t, d, "f", theirs)
-		if err := s.overwrite(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
+		if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != theirs {
 			t.Errorf("%q: %v, and now %q", theirs, err, content(t, path))
 		}
 	}
 	write(t, d, "g", "read\n") // of the same content, but another file
 	os.Rename(filepath.Join(d, "g"), path)
-	if err := s.overwrite(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
+	if err := s.overwriteFile(&place{root: r, chain: []*os.Root{r.dir}, name: "f", info: info}, old, []byte("ours\n")); !errors.Is(err, errReplaced) || content(t, path) != "read\n" {
 		t.Errorf("%v, and now %q", err, content(t, path))
 	}
 }

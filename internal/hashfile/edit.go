@@ -56,8 +56,8 @@ type editResult struct {
 	Lines         []string      `json:"lines"`
 }
 
-// claimed parses the file_hash of a call.
-func claimed(text string) (evidence.Claim, error) {
+// parseFileHash parses the file_hash of a call.
+func parseFileHash(text string) (evidence.Claim, error) {
 	if text == "" {
 		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
 	}
@@ -74,7 +74,7 @@ func (c contents) matches(claim evidence.Claim) bool {
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
-	claim, err := claimed(in.FileHash)
+	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
 		return nil, err
 	}
@@ -93,10 +93,10 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	defer p.close()
-	if err := p.writable(); err != nil {
+	if err := p.checkWritable(); err != nil {
 		return nil, err
 	}
-	if err := p.demand(); err != nil {
+	if err := p.checkExists(); err != nil {
 		return nil, err
 	}
 	unlock, err := s.lock(ctx, p)
@@ -104,11 +104,11 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	defer unlock()
-	now, err := s.contents(p)
+	now, err := s.readContents(p)
 	if err != nil {
 		return nil, err
 	}
-	result, rebased, err := s.edit(p, claim, now, ops, in)
+	result, rebased, err := s.applyEdit(p, claim, now, ops, in)
 	if err != nil {
 		return nil, err
 	}
@@ -121,20 +121,20 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		if err := ctx.Err(); err != nil {
 			return nil, asProblem(in.Path, err)
 		}
-		if err := s.replace(p, now, result.Bytes()); errors.Is(err, errReplaced) {
+		if err := s.replaceFile(p, now, result.Bytes()); errors.Is(err, errReplaced) {
 			return nil, s.staleNow(p, ops, errReplaced.Error())
 		} else if err != nil {
 			return nil, asProblem(in.Path, err)
 		}
 	}
-	return s.edited(p, result, <-hash, in, rebased), nil
+	return s.editAnswer(p, result, <-hash, in, rebased), nil
 }
 
-// edit applies the operations to the file, or to the snapshot that they were made for.
-func (s *Server) edit(p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
+// applyEdit applies the operations to the file, or to the snapshot that they were made for.
+func (s *Server) applyEdit(p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
 	if now.matches(claim) {
-		collect(int64(len(now.data)))
+		collectGarbage(int64(len(now.data)))
 		r, err = hashline.Edit(now.data, ops, o)
 		if err != nil {
 			return nil, false, s.explain(p, now, ops, err)
@@ -146,11 +146,11 @@ func (s *Server) edit(p *place, claim evidence.Claim, now contents, ops []hashli
 	}
 	const changed = "has changed since it was read"
 	if in.OnStale != "rebase" {
-		return nil, false, s.fresh(p, stale(p.asked, changed), now, ops)
+		return nil, false, s.addFreshLines(p, staleProblem(p.asked, changed), now, ops)
 	}
 	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
 	if !ok {
-		return nil, false, s.fresh(p, stale(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), now, ops)
+		return nil, false, s.addFreshLines(p, staleProblem(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.data, ops, o)
 	if err != nil {
@@ -164,27 +164,27 @@ func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err e
 	problem := asProblem(p.asked, err)
 	switch problem.Code {
 	case hashline.Stale, hashline.AnchorNotFound, hashline.AnchorAmbiguous, hashline.NoChange:
-		return s.fresh(p, problem, now, ops, problem.Candidates...)
+		return s.addFreshLines(p, problem, now, ops, problem.Candidates...)
 	}
 	return problem
 }
 
 // staleNow is the answer to an edit that somebody else's change overtook.
 func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
-	problem := stale(p.asked, why)
-	if now, err := s.contents(p); err == nil {
-		return s.fresh(p, problem, now, ops)
+	problem := staleProblem(p.asked, why)
+	if now, err := s.readContents(p); err == nil {
+		return s.addFreshLines(p, problem, now, ops)
 	}
 	return problem
 }
 
-// fresh adds the file's hash and the lines near the anchors as they are now.
-func (s *Server) fresh(p *place, out *problem, now contents, ops []hashline.Operation, more ...int) *problem {
+// addFreshLines adds the file's hash and the lines near the anchors as they are now.
+func (s *Server) addFreshLines(p *place, out *problem, now contents, ops []hashline.Operation, more ...int) *problem {
 	f, err := hashline.Parse(now.data)
 	if err != nil {
 		return out
 	}
-	s.snapshots.add(p.at(), now.hash, now.data)
+	s.snapshots.add(p.snapshotKey(), now.hash, now.data)
 	out.FileHash = now.hash.String()
 	n := f.Lines()
 	out.TotalLines = &n
@@ -200,13 +200,13 @@ func (s *Server) fresh(p *place, out *problem, now contents, ops []hashline.Oper
 	for _, line := range more {
 		ranges = append(ranges, [2]int{line, line})
 	}
-	out.Lines = s.lines(f, ranges)
+	out.Lines = s.tagLines(f, ranges)
 	return out
 }
 
-// lines are the tagged lines of ranges, each line once, in order, as far as an answer
+// tagLines are the tagged lines of ranges, each line once, in order, as far as an answer
 // holds them.
-func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
+func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
 	wanted := map[int]bool{}
 	for _, r := range ranges {
 		for n := max(r[0], 1); n <= min(r[1], f.Lines()) && len(wanted) < maxFresh; n++ {
@@ -224,15 +224,15 @@ func (s *Server) lines(f *hashline.File, ranges [][2]int) []string {
 	return lines
 }
 
-// edited is the answer to an edit.
-func (s *Server) edited(p *place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
+// editAnswer is the answer to an edit.
+func (s *Server) editAnswer(p *place, r *hashline.Result, hash digest.Digest, in editArguments, rebased bool) *answer {
 	out := editResult{
 		FileHash: hash, TotalLines: r.New.Lines(), Applied: len(in.Operations), Relocated: []relocated{},
 		Rebased: rebased, DryRun: in.DryRun,
 	}
 	out.Diff, out.DiffTruncated = r.Diff(editContext, maxDiff)
 	if !in.DryRun {
-		s.snapshots.add(p.at(), hash, r.Bytes())
+		s.snapshots.add(p.snapshotKey(), hash, r.Bytes())
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "[file_hash=%s %s applied=%d]\n", hash, lineCount(out.TotalLines), out.Applied)
@@ -251,7 +251,7 @@ func (s *Server) edited(p *place, r *hashline.Result, hash digest.Digest, in edi
 	for _, h := range r.Hunks {
 		ranges = append(ranges, [2]int{h.NewFirst - editContext, h.NewFirst + h.NewLines - 1 + editContext})
 	}
-	out.Lines = s.lines(r.New, ranges)
+	out.Lines = s.tagLines(r.New, ranges)
 	if !in.DryRun {
 		for _, line := range out.Lines {
 			text.WriteString(line + "\n")
@@ -268,7 +268,7 @@ type writeArguments struct {
 
 func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments) (*answer, error) {
 	if int64(len(in.Content)) > s.c.MaxFile {
-		return nil, tooLarge(in.Path, int64(len(in.Content)), s.c.MaxFile)
+		return nil, tooLargeProblem(in.Path, int64(len(in.Content)), s.c.MaxFile)
 	}
 	if err := hashline.CheckContent(in.Content, s.c.TagWidth); err != nil {
 		return nil, asProblem(in.Path, err)
@@ -278,7 +278,7 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 		return nil, err
 	}
 	defer p.close()
-	if err := p.writable(); err != nil {
+	if err := p.checkWritable(); err != nil {
 		return nil, err
 	}
 	if len(p.missing) > 0 {
@@ -294,9 +294,9 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 		if in.FileHash != "" {
 			return nil, refuse(notFound, "%s does not exist; without file_hash it is created", show(in.Path))
 		}
-		err = create(p, data)
+		err = createFile(p, data)
 	} else {
-		err = s.rewrite(p, in, data)
+		err = s.rewriteFile(p, in, data)
 	}
 	if err != nil {
 		return nil, asProblem(in.Path, err)
@@ -306,31 +306,31 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 		return nil, asProblem(in.Path, err)
 	}
 	hash := digest.FromBytes(data)
-	s.snapshots.add(p.at(), hash, data)
+	s.snapshots.add(p.snapshotKey(), hash, data)
 	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }
 
-// rewrite replaces the whole content of a file that exists.
-func (s *Server) rewrite(p *place, in writeArguments, data []byte) error {
-	now, err := s.contents(p)
+// rewriteFile replaces the whole content of a file that exists.
+func (s *Server) rewriteFile(p *place, in writeArguments, data []byte) error {
+	now, err := s.readContents(p)
 	if err != nil {
 		return err
 	}
 	if in.FileHash == "" {
 		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file", show(in.Path))
 	}
-	claim, err := claimed(in.FileHash)
+	claim, err := parseFileHash(in.FileHash)
 	if err != nil {
 		return err
 	}
 	if !now.matches(claim) {
-		return s.fresh(p, stale(in.Path, "has changed since it was read"), now, nil)
+		return s.addFreshLines(p, staleProblem(in.Path, "has changed since it was read"), now, nil)
 	}
 	if string(now.data) == in.Content {
 		return refuse(hashline.NoChange, "%s has this content already; nothing was written", show(in.Path))
 	}
-	if err := s.replace(p, now, data); errors.Is(err, errReplaced) {
+	if err := s.replaceFile(p, now, data); errors.Is(err, errReplaced) {
 		return s.staleNow(p, nil, errReplaced.Error())
 	} else if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/hashline"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // openTries is how often a file may be replaced while it is opened.
@@ -24,7 +25,7 @@ func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
 		if !p.info.Mode().IsRegular() {
 			return nil, nil, refuse(notAFile, "%s is %s, not a regular file", show(p.asked), kindOf(p.info.Mode()))
 		}
-		f, err := p.parent().OpenFile(p.name, flag|nonblock, 0)
+		f, err := p.parent().OpenFile(p.name, flag|beneath.NoWait, 0)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, asProblem(p.asked, err)
 		}
@@ -89,24 +90,24 @@ func (s *Server) release(b []byte) {
 // earlier calls collected before, in bytes.
 const largeFile = 4 << 20
 
-// collect frees what earlier calls held, before a call takes as much again.
-func collect(size int64) {
+// collectGarbage frees what earlier calls held, before a call takes as much again.
+func collectGarbage(size int64) {
 	if size > largeFile {
 		runtime.GC()
 	}
 }
 
-// bytes reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If
+// readAndHash reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If
 // it is as it was when it was last read here, the bytes are those that are held since, so
 // that a file takes its memory once. Nobody changes them.
-func (s *Server) bytes(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
+func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
 	size := info.Size()
 	if size > s.c.MaxFile {
-		return nil, hash, tooLarge(p.asked, size, s.c.MaxFile)
+		return nil, hash, tooLargeProblem(p.asked, size, s.c.MaxFile)
 	}
-	if hash, known, ok := s.snapshots.latest(p.at()); ok && int64(len(known)) == size {
+	if hash, known, ok := s.snapshots.latest(p.snapshotKey()); ok && int64(len(known)) == size {
 		chunk := s.chunk()
-		same, err := holds(f, known, chunk)
+		same, err := hasBytes(f, known, chunk)
 		s.release(chunk)
 		if err != nil {
 			return nil, hash, asProblem(p.asked, err)
@@ -118,7 +119,7 @@ func (s *Server) bytes(p *place, f *os.File, info fs.FileInfo) (data []byte, has
 			return nil, hash, asProblem(p.asked, err)
 		}
 	}
-	collect(size)
+	collectGarbage(size)
 	data = make([]byte, 0, size+1)
 	h := newHashing()
 	defer func() { hash = h.sum() }()
@@ -128,7 +129,7 @@ func (s *Server) bytes(p *place, f *os.File, info fs.FileInfo) (data []byte, has
 		data = data[:len(data)+n]
 		switch {
 		case int64(len(data)) > s.c.MaxFile:
-			return nil, hash, tooLarge(p.asked, int64(len(data)), s.c.MaxFile)
+			return nil, hash, tooLargeProblem(p.asked, int64(len(data)), s.c.MaxFile)
 		case err == io.EOF:
 			return data, hash, nil
 		case err != nil:
@@ -166,7 +167,7 @@ func (h *hashing) sum() digest.Digest {
 	return <-h.done
 }
 
-func tooLarge(asked string, size, limit int64) *problem {
+func tooLargeProblem(asked string, size, limit int64) *problem {
 	return refuse(hashline.TooLarge, "%s has %d bytes; the server's limit is %d (--max-file)", show(asked), size, limit)
 }
 
@@ -177,13 +178,13 @@ type contents struct {
 	info fs.FileInfo
 }
 
-func (s *Server) contents(p *place) (c contents, err error) {
+func (s *Server) readContents(p *place) (c contents, err error) {
 	f, info, err := p.open(os.O_RDONLY)
 	if err != nil {
 		return c, err
 	}
 	defer f.Close()
 	c.info = info
-	c.data, c.hash, err = s.bytes(p, f, info)
+	c.data, c.hash, err = s.readAndHash(p, f, info)
 	return c, err
 }

@@ -10,19 +10,19 @@ import (
 )
 
 var (
-	// fence is a line that begins or ends front matter.
-	fence = regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
-	// comments may stand before it, as a notice of copyright does.
-	comments = regexp.MustCompile(`^(?s:<!--.*?-->)`)
-	// member is a key in a line: at its beginning or in brackets, with what YAML
+	// fenceLine is a line that begins or ends front matter.
+	fenceLine = regexp.MustCompile(`^---(?:[ \t]+#.*|[ \t]*)$`)
+	// leadingComment may stand before it, as a notice of copyright does.
+	leadingComment = regexp.MustCompile(`^(?s:<!--.*?-->)`)
+	// memberKey is a key in a line: at its beginning or in brackets, with what YAML
 	// has before keys, or as TOML has it. Its group 1 is the key.
-	member = regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*["']?([\pL\pM\pN\p{Cf}_ -]{1,64}?)["']?\s*[:=]`)
-	// explicit is a key in a line of its own, or one that only a program of YAML can read.
-	explicit = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
+	memberKey = regexp.MustCompile(`(?:^|[\[{,\x{85}\x{2028}\x{2029}\v\f])[\s\pZ\pC]*(?:[-?:]\s+|[!&]\S*\s+)*["']?([\pL\pM\pN\p{Cf}_ -]{1,64}?)["']?\s*[:=]`)
+	// explicitKey is a key in a line of its own, or one that only a program of YAML can read.
+	explicitKey = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
 )
 
-// errSpelled ends all errors about a member that is not one of ours, and resembles one.
-const errSpelled = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
+// errSpelling ends all errors about a member that is not one of ours, and resembles one.
+const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
 
 // parse reads the front matter: of YAML the forms
 //
@@ -42,7 +42,7 @@ func (r *ruleSet) parse(text string) error {
 	rest := text
 	for {
 		rest = strings.TrimLeftFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || unicode.Is(unicode.Cf, c) })
-		comment := comments.FindString(rest)
+		comment := leadingComment.FindString(rest)
 		if comment == "" {
 			break
 		}
@@ -54,7 +54,7 @@ func (r *ruleSet) parse(text string) error {
 	lines := strings.Split(rest, "\n")
 	number := strings.Count(text[:len(text)-len(rest)], "\n") + 1 // of lines[0]
 	read := r.readMembers
-	if !fence.MatchString(lines[0]) {
+	if !fenceLine.MatchString(lines[0]) {
 		lines[0] = strings.TrimLeft(lines[0], "-+")
 		read, number = passOver, number-1
 	} else {
@@ -73,8 +73,8 @@ func passOver(lines []string) (number int, err error) {
 		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
 			return 0, nil
 		}
-		if key := resembling(line); key != "" {
-			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key), errSpelled)
+		if key := resemblingKey(line); key != "" {
+			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key), errSpelling)
 		}
 	}
 	return 0, nil
@@ -93,12 +93,12 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 		if bare == "" || bare[0] == '#' {
 			continue
 		}
-		if fence.MatchString(line) || line == "..." {
+		if fenceLine.MatchString(line) || line == "..." {
 			if !any {
 				continue // nothing stood before it
 			}
 			if empty > 0 {
-				return empty, noGlobs(ours)
+				return empty, noValueError(ours)
 			}
 			return 0, nil
 		}
@@ -106,7 +106,7 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 		item, isItem := strings.CutPrefix(bare, "-")
 		isItem = isItem && (item == "" || item[0] == ' ' || item[0] == '\t')
 		if isItem && current != nil {
-			if err := add(current, ours, item); err != nil {
+			if err := addGlob(current, ours, item); err != nil {
 				return number, err
 			}
 			empty = 0
@@ -116,18 +116,18 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 			if ours != "" {
 				return number, fmt.Errorf("%s is no list of globs", ours)
 			}
-			if key := resembling(line); key != "" {
-				return number, fmt.Errorf("%s stands below another key; %s", show(key), errSpelled)
+			if key := resemblingKey(line); key != "" {
+				return number, fmt.Errorf("%s stands below another key; %s", show(key), errSpelling)
 			}
 			continue
 		}
 		if empty > 0 {
-			return empty, noGlobs(ours)
+			return empty, noValueError(ours)
 		}
 		current, ours = nil, ""
 		key, value, found := strings.Cut(line, ":")
 		key = strings.Trim(strings.TrimSpace(key), `"'`)
-		into := r.list(key)
+		into := r.listOf(key)
 		switch {
 		case into != nil:
 		case key == "<<":
@@ -135,8 +135,8 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 		case line[0] == '{':
 			return number, errors.New("its front matter is not written line by line")
 		default:
-			if key := resembling(line); key != "" {
-				return number, fmt.Errorf("%s is not understood; %s", show(key), errSpelled)
+			if key := resemblingKey(line); key != "" {
+				return number, fmt.Errorf("%s is not understood; %s", show(key), errSpelling)
 			}
 			continue
 		}
@@ -149,7 +149,7 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 			current, empty = into, number
 			continue
 		}
-		if err := addAll(into, key, value); err != nil {
+		if err := addGlobs(into, key, value); err != nil {
 			return number, err
 		}
 	}
@@ -159,12 +159,12 @@ func (r *ruleSet) readMembers(lines []string) (number int, err error) {
 	return 0, nil // a line of dashes
 }
 
-func noGlobs(key string) error {
+func noValueError(key string) error {
 	return fmt.Errorf("%s has no value; write [] for none", key)
 }
 
-// list is the list that a key of ours is of, or nil.
-func (r *ruleSet) list(key string) *[]glob {
+// listOf is the list that a key of ours is of, or nil.
+func (r *ruleSet) listOf(key string) *[]glob {
 	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 	case "forbidden":
 		return &r.forbidden
@@ -181,14 +181,14 @@ func plainKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
 }
 
-// resembling is the first key in a line that is like one of ours: but for two letters, or
+// resemblingKey is the first key in a line that is like one of ours: but for two letters, or
 // because it goes on after it, as forbidden_paths does. A key that cannot be read without
 // YAML might be any. It is "" if there is none.
-func resembling(line string) string {
-	if found := explicit.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
+func resemblingKey(line string) string {
+	if found := explicitKey.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
 		return found[1] + found[2]
 	}
-	for _, found := range member.FindAllStringSubmatch(line, -1) {
+	for _, found := range memberKey.FindAllStringSubmatch(line, -1) {
 		if resembles(found[1]) {
 			return found[1]
 		}
@@ -199,15 +199,15 @@ func resembling(line string) string {
 func resembles(key string) bool {
 	plain := plainKey(key)
 	for _, name := range []string{"forbidden", "readonly", "ignore"} {
-		if near([]rune(plain), []rune(name), 2) {
+		if isNear([]rune(plain), []rune(name), 2) {
 			return true
 		}
 	}
 	return !strings.Contains(key, " ") && (strings.HasPrefix(plain, "forbid") || strings.HasPrefix(plain, "readonly"))
 }
 
-// near reports whether a becomes b by putting in, taking out or changing n letters at most.
-func near(a, b []rune, n int) bool {
+// isNear reports whether a becomes b by putting in, taking out or changing n letters at most.
+func isNear(a, b []rune, n int) bool {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -217,21 +217,21 @@ func near(a, b []rune, n int) bool {
 	case n == 0:
 		return false
 	}
-	return near(a[1:], b[1:], n-1) || near(a[1:], b, n-1) || near(a, b[1:], n-1)
+	return isNear(a[1:], b[1:], n-1) || isNear(a[1:], b, n-1) || isNear(a, b[1:], n-1)
 }
 
-// addAll parses a value that stands in the line of its key: a list, or one item.
-func addAll(into *[]glob, key, value string) error {
+// addGlobs parses a value that stands in the line of its key: a list, or one item.
+func addGlobs(into *[]glob, key, value string) error {
 	list, ok := strings.CutPrefix(value, "[")
 	if !ok {
-		return add(into, key, value)
+		return addGlob(into, key, value)
 	}
 	items, ok := splitList(list)
 	if !ok {
 		return fmt.Errorf("%s is a list over several lines; give an item a line", key)
 	}
 	for _, item := range items {
-		if err := add(into, key, item); err != nil {
+		if err := addGlob(into, key, item); err != nil {
 			return err
 		}
 	}
@@ -265,8 +265,8 @@ func splitList(list string) (items []string, ok bool) {
 	return nil, false
 }
 
-// add parses an item of a list.
-func add(into *[]glob, name, item string) error {
+// addGlob parses an item of a list.
+func addGlob(into *[]glob, name, item string) error {
 	item = strings.TrimSpace(item)
 	switch {
 	case len(item) >= 2 && (item[0] == '"' || item[0] == '\''):

@@ -15,7 +15,7 @@ type gitIgnore struct {
 // readGitIgnore reads a directory's .gitignore; one that cannot be read ignores nothing.
 func readGitIgnore(dir *os.Root, rel string) gitIgnore {
 	g := gitIgnore{dir: rel}
-	text, _, err := readSmall(inDir(dir, ".gitignore"))
+	text, _, err := readSmall(openerIn(dir, ".gitignore"))
 	if err != nil {
 		return g
 	}

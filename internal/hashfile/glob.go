@@ -42,7 +42,7 @@ func (g glob) matches(rel string, dir bool) bool {
 	if g.fold {
 		rel = strings.ToLower(rel)
 	}
-	return match(g.elements, strings.Split(rel, "/"), g.fold)
+	return matchPath(g.elements, strings.Split(rel, "/"), g.fold)
 }
 
 // covers reports whether rel or a directory above it is matched. "x/**" covers x, too: who
@@ -57,16 +57,16 @@ func (g glob) covers(rel string) bool {
 		pattern = pattern[:n-1]
 	}
 	for n := 1; n <= len(names); n++ {
-		if match(pattern, names[:n], g.fold) {
+		if matchPath(pattern, names[:n], g.fold) {
 			return true
 		}
 	}
 	return false
 }
 
-// match keeps, element by element of the pattern, the set of prefixes of names that it
+// matchPath keeps, element by element of the pattern, the set of prefixes of names that it
 // has matched so far, so that no pattern takes more than len(pattern)*len(names) steps.
-func match(pattern, names []string, fold bool) bool {
+func matchPath(pattern, names []string, fold bool) bool {
 	reached := make([]bool, len(names)+1)
 	reached[0] = true
 	for i, e := range pattern {

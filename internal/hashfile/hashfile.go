@@ -6,7 +6,7 @@
 //
 // An allowed directory is a path. Each call looks up anew what has the path, opens it, and
 // uses that handle to its end: a directory that was moved away is not used any more, and
-// the one in its place is; see [named]. A path is resolved by this package, component by
+// the one in its place is; see [namedRoot]. A path is resolved by this package, component by
 // component, from that handle: links are read and followed here, each directory on the way is
 // opened below the one before it (os.Root) and must be the one that was looked at, and
 // the last component is opened without following a link, without blocking, and must be a
@@ -74,7 +74,7 @@ type Config struct {
 // Server is one server for one client.
 type Server struct {
 	c         Config
-	roots     []*named // of Config.Roots
+	roots     []*namedRoot // of Config.Roots
 	client    clientRoots
 	snapshots *snapshots
 	texts     *texts
@@ -110,7 +110,7 @@ func New(c Config) (*Server, error) {
 		Logger:       c.Logger,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-			s.client.changed()
+			s.client.noteChange()
 		},
 	})
 	s.addTools()
@@ -126,7 +126,7 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	widen(out)
+	widenPipe(out)
 	session, err := s.server.Connect(ctx, &mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
 		return err

@@ -45,9 +45,9 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	return out
 }
 
-// entries reads an open directory, by name, without what is forbidden in it unless all is
+// listEntries reads an open directory, by name, without what is forbidden in it unless all is
 // set.
-func entries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
+func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
 	d, err := dir.Open(".")
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func entries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntr
 	for {
 		batch, err := d.ReadDir(1000)
 		for _, e := range batch {
-			if _, no := ruled(rules, path.Join(rel, e.Name()), (*ruleSet).forbids); all || !no {
+			if _, no := findRule(rules, path.Join(rel, e.Name()), (*ruleSet).forbids); all || !no {
 				found = append(found, e)
 			}
 		}
@@ -72,9 +72,9 @@ func entries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntr
 	return found, nil
 }
 
-// directory opens the directory at a place, with the rules that hold inside.
-func (p *place) directory() (*os.Root, []*ruleSet, error) {
-	if err := p.demand(); err != nil {
+// openDirectory opens the directory at a place, with the rules that hold inside.
+func (p *place) openDirectory() (*os.Root, []*ruleSet, error) {
+	if err := p.checkExists(); err != nil {
 		return nil, nil, err
 	}
 	if !p.info.IsDir() {
@@ -106,12 +106,12 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 		return nil, err
 	}
 	defer p.close()
-	dir, rules, err := p.directory()
+	dir, rules, err := p.openDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	all, err := entries(dir, p.rel, rules, false)
+	all, err := listEntries(dir, p.rel, rules, false)
 	if err != nil {
 		return nil, asProblem(in.Path, err)
 	}
@@ -139,12 +139,12 @@ type visit func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// tree walks below the directory at a place, which is open as dir and in which rules hold, in
+// walkTree walks below the directory at a place, which is open as dir and in which rules hold, in
 // order of names, without following links, and leaves out what .gitignore and AGENTS.md
 // ignore.
-func tree(ctx context.Context, p *place, dir *os.Root, rules []*ruleSet, f visit) error {
+func walkTree(ctx context.Context, p *place, dir *os.Root, rules []*ruleSet, f visit) error {
 	t := &treeWalk{ctx: ctx, ignore: true, visit: f}
-	return t.directory(dir, p.rel, rules, p.gitIgnores(), 0)
+	return t.walkDirectory(dir, p.rel, rules, p.gitIgnores(), 0)
 }
 
 type treeWalk struct {
@@ -155,11 +155,11 @@ type treeWalk struct {
 	visited int
 }
 
-func (t *treeWalk) directory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
+func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git []gitIgnore, depth int) error {
 	if depth > maxDepth {
 		return refuse(hashline.TooLarge, "directories are nested more than %d deep", maxDepth)
 	}
-	all, err := entries(dir, rel, rules, t.all)
+	all, err := listEntries(dir, rel, rules, t.all)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (t *treeWalk) directory(dir *os.Root, rel string, rules []*ruleSet, git []g
 		}
 		below := path.Join(rel, e.Name())
 		if t.ignore {
-			if _, no := ruled(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) || e.IsDir() && e.Name() == ".git" {
+			if _, no := findRule(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) || e.IsDir() && e.Name() == ".git" {
 				continue
 			}
 		}
@@ -194,7 +194,7 @@ func (t *treeWalk) directory(dir *os.Root, rel string, rules []*ruleSet, git []g
 		}
 		inner, err := readRules(sub, below)
 		if err == nil {
-			err = t.directory(sub, below, append(slices.Clone(rules), inner), git, depth+1)
+			err = t.walkDirectory(sub, below, append(slices.Clone(rules), inner), git, depth+1)
 		}
 		sub.Close()
 		if err != nil {
@@ -210,13 +210,13 @@ func (s *Server) directoryTree(ctx context.Context, sc *scope, in pathArguments)
 		return nil, err
 	}
 	defer p.close()
-	dir, rules, err := p.directory()
+	dir, rules, err := p.openDirectory()
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	paths := []string{}
-	err = tree(ctx, p, dir, rules, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
+	err = walkTree(ctx, p, dir, rules, func(_ *os.Root, rel string, e fs.DirEntry, _ []*ruleSet) error {
 		if len(paths) == maxEntries {
 			return errEnough
 		}
@@ -249,7 +249,7 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 		return nil, err
 	}
 	defer p.close()
-	if err := p.demand(); err != nil {
+	if err := p.checkExists(); err != nil {
 		return nil, err
 	}
 	out := struct {
@@ -259,7 +259,7 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 		Modified time.Time `json:"modified"`
 		Mode     string    `json:"mode"`
 		ReadOnly bool      `json:"read_only"` // by AGENTS.md or --read-only
-	}{p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(), p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.writable() != nil}
+	}{p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(), p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil}
 	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
 		show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
 	return &answer{text: text, structure: out}, nil

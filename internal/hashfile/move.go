@@ -27,7 +27,7 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 		}
 		return &answer{text: show(in.Path) + " exists already\n", structure: map[string]any{"path": p.real(), "created": false}}, nil
 	}
-	if err := p.writable(); err != nil {
+	if err := p.checkWritable(); err != nil {
 		return nil, err
 	}
 	if isGitPart(p.name) {
@@ -37,7 +37,7 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 		}
 		defer unlock()
 	}
-	if err := p.stands(); err != nil {
+	if err := p.checkUnmoved(); err != nil {
 		return nil, err
 	}
 	dir, closeAll := p.parent(), []func() error{}
@@ -87,14 +87,14 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 	}
 	defer to.close()
 	for _, p := range []*place{from, to} {
-		if err := p.writable(); err != nil {
+		if err := p.checkWritable(); err != nil {
 			return nil, err
 		}
 	}
-	if err := from.demand(); err != nil {
+	if err := from.checkExists(); err != nil {
 		return nil, err
 	}
-	if sc.holds(from.real()) {
+	if sc.holdsRoot(from.real()) {
 		return nil, refuse(readOnly, "%s is an allowed directory, or holds one", show(in.Source))
 	}
 	if to.info != nil {
@@ -115,12 +115,12 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 	}
 	defer unlock()
 	if from.info.IsDir() {
-		if err := s.movable(ctx, from, to); err != nil {
+		if err := s.checkMovable(ctx, from, to); err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range []*place{from, to} {
-		if err := p.stands(); err != nil {
+		if err := p.checkUnmoved(); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +144,7 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 func moveSame(from, to *place) error {
 	var held fs.FileInfo
 	if from.info.IsDir() {
-		dir, _, err := from.directory()
+		dir, _, err := from.openDirectory()
 		if err != nil {
 			return err
 		}
@@ -160,29 +160,29 @@ func moveSame(from, to *place) error {
 		defer f.Close()
 		held = info
 	}
-	if err := moveNew(from, to); err != nil {
+	if err := renameNew(from, to); err != nil {
 		return err
 	}
 	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, held) {
 		return nil
 	}
-	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), moveNew(to, from))
+	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), renameNew(to, from))
 }
 
-// movable refuses a directory in which something may not be changed, here or there: a
+// checkMovable refuses a directory in which something may not be changed, here or there: a
 // move must not be a way out of the rules above.
-func (s *Server) movable(ctx context.Context, from, to *place) error {
-	dir, rules, err := from.directory()
+func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
+	dir, rules, err := from.openDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	check := func(rel string, info fs.FileInfo, rules []*ruleSet) error {
 		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
-		if _, no := ruled(rules, rel, (*ruleSet).forbids); no {
+		if _, no := findRule(rules, rel, (*ruleSet).forbids); no {
 			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole", show(from.asked))
 		}
-		if _, no := ruled(to.rules, there, (*ruleSet).forbids); no {
+		if _, no := findRule(to.rules, there, (*ruleSet).forbids); no {
 			return refuse(forbidden, "%s would hold something that is forbidden there", show(to.asked))
 		}
 		for _, side := range []struct {
@@ -190,14 +190,14 @@ func (s *Server) movable(ctx context.Context, from, to *place) error {
 			rel   string
 			info  fs.FileInfo
 		}{{rules, rel, info}, {to.rules, there, nil}} {
-			if err := writableAt(side.rules, side.rel, side.info, from.asked); err != nil {
+			if err := checkWritableAt(side.rules, side.rel, side.info, from.asked); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
 	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
-		if isRepository(e.Name()) || isGit(names(dir)) {
+		if isRepository(e.Name()) || isGit(holdsName(dir)) {
 			return refuse(readOnly, "%s holds %s, a repository; it cannot be moved as a whole", show(from.asked), show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
@@ -209,7 +209,7 @@ func (s *Server) movable(ctx context.Context, from, to *place) error {
 	if err := check(from.rel, from.info, rules); err != nil {
 		return err
 	}
-	return w.directory(dir, from.rel, rules, nil, 0)
+	return w.walkDirectory(dir, from.rel, rules, nil, 0)
 }
 
 // copyAcross moves a file to another allowed directory, which may be another file system:
@@ -223,7 +223,7 @@ func (s *Server) copyAcross(from, to *place) error {
 		return err
 	}
 	defer f.Close()
-	if links(f) > 1 && !s.c.HardLinks {
+	if countLinks(f) > 1 && !s.c.HardLinks {
 		return refuse(hardLink, "%s has several names (hard links); the server moves such files only with --hard-links", show(from.asked))
 	}
 	temp := *to
@@ -234,7 +234,7 @@ func (s *Server) copyAcross(from, to *place) error {
 		if _, err := io.Copy(io.MultiWriter(out, hasher), f); err != nil {
 			return err
 		}
-		return keep(f, out, info)
+		return copyMetadata(f, out, info)
 	})
 	if err != nil {
 		return err
@@ -243,11 +243,11 @@ func (s *Server) copyAcross(from, to *place) error {
 	if temp.info, err = written.Stat(); err != nil {
 		return err
 	}
-	if err := verify(&temp, hasher.Digest(digest.SHA256)); err != nil {
+	if err := verifyCopy(&temp, hasher.Digest(digest.SHA256)); err != nil {
 		to.parent().Remove(temp.name)
 		return err
 	}
-	if err := moveNew(&temp, to); err != nil {
+	if err := renameNew(&temp, to); err != nil {
 		to.parent().Remove(temp.name)
 		return err
 	}
@@ -264,24 +264,24 @@ func removeVerified(from *place, want digest.Digest) error {
 	taken := *from
 	taken.name = tempName(from.name)
 	taken.rel = path.Join(path.Dir(from.rel), taken.name)
-	if err := moveNew(from, &taken); err != nil {
+	if err := renameNew(from, &taken); err != nil {
 		return err
 	}
 	var err error
 	if taken.info, err = taken.parent().Lstat(taken.name); err == nil {
-		err = verify(&taken, want)
+		err = verifyCopy(&taken, want)
 	}
 	if err == nil {
 		return taken.parent().Remove(taken.name)
 	}
-	if back := moveNew(&taken, from); back != nil {
+	if back := renameNew(&taken, from); back != nil {
 		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now, and what was changed is called %s", show(from.asked), show(taken.name))
 	}
 	return err
 }
 
-// verify reads a file again.
-func verify(p *place, want digest.Digest) error {
+// verifyCopy reads a file again.
+func verifyCopy(p *place, want digest.Digest) error {
 	f, _, err := p.open(os.O_RDONLY)
 	if err != nil {
 		return err

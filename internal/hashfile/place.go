@@ -33,15 +33,15 @@ func (p *place) real() string { return filepath.Join(p.root.path, filepath.FromS
 // parent is the directory that holds the name.
 func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
 
-// at is the place for snapshots: a path in one directory, and not in another one that has
+// snapshotKey is the place for snapshots: a path in one directory, and not in another one that has
 // the root's path before or after.
-func (p *place) at() snapshotKey { return snapshotKey{p.root.is, p.rel} }
+func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.is, p.rel} }
 
-// stands refuses a place if a directory on the way is not where it was found any more: what
+// checkUnmoved refuses a place if a directory on the way is not where it was found any more: what
 // was moved out of an allowed directory meanwhile is not written.
-func (p *place) stands() error {
+func (p *place) checkUnmoved() error {
 	names := elements(p.rel)
-	ok := p.root.stands()
+	ok := p.root.isUnmoved()
 	for i := 1; ok && i < len(p.chain); i++ {
 		opened, err := p.chain[i].Stat(".")
 		now, err2 := p.chain[i-1].Lstat(names[i-1])
@@ -59,8 +59,8 @@ func (p *place) close() {
 	}
 }
 
-// demand refuses what does not exist.
-func (p *place) demand() error {
+// checkExists refuses what does not exist.
+func (p *place) checkExists() error {
 	if p.info == nil {
 		return refuse(notFound, "%s does not exist", show(p.asked))
 	}
@@ -87,7 +87,7 @@ func (s *scope) resolve(asked string) (*place, error) {
 	}
 	for links := 0; ; {
 		w := walk{scope: s, asked: asked, links: links}
-		next, err := w.from(abs)
+		next, err := w.walkFrom(abs)
 		if next == "" || err != nil {
 			if err != nil {
 				w.close()
@@ -115,12 +115,12 @@ func (w *walk) close() {
 	}
 }
 
-// from walks to the absolute path abs. Next is where a link out of the directory leads,
+// walkFrom walks to the absolute path abs. Next is where a link out of the directory leads,
 // to be looked up anew.
-func (w *walk) from(abs string) (next string, err error) {
-	r, rest := w.scope.find(abs)
+func (w *walk) walkFrom(abs string) (next string, err error) {
+	r, rest := w.scope.findRoot(abs)
 	if r == nil {
-		return "", w.scope.outside(w.asked, abs)
+		return "", w.scope.outsideProblem(w.asked, abs)
 	}
 	if err := r.open(); err != nil {
 		return "", err
@@ -151,7 +151,7 @@ func (w *walk) from(abs string) (next string, err error) {
 			name = diskName(w.parent(), name, info)
 		}
 		w.rel = path.Join(append(w.names, name)...)
-		if err := w.allowed(); err != nil {
+		if err := w.checkAllowed(); err != nil {
 			return "", err
 		}
 		switch {
@@ -246,12 +246,12 @@ func (w *walk) enter() error {
 	return nil
 }
 
-// allowed refuses what is forbidden, and what leads to no root of the client.
-func (w *walk) allowed() error {
-	if !w.scope.leads(w.real()) {
-		return outside(w.asked)
+// checkAllowed refuses what is forbidden, and what leads to no root of the client.
+func (w *walk) checkAllowed() error {
+	if !w.scope.leadsToRoot(w.real()) {
+		return outsideProblem(w.asked)
 	}
-	if file, ok := ruled(w.rules, w.rel, (*ruleSet).forbids); ok {
+	if file, ok := findRule(w.rules, w.rel, (*ruleSet).forbids); ok {
 		return refuse(forbidden, "%s is forbidden by %s", show(w.asked), show(file))
 	}
 	return nil
@@ -273,30 +273,30 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 		}
 	}
 	w.name, w.info = name, info
-	if err := w.allowed(); err != nil {
+	if err := w.checkAllowed(); err != nil {
 		return err
 	}
 	if !w.scope.permits(w.real()) {
-		return outside(w.asked)
+		return outsideProblem(w.asked)
 	}
 	return nil
 }
 
-// writable refuses what must not be changed.
-func (p *place) writable() error {
+// checkWritable refuses what must not be changed.
+func (p *place) checkWritable() error {
 	if p.rel == "." {
 		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
 	}
-	if err := p.unversioned(); err != nil {
+	if err := p.checkUnversioned(); err != nil {
 		return err
 	}
-	return writableAt(p.rules, p.rel, p.info, p.asked)
+	return checkWritableAt(p.rules, p.rel, p.info, p.asked)
 }
 
-// writableAt refuses what rules protect: a path from the root, and the file that is there.
-func writableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
-	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.in(info) }
-	if file, ok := ruled(rules, rel, protects); ok {
+// checkWritableAt refuses what rules protect: a path from the root, and the file that is there.
+func checkWritableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
+	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.isIn(info) }
+	if file, ok := findRule(rules, rel, protects); ok {
 		return refuse(readOnly, "%s is read-only by %s", show(asked), show(file))
 	}
 	return nil

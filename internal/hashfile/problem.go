@@ -50,8 +50,8 @@ func show(s string) string {
 	return surface.Escape(s)
 }
 
-// outside is the same whether the path exists or not.
-func outside(path string) *problem {
+// outsideProblem is the same whether the path exists or not.
+func outsideProblem(path string) *problem {
 	return refuse(outsideRoots, "%s is outside the allowed directories; list_allowed_directories names them", show(path))
 }
 

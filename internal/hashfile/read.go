@@ -48,7 +48,7 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 		return nil, err
 	}
 	defer p.close()
-	hash, err := s.survey(p, survey)
+	hash, err := s.surveyFile(p, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	}
 	header += "]\n"
 	if len(kept) > largeText {
-		return &answer{text: header, write: func(w io.Writer) error { return s.tagged(w, kept, survey.First) }, structure: facts}, nil
+		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) }, structure: facts}, nil
 	}
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)), structure: facts}, nil
 }
 
-// tagged writes lines as a reader is shown them, in pieces, the next of which is made
+// writeTagged writes lines as a reader is shown them, in pieces, the next of which is made
 // while one is written.
-func (s *Server) tagged(w io.Writer, text []byte, first int) error {
+func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
 	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
 	for range cap(free) {
 		free <- s.chunk()
@@ -125,32 +125,32 @@ func (s *Server) tagged(w io.Writer, text []byte, first int) error {
 	return err
 }
 
-// survey reads a file once, from beginning to end, and keeps it as a snapshot if it is
+// surveyFile reads a file once, from beginning to end, and keeps it as a snapshot if it is
 // not too large for one.
-func (s *Server) survey(p *place, survey *hashline.Survey) (digest.Digest, error) {
+func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, error) {
 	f, info, err := p.open(os.O_RDONLY)
 	if err != nil {
 		return digest.Digest{}, err
 	}
 	defer f.Close()
 	if info.Size() <= maxSnapshot || survey.MaxBytes > int(info.Size()) && survey.First == 1 && survey.Last == 0 {
-		data, hash, err := s.bytes(p, f, info)
+		data, hash, err := s.readAndHash(p, f, info)
 		if err != nil {
 			return digest.Digest{}, err
 		}
 		if err := survey.WriteAll(data); err != nil {
 			return digest.Digest{}, asProblem(p.asked, err)
 		}
-		s.snapshots.add(p.at(), hash, data)
+		s.snapshots.add(p.snapshotKey(), hash, data)
 		return hash, nil
 	}
 	if info.Size() > s.c.MaxFile {
-		return digest.Digest{}, tooLarge(p.asked, info.Size(), s.c.MaxFile)
+		return digest.Digest{}, tooLargeProblem(p.asked, info.Size(), s.c.MaxFile)
 	}
 	hasher := digest.NewHasher()
 	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1), make([]byte, digest.BufferSize))
 	if err == nil && n > s.c.MaxFile {
-		err = tooLarge(p.asked, n, s.c.MaxFile)
+		err = tooLargeProblem(p.asked, n, s.c.MaxFile)
 	}
 	if err == nil {
 		err = survey.Close()

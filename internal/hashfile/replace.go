@@ -61,7 +61,7 @@ func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err
 		held = append(held, u)
 	}
 	for _, p := range places {
-		if err := p.noPart(); err != nil {
+		if err := p.checkMakesNoRepository(); err != nil {
 			release()
 			return nil, err
 		}
@@ -80,10 +80,10 @@ func tempName(name string) string {
 	return "." + name + "." + rand.Text()[:12] + ".tmp"
 }
 
-// replace makes data the content of the file at p, which was read as old. On an
+// replaceFile makes data the content of the file at p, which was read as old. On an
 // error the file is as it was, or as somebody else made it.
-func (s *Server) replace(p *place, old contents, data []byte) error {
-	if err := p.stands(); err != nil {
+func (s *Server) replaceFile(p *place, old contents, data []byte) error {
+	if err := p.checkUnmoved(); err != nil {
 		return err
 	}
 	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
@@ -94,19 +94,19 @@ func (s *Server) replace(p *place, old contents, data []byte) error {
 	if !os.SameFile(old.info, opened) {
 		return errReplaced
 	}
-	if n := links(from); n > 1 {
+	if n := countLinks(from); n > 1 {
 		if !s.c.HardLinks {
 			return refuse(hardLink, "%s has %d names (hard links), which an atomic replacement would tear apart; the server writes such files only with --hard-links", show(p.asked), n)
 		}
-		return s.overwrite(p, old, data)
+		return s.overwriteFile(p, old, data)
 	}
 	temp := tempName(p.name)
-	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return keep(from, f, old.info) })
+	mine, err := writeTemp(p.parent(), temp, data, func(f *os.File) error { return copyMetadata(from, f, old.info) })
 	if err != nil {
 		return err
 	}
 	defer mine.Close()
-	if err := p.stands(); err != nil {
+	if err := p.checkUnmoved(); err != nil {
 		p.parent().Remove(temp)
 		return err
 	}
@@ -116,10 +116,10 @@ func (s *Server) replace(p *place, old contents, data []byte) error {
 	return syncDir(p.parent())
 }
 
-// create gives data the name of a place where nothing is. Somebody else's file of that
+// createFile gives data the name of a place where nothing is. Somebody else's file of that
 // name stays, and is an error that wraps fs.ErrExist.
-func create(p *place, data []byte) error {
-	if err := p.stands(); err != nil {
+func createFile(p *place, data []byte) error {
+	if err := p.checkUnmoved(); err != nil {
 		return err
 	}
 	temp := *p
@@ -129,11 +129,11 @@ func create(p *place, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), p.stands()); err != nil {
+	if err := errors.Join(f.Close(), p.checkUnmoved()); err != nil {
 		p.parent().Remove(temp.name)
 		return err
 	}
-	if err := moveNew(&temp, p); err != nil {
+	if err := renameNew(&temp, p); err != nil {
 		p.parent().Remove(temp.name)
 		return err
 	}
@@ -172,9 +172,9 @@ func writeTemp(dir *os.Root, name string, data []byte, prepare func(*os.File) er
 	return f, nil
 }
 
-// overwrite writes into the file itself, so that all its names show the new bytes. A crash
+// overwriteFile writes into the file itself, so that all its names show the new bytes. A crash
 // may leave a mixture.
-func (s *Server) overwrite(p *place, old contents, data []byte) error {
+func (s *Server) overwriteFile(p *place, old contents, data []byte) error {
 	f, opened, err := p.open(os.O_RDWR)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Server) overwrite(p *place, old contents, data []byte) error {
 	if !os.SameFile(old.info, opened) {
 		return errReplaced
 	}
-	if same, err := holds(f, old.data, make([]byte, chunkSize)); err != nil || !same {
+	if same, err := hasBytes(f, old.data, make([]byte, chunkSize)); err != nil || !same {
 		return errors.Join(err, errReplaced)
 	}
 	write := func(data []byte) error {
@@ -198,22 +198,22 @@ func (s *Server) overwrite(p *place, old contents, data []byte) error {
 	return nil
 }
 
-// is reports whether a name stands for the file that was read, with its bytes.
-func is(dir *os.Root, name string, old contents) bool {
+// isUnchanged reports whether a name stands for the file that was read, with its bytes.
+func isUnchanged(dir *os.Root, name string, old contents) bool {
 	p := &place{chain: []*os.Root{dir}, name: name, info: old.info}
 	f, opened, err := p.open(os.O_RDONLY)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	same, err := holds(f, old.data, make([]byte, chunkSize))
+	same, err := hasBytes(f, old.data, make([]byte, chunkSize))
 	return err == nil && same && os.SameFile(opened, old.info)
 }
 
 // swapUnguarded is swap where two names cannot be exchanged: between the last look at the
 // old file and the renaming lies a moment in which somebody else's bytes are lost.
 func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
-	if !is(dir, name, old) {
+	if !isUnchanged(dir, name, old) {
 		dir.Remove(temp)
 		return errReplaced
 	}
@@ -224,9 +224,9 @@ func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
 	return nil
 }
 
-// vacant looks whether nothing is at a place, for systems that cannot demand it of a
+// checkVacant looks whether nothing is at a place, for systems that cannot demand it of a
 // renaming.
-func vacant(p *place) error {
+func checkVacant(p *place) error {
 	switch _, err := p.parent().Lstat(p.name); {
 	case err == nil:
 		return fs.ErrExist
@@ -236,8 +236,8 @@ func vacant(p *place) error {
 	return nil
 }
 
-// holds reports whether a file, read from its position into buf, has exactly these bytes.
-func holds(f io.Reader, want, buf []byte) (bool, error) {
+// hasBytes reports whether a file, read from its position into buf, has exactly these bytes.
+func hasBytes(f io.Reader, want, buf []byte) (bool, error) {
 	for {
 		n, err := f.Read(buf)
 		if n > len(want) || !bytes.Equal(buf[:n], want[:n]) {
@@ -265,7 +265,7 @@ func syncDir(dir *os.Root) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// stale is the answer where the file is not the one that was meant.
-func stale(asked, why string) *problem {
+// staleProblem is the answer where the file is not the one that was meant.
+func staleProblem(asked, why string) *problem {
 	return refuse(hashline.Stale, "%s %s; nothing was written. Use the file_hash and lines given here, or read it again", show(asked), why)
 }

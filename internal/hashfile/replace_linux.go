@@ -10,10 +10,12 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
-// keep gives f the owner, mode and extended attributes of the file that it replaces.
-func keep(from, f *os.File, info fs.FileInfo) error {
+// copyMetadata gives f the owner, mode and extended attributes of the file that it replaces.
+func copyMetadata(from, f *os.File, info fs.FileInfo) error {
 	now, err := f.Stat()
 	if err != nil {
 		return err
@@ -27,21 +29,21 @@ func keep(from, f *os.File, info fs.FileInfo) error {
 	if err := unix.Fchmod(int(f.Fd()), was.Mode&0o7777); err != nil { // after chown, which clears setuid
 		return fmt.Errorf("its mode cannot be kept: %w", err)
 	}
-	return keepAttributes(int(from.Fd()), int(f.Fd()))
+	return copyAttributes(int(from.Fd()), int(f.Fd()))
 }
 
-// keepAttributes copies extended attributes, access control lists among them.
-func keepAttributes(from, to int) error {
-	names, err := attributes(from)
+// copyAttributes copies extended attributes, access control lists among them.
+func copyAttributes(from, to int) error {
+	names, err := listAttributes(from)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		value, err := attribute(from, name)
+		value, err := readAttribute(from, name)
 		if err != nil {
 			return fmt.Errorf("its attribute %s cannot be read: %w", show(name), err)
 		}
-		if has, err := attribute(to, name); err == nil && bytes.Equal(has, value) {
+		if has, err := readAttribute(to, name); err == nil && bytes.Equal(has, value) {
 			continue // as security labels, which the system sets by itself
 		}
 		if err := unix.Fsetxattr(to, name, value, 0); err != nil {
@@ -51,7 +53,7 @@ func keepAttributes(from, to int) error {
 	return nil
 }
 
-func attributes(fd int) ([]string, error) {
+func listAttributes(fd int) ([]string, error) {
 	buf := make([]byte, 64<<10) // the kernel's limit
 	n, err := unix.Flistxattr(fd, buf)
 	if errors.Is(err, unix.ENOTSUP) || n == 0 {
@@ -63,7 +65,7 @@ func attributes(fd int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
 }
 
-func attribute(fd int, name string) ([]byte, error) {
+func readAttribute(fd int, name string) ([]byte, error) {
 	buf := make([]byte, 64<<10) // the kernel's limit
 	n, err := unix.Fgetxattr(fd, name, buf)
 	if err != nil {
@@ -95,7 +97,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 		dir.Remove(temp)
 		return err
 	}
-	if is(dir, temp, old) {
+	if isUnchanged(dir, temp, old) {
 		return dir.Remove(temp)
 	}
 	// Somebody was faster, and temp is what they wrote. It gets the name back. What comes
@@ -108,7 +110,7 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 		}
 	}()
 	for {
-		theirs, err := dir.OpenFile(temp, unix.O_RDONLY|unix.O_NONBLOCK, 0)
+		theirs, err := dir.OpenFile(temp, os.O_RDONLY|beneath.NoWait, 0)
 		if err != nil { // no file to be read: what else it may be gets its name back, whatever comes out
 			return errors.Join(errReplaced, exchange(), dir.Remove(temp))
 		}
@@ -133,8 +135,8 @@ func swap(dir *os.Root, temp, name string, mine *os.File, old contents) error {
 	}
 }
 
-// moveNew gives what is at a place another one, unless something is there.
-func moveNew(from, to *place) error {
+// renameNew gives what is at a place another one, unless something is there.
+func renameNew(from, to *place) error {
 	a, err := from.parent().Open(".")
 	if err != nil {
 		return err
@@ -147,7 +149,7 @@ func moveNew(from, to *place) error {
 	defer b.Close()
 	err = unix.Renameat2(int(a.Fd()), from.name, int(b.Fd()), to.name, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system cannot
-		if err := vacant(to); err != nil {
+		if err := checkVacant(to); err != nil {
 			return err
 		}
 		return unix.Renameat(int(a.Fd()), from.name, int(b.Fd()), to.name)

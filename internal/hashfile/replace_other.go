@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// keep gives f the mode of the file that it replaces. Owner and extended attributes are
+// copyMetadata gives f the mode of the file that it replaces. Owner and extended attributes are
 // those of a new file here.
-func keep(_, f *os.File, info fs.FileInfo) error {
+func copyMetadata(_, f *os.File, info fs.FileInfo) error {
 	if err := f.Chmod(info.Mode().Perm()); err != nil {
 		return fmt.Errorf("its mode cannot be kept: %w", cause(err))
 	}
@@ -23,10 +23,10 @@ func swap(dir *os.Root, temp, name string, _ *os.File, old contents) error {
 	return swapUnguarded(dir, temp, name, old)
 }
 
-// moveNew gives what is at a place of the same allowed directory another one, unless
+// renameNew gives what is at a place of the same allowed directory another one, unless
 // something is there, as far as a look beforehand tells.
-func moveNew(from, to *place) error {
-	if err := vacant(to); err != nil {
+func renameNew(from, to *place) error {
+	if err := checkVacant(to); err != nil {
 		return err
 	}
 	return from.root.dir.Rename(filepath.FromSlash(from.rel), filepath.FromSlash(to.rel))

@@ -19,7 +19,7 @@ var repositories = []string{".git", ".hg", ".jj", ".bzr"}
 // path with backslashes.
 func isRepository(name string) bool {
 	return slices.ContainsFunc(strings.Split(name, `\`), func(part string) bool {
-		part = plain(part)
+		part = foldName(part)
 		return slices.ContainsFunc(repositories, func(repository string) bool {
 			// The short name of ".git" is "git~1", or has another number if that is taken.
 			number, short := strings.CutPrefix(part, repository[1:]+"~")
@@ -28,8 +28,8 @@ func isRepository(name string) bool {
 	})
 }
 
-// plain is the name of a file as a file system may take it.
-func plain(name string) string {
+// foldName is the name of a file as a file system may take it.
+func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r < unicode.MaxASCII:
@@ -56,16 +56,16 @@ func isGit(has func(name string) bool) bool {
 
 // isGitPart reports whether a name is one of these.
 func isGitPart(name string) bool {
-	return slices.Contains([]string{"head", "objects", "refs", "commondir"}, plain(name))
+	return slices.Contains([]string{"head", "objects", "refs", "commondir"}, foldName(name))
 }
 
-// noPart refuses a place with which its directory would be such a one.
-func (p *place) noPart() error {
+// checkMakesNoRepository refuses a place with which its directory would be such a one.
+func (p *place) checkMakesNoRepository() error {
 	if !isGitPart(p.name) {
 		return nil
 	}
-	has := names(p.parent())
-	if isGit(func(part string) bool { return plain(p.name) == strings.ToLower(part) || has(part) }) {
+	has := holdsName(p.parent())
+	if isGit(func(part string) bool { return foldName(p.name) == strings.ToLower(part) || has(part) }) {
 		return refuse(readOnly, "%s is not written: with it git would take its directory for a repository, and run what its files name", show(p.asked))
 	}
 	return nil
@@ -80,28 +80,28 @@ func isWorkTree(dir func(name string) (fs.FileInfo, error)) bool {
 	return err == nil
 }
 
-// names tells what an open directory holds.
-func names(dir *os.Root) func(string) bool {
+// holdsName tells what an open directory holds.
+func holdsName(dir *os.Root) func(string) bool {
 	return func(name string) bool {
 		_, err := dir.Lstat(name)
 		return err == nil
 	}
 }
 
-// unversioned refuses a place that is in a repository, or the name of one, or would make one
+// checkUnversioned refuses a place that is in a repository, or the name of one, or would make one
 // of its directory: what is written there is run by whoever uses the directory next.
-func (p *place) unversioned() error {
+func (p *place) checkUnversioned() error {
 	for _, name := range slices.Concat(elements(p.asked), elements(p.real())) {
 		if isRepository(name) {
-			return inRepository(p.asked, name)
+			return repositoryProblem(p.asked, name)
 		}
 	}
-	if err := p.noPart(); err != nil {
+	if err := p.checkMakesNoRepository(); err != nil {
 		return err
 	}
 	for _, dir := range slices.Backward(p.chain) {
-		if isGit(names(dir)) {
-			return inRepository(p.asked, "a repository of git")
+		if isGit(holdsName(dir)) {
+			return repositoryProblem(p.asked, "a repository of git")
 		}
 		if isWorkTree(dir.Stat) {
 			return nil
@@ -111,7 +111,7 @@ func (p *place) unversioned() error {
 		at = filepath.Dir(at)
 		stat := func(name string) (fs.FileInfo, error) { return os.Stat(filepath.Join(at, name)) }
 		if isGit(func(name string) bool { _, err := os.Lstat(filepath.Join(at, name)); return err == nil }) {
-			return inRepository(p.asked, "a repository of git")
+			return repositoryProblem(p.asked, "a repository of git")
 		}
 		if isWorkTree(stat) {
 			return nil
@@ -120,6 +120,6 @@ func (p *place) unversioned() error {
 	return nil
 }
 
-func inRepository(asked, what string) *problem {
+func repositoryProblem(asked, what string) *problem {
 	return refuse(readOnly, "%s is not written: it is, or lies in, %s, whose files name programs that version control runs; change it with that program itself", show(asked), show(what))
 }

@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// named is an allowed directory as it was named: a path. What has that path is looked up
+// namedRoot is an allowed directory as it was named: a path. What has that path is looked up
 // anew for each call, so that a directory which was moved away is not used any longer, and
 // the one in its place is.
-type named struct {
+type namedRoot struct {
 	given  string // absolute
 	agreed string // the real path that it had when it was named; "" if it led nowhere
 
@@ -36,7 +36,7 @@ type directory struct {
 }
 
 // nameRoot names an allowed directory.
-func nameRoot(path string) (*named, error) {
+func nameRoot(path string) (*namedRoot, error) {
 	if path == "" { // as of a variable that is not set; it would be the current one
 		return nil, errors.New("an allowed directory has an empty name")
 	}
@@ -44,15 +44,15 @@ func nameRoot(path string) (*named, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &named{given: given}
-	if n.agreed, n.through, err = lead(given); err != nil {
+	n := &namedRoot{given: given}
+	if n.agreed, n.through, err = followPath(given); err != nil {
 		return n, fmt.Errorf("allowed directory %s: %w", show(path), cause(err))
 	}
 	return n, nil
 }
 
-// directory tells whether an open directory is the one that was opened last.
-func (n *named) directory(dir *os.Root, info fs.FileInfo) *directory {
+// directoryOf tells whether an open directory is the one that was opened last.
+func (n *namedRoot) directoryOf(dir *os.Root, info fs.FileInfo) *directory {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.latest != nil && os.SameFile(n.latest.info, info) {
@@ -69,7 +69,7 @@ func (n *named) directory(dir *os.Root, info fs.FileInfo) *directory {
 }
 
 // release lets go of the directory that was opened last. n.mu is held.
-func (n *named) release() {
+func (n *namedRoot) release() {
 	if n.latest != nil {
 		n.latest.held.Close()
 		n.latest = nil
@@ -77,7 +77,7 @@ func (n *named) release() {
 }
 
 // close ends it; a call that still uses it goes on.
-func (n *named) close() {
+func (n *namedRoot) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.release()
@@ -88,7 +88,7 @@ func (n *named) close() {
 type root struct {
 	given string // absolute, as it was given
 	path  string // without links
-	name  *named
+	name  *namedRoot
 	dir   *os.Root // nil until the call needs it
 	info  fs.FileInfo
 	is    *directory
@@ -96,7 +96,7 @@ type root struct {
 
 // openRoot opens the directory of a path without links.
 func openRoot(path string) (*root, error) {
-	r := &root{given: path, path: path, name: &named{given: path, closed: true}}
+	r := &root{given: path, path: path, name: &namedRoot{given: path, closed: true}}
 	return r, r.open()
 }
 
@@ -109,13 +109,13 @@ func (r *root) open() error {
 	for range openTries {
 		dir, err := os.OpenRoot(r.path)
 		if err != nil {
-			return r.gone(err)
+			return r.absentProblem(err)
 		}
 		info, err := dir.Stat(".")
 		if err == nil {
 			var now fs.FileInfo
 			if now, err = statDirect(r.path); err == nil && os.SameFile(info, now) {
-				r.dir, r.info, r.is = dir, info, r.name.directory(dir, info)
+				r.dir, r.info, r.is = dir, info, r.name.directoryOf(dir, info)
 				return nil
 			}
 		}
@@ -124,13 +124,13 @@ func (r *root) open() error {
 	return refuse(ioError, "the allowed directory %s was replaced while it was opened; try again", show(r.path))
 }
 
-// stands reports whether the directory that was opened still has the root's path.
-func (r *root) stands() bool {
+// isUnmoved reports whether the directory that was opened still has the root's path.
+func (r *root) isUnmoved() bool {
 	now, err := statDirect(r.path)
 	return err == nil && os.SameFile(now, r.info)
 }
 
-func (r *root) gone(err error) error { return absence{r.given, err}.problem() }
+func (r *root) absentProblem(err error) error { return absence{r.given, err}.problem() }
 
 // absence is an allowed directory that is not there.
 type absence struct {
@@ -153,9 +153,9 @@ func cause(err error) error {
 // maxRootLinks is how many links the path of an allowed directory may lead through.
 const maxRootLinks = 255
 
-// lead finds where an absolute path of a directory leads now, and where the links lie that
+// followPath finds where an absolute path of a directory leads now, and where the links lie that
 // it goes through, without links themselves.
-func lead(given string) (real string, links []string, err error) {
+func followPath(given string) (real string, links []string, err error) {
 	volume := filepath.VolumeName(given)
 	at, todo := volume+string(filepath.Separator), elements(given[len(volume):])
 	info, err := os.Lstat(at)
@@ -203,7 +203,7 @@ func lead(given string) (real string, links []string, err error) {
 // statWalked looks at what a path without links stands for, unless there is a link on it by
 // now. Between the two looks lies a moment.
 func statWalked(path string) (fs.FileInfo, error) {
-	if real, _, err := lead(path); err != nil || real != path {
+	if real, _, err := followPath(path); err != nil || real != path {
 		return nil, errors.Join(err, errReplaced)
 	}
 	return os.Lstat(path)
@@ -212,17 +212,17 @@ func statWalked(path string) (fs.FileInfo, error) {
 // errLedElsewhere says why an allowed directory is not used: see settle.
 var errLedElsewhere = errors.New("its path goes through a link that was not there when it was named, or that is content of a checkout, and leads elsewhere than it did then; start the server again to agree to that")
 
-// settle looks up where named directories lead now. Whoever names a path with a link in it
+// settleRoots looks up where named directories lead now. Whoever names a path with a link in it
 // agrees to what that leads to, also later, as links are there to be changed. But what was a
 // directory and is a link now is not what was named; and a link that lies in another of these
 // directories, or in the work tree of a repository, is content, which a checkout may have
 // brought along. Neither may make an allowed directory of what nobody named: such a link is
 // believed only as far as it leads where the path did when it was named.
-func settle(names []*named) (roots []*root, absent []absence) {
+func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
 	var links [][]string
 	var found []*root
 	for _, n := range names {
-		path, through, err := lead(n.given)
+		path, through, err := followPath(n.given)
 		if err != nil {
 			absent = append(absent, absence{n.given, err})
 			continue
@@ -232,7 +232,7 @@ func settle(names []*named) (roots []*root, absent []absence) {
 	for i, r := range found {
 		content := func(link string) bool {
 			return !slices.Contains(r.name.through, link) || inWorkTree(link) || slices.ContainsFunc(found, func(other *root) bool {
-				rel, ok := below(other.path, link)
+				rel, ok := cutDir(other.path, link)
 				return ok && rel != "." && other != r
 			})
 		}
@@ -257,9 +257,9 @@ func inWorkTree(path string) bool {
 	}
 }
 
-// below returns path relative to dir, if it is dir or lies below it. Both are absolute
+// cutDir returns path relative to dir, if it is dir or lies below it. Both are absolute
 // and clean.
-func below(dir, path string) (rel string, ok bool) {
+func cutDir(dir, path string) (rel string, ok bool) {
 	if path == dir {
 		return ".", true
 	}

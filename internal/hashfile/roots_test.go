@@ -258,23 +258,23 @@ func TestRootMovedBeforeWriting(t *testing.T) {
 			must(t, err)
 			defer s.Close()
 			sc := &scope{}
-			sc.roots, sc.absent = settle(s.roots)
+			sc.roots, sc.absent = settleRoots(s.roots)
 			defer sc.close()
 			f, err := sc.resolve(base + "/root/sub/deep/f")
 			must(t, err)
 			defer f.close()
-			old, err := s.contents(f)
+			old, err := s.readContents(f)
 			must(t, err)
 			n, err := sc.resolve(base + "/root/sub/deep/new")
 			must(t, err)
 			defer n.close()
-			must(t, errors.Join(n.stands(), f.stands()))
+			must(t, errors.Join(n.checkUnmoved(), f.checkUnmoved()))
 			must(t, os.Rename(filepath.Join(base, moved), filepath.Join(base, "away")))
 			if again {
 				write(t, base, "root/sub/deep/f", "old\n")
 			}
 			before := state(t, base)
-			for what, err := range map[string]error{"replaced": s.replace(f, old, []byte("new\n")), "created": create(n, []byte("new\n"))} {
+			for what, err := range map[string]error{"replaced": s.replaceFile(f, old, []byte("new\n")), "created": createFile(n, []byte("new\n"))} {
 				var p *problem
 				if !errors.As(err, &p) || p.Code != ioError {
 					t.Errorf("%s, %s after it was moved: %v", moved, what, err)
@@ -725,7 +725,7 @@ func within(path string, dirs []string) bool {
 		if st, err := os.Stat(real); err != nil || !st.IsDir() {
 			return false
 		}
-		_, ok := below(real, path)
+		_, ok := cutDir(real, path)
 		return ok
 	})
 }
@@ -735,8 +735,8 @@ func within(path string, dirs []string) bool {
 func (w *world) found(path string) bool {
 	may := func(dirs []string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool {
-			_, named := below(dir, path)
-			_, real := below(realOf(dir), path)
+			_, named := cutDir(dir, path)
+			_, real := cutDir(realOf(dir), path)
 			return named || real
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
 )
 
 // rulesFile is the name of the file whose front matter holds rules.
@@ -55,7 +57,7 @@ func (r *ruleSet) local(rel string) string {
 	return rest
 }
 
-func covered(globs []glob, rel string) bool {
+func anyCovers(globs []glob, rel string) bool {
 	for _, g := range globs {
 		if g.covers(rel) {
 			return true
@@ -64,23 +66,23 @@ func covered(globs []glob, rel string) bool {
 	return false
 }
 
-func (r *ruleSet) forbids(rel string) bool { return r.broken != "" || covered(r.forbidden, rel) }
+func (r *ruleSet) forbids(rel string) bool { return r.broken != "" || anyCovers(r.forbidden, rel) }
 
 func (r *ruleSet) protects(rel string) bool {
-	return covered(r.readOnly, rel) || r.restricts && strings.EqualFold(rel, rulesFile)
+	return anyCovers(r.readOnly, rel) || r.restricts && strings.EqualFold(rel, rulesFile)
 }
 
-// in reports whether there are rules and they are in the file that info is of.
-func (r *ruleSet) in(info fs.FileInfo) bool {
+// isIn reports whether there are rules and they are in the file that info is of.
+func (r *ruleSet) isIn(info fs.FileInfo) bool {
 	return r.restricts && r.info != nil && info != nil && os.SameFile(r.info, info)
 }
 
-func (r *ruleSet) ignores(rel string) bool { return covered(r.ignore, rel) }
+func (r *ruleSet) ignores(rel string) bool { return anyCovers(r.ignore, rel) }
 
-// ruled returns the file whose rule holds for rel.
-func ruled(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
+// findRule returns the file whose rule holds for rel.
+func findRule(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
 	for _, r := range rules {
-		if file, ok := ruled(r.above, rel, rule); ok {
+		if file, ok := findRule(r.above, rel, rule); ok {
 			return file, ok
 		}
 		if local := r.local(rel); local != "" && local != "." && rule(r, local) {
@@ -102,7 +104,7 @@ func rulesAbove(root string) (above []*ruleSet) {
 		r := &ruleSet{file: path.Join(file, rulesFile), below: below}
 		// Through its path: a directory above need not be one that may be listed.
 		name := filepath.Join(dir, rulesFile)
-		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|nonblock, 0) })
+		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
 		if r.restricts {
 			above = append(above, r)
 		}
@@ -117,7 +119,7 @@ func readRules(dir *os.Root, rel string) (*ruleSet, error) {
 		rel = "."
 	}
 	r := &ruleSet{dir: rel, file: path.Join(rel, rulesFile)}
-	r.read(inDir(dir, rulesFile))
+	r.read(openerIn(dir, rulesFile))
 	return r, nil
 }
 
@@ -138,9 +140,9 @@ func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, 
 	r.restricts = r.broken != "" || len(r.forbidden)+len(r.readOnly)+len(r.ignore) > 0
 }
 
-// inDir looks at and opens a file of a directory.
-func inDir(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
-	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|nonblock, 0) }
+// openerIn looks at and opens a file of a directory.
+func openerIn(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
+	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
 }
 
 // readSmall reads a regular file of rules. Info is of the file that a link leads to.

@@ -23,43 +23,43 @@ func (s *scope) close() {
 	}
 }
 
-// outside is the refusal of an absolute path that is in no allowed directory. What the
+// outsideProblem is the refusal of an absolute path that is in no allowed directory. What the
 // client's roots hide is not told of.
-func (s *scope) outside(asked, path string) *problem {
+func (s *scope) outsideProblem(asked, path string) *problem {
 	for _, a := range s.absent {
-		if _, ok := below(a.given, path); ok && !s.narrow {
+		if _, ok := cutDir(a.given, path); ok && !s.narrow {
 			return a.problem()
 		}
 	}
-	return outside(asked)
+	return outsideProblem(asked)
 }
 
-// find is the outermost allowed directory that path is in by its name alone: rules of a
+// findRoot is the outermost allowed directory that path is in by its name alone: rules of a
 // directory hold in another one that lies in it, too.
-func (s *scope) find(path string) (found *root, rel string) {
+func (s *scope) findRoot(path string) (found *root, rel string) {
 	for i, dir := range s.given {
-		if rest, ok := below(dir, path); ok {
+		if rest, ok := cutDir(dir, path); ok {
 			path = filepath.Join(s.within[i], rest)
 			break
 		}
 	}
 	for _, r := range s.roots {
-		if rest, ok := below(r.given, path); ok {
+		if rest, ok := cutDir(r.given, path); ok {
 			path = filepath.Join(r.path, rest)
 			break
 		}
 	}
 	for _, r := range s.roots {
-		if rest, ok := below(r.path, path); ok && (found == nil || len(r.path) < len(found.path)) {
+		if rest, ok := cutDir(r.path, path); ok && (found == nil || len(r.path) < len(found.path)) {
 			found, rel = r, rest
 		}
 	}
 	return found, rel
 }
 
-// holds reports whether an allowed directory has this real path, or one below it, or is
+// holdsRoot reports whether an allowed directory has this real path, or one below it, or is
 // named by such a path.
-func (s *scope) holds(path string) bool {
+func (s *scope) holdsRoot(path string) bool {
 	var all []string
 	for _, r := range s.roots {
 		all = append(all, r.path, r.given)
@@ -68,7 +68,7 @@ func (s *scope) holds(path string) bool {
 		all = append(all, a.given)
 	}
 	all = slices.Concat(all, s.within, s.given)
-	return slices.ContainsFunc(all, func(dir string) bool { _, ok := below(path, dir); return ok })
+	return slices.ContainsFunc(all, func(dir string) bool { _, ok := cutDir(path, dir); return ok })
 }
 
 // permits reports whether a real path is in the client's roots.
@@ -77,20 +77,20 @@ func (s *scope) permits(path string) bool {
 		return true
 	}
 	for _, dir := range s.within {
-		if _, ok := below(dir, path); ok {
+		if _, ok := cutDir(dir, path); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// leads reports whether a real path is in the client's roots or above one of them.
-func (s *scope) leads(path string) bool {
+// leadsToRoot reports whether a real path is in the client's roots or above one of them.
+func (s *scope) leadsToRoot(path string) bool {
 	if s.permits(path) {
 		return true
 	}
 	for _, dir := range s.within {
-		if _, ok := below(path, dir); ok {
+		if _, ok := cutDir(path, dir); ok {
 			return true
 		}
 	}
@@ -114,7 +114,7 @@ func (s *scope) directories() []string {
 			continue
 		}
 		for _, dir := range s.within {
-			if _, ok := below(r.path, dir); ok {
+			if _, ok := cutDir(r.path, dir); ok {
 				add(dir)
 			}
 		}

@@ -28,7 +28,7 @@ type searchArguments struct {
 // Bounds of a search.
 const (
 	searchTime    = 30 * time.Second
-	searchFile    = 16 << 20  // bytes; larger files are passed over
+	maxSearchFile = 16 << 20  // bytes; larger files are passed over
 	searchAnswer  = 256 << 10 // bytes of text
 	maxPattern    = 1000      // bytes
 	searchContext = 10
@@ -73,13 +73,13 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 		all := sc.directories()
 		paths = slices.DeleteFunc(slices.Clone(all), func(dir string) bool { // what is searched with another one
 			return slices.ContainsFunc(all, func(other string) bool {
-				_, ok := below(other, dir)
+				_, ok := cutDir(other, dir)
 				return ok && other != dir
 			})
 		})
 	}
 	for _, path := range paths {
-		if err = search.path(ctx, sc, path); err != nil {
+		if err = search.searchPath(ctx, sc, path); err != nil {
 			break
 		}
 	}
@@ -114,25 +114,25 @@ type search struct {
 	found   []fileHits
 }
 
-// path searches a file, or what is below a directory.
-func (q *search) path(ctx context.Context, sc *scope, asked string) error {
+// searchPath searches a file, or what is below a directory.
+func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error {
 	p, err := sc.resolve(asked)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	if err := p.demand(); err != nil {
+	if err := p.checkExists(); err != nil {
 		return err
 	}
 	if !p.info.IsDir() {
-		return q.file(p)
+		return q.searchFile(p)
 	}
-	dir, rules, err := p.directory()
+	dir, rules, err := p.openDirectory()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
-	return tree(ctx, p, dir, rules, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
+	return walkTree(ctx, p, dir, rules, func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
 		if !e.Type().IsRegular() {
 			return nil
 		}
@@ -147,10 +147,10 @@ func (q *search) path(ctx context.Context, sc *scope, asked string) error {
 		if err != nil {
 			return nil // removed meanwhile
 		}
-		if info.Size() > searchFile {
+		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.file(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel, chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
+		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel, chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
 		if errors.As(err, new(*problem)) {
 			return nil // binary, replaced, not readable
 		}
@@ -158,8 +158,8 @@ func (q *search) path(ctx context.Context, sc *scope, asked string) error {
 	})
 }
 
-func (q *search) file(p *place) error {
-	now, err := q.s.contents(p)
+func (q *search) searchFile(p *place) error {
+	now, err := q.s.readContents(p)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (q *search) file(p *place) error {
 	if len(hits) == 0 {
 		return nil
 	}
-	q.s.snapshots.add(p.at(), now.hash, now.data)
+	q.s.snapshots.add(p.snapshotKey(), now.hash, now.data)
 	out := fileHits{Path: p.real(), FileHash: now.hash.String(), Lines: []string{}}
 	last := 0
 	for _, n := range hits {

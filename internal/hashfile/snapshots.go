@@ -106,15 +106,15 @@ func (s *snapshots) add(key snapshotKey, hash digest.Digest, data []byte) {
 // before describes the latest state as the one before next.
 func (h *history) before(next []byte) earlier {
 	n := min(len(h.data), len(next))
-	head := common(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
+	head := commonBytes(n, func(from, to int) bool { return bytes.Equal(h.data[from:to], next[from:to]) })
 	a, b := len(h.data), len(next)
-	tail := common(n-head, func(from, to int) bool { return bytes.Equal(h.data[a-to:a-from], next[b-to:b-from]) })
+	tail := commonBytes(n-head, func(from, to int) bool { return bytes.Equal(h.data[a-to:a-from], next[b-to:b-from]) })
 	return earlier{h.hash.String(), head, tail, len(next), bytes.Clone(h.data[head : a-tail])}
 }
 
-// common is how many of n bytes are the same in two states, counted from where they begin
+// commonBytes is how many of n bytes are the same in two states, counted from where they begin
 // to be compared.
-func common(n int, same func(from, to int) bool) int {
+func commonBytes(n int, same func(from, to int) bool) int {
 	found := 0
 	for step := 64 << 10; found < n; { // by blocks, then by less and less
 		step = min(step, n-found)

@@ -183,13 +183,13 @@ func TestGrows(t *testing.T) {
 		for _, known := range []string{"", "1234567890", "123456789x"} {
 			s := &Server{c: Config{MaxFile: test.limit}, snapshots: new(snapshots)}
 			p := &place{asked: "f", root: &root{path: d}, rel: "f"}
-			s.snapshots.add(p.at(), sum([]byte(known)), []byte(known))
+			s.snapshots.add(p.snapshotKey(), sum([]byte(known)), []byte(known))
 			write(t, d, "f", test.text)
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			data, hash, err := s.bytes(p, f, info)
+			data, hash, err := s.readAndHash(p, f, info)
 			f.Close()
 			if test.fine && (err != nil || string(data) != test.text || hash.String() != sum(data).String()) || !test.fine && (err == nil || asProblem("f", err).Code != hashline.TooLarge) {
 				t.Errorf("%.20q of at most %d: %.20q, %s, %v", test.text, test.limit, data, hash, err)

@@ -7,13 +7,11 @@ import (
 	"syscall"
 )
 
-const (
-	nonblock    = syscall.O_NONBLOCK // a pipe without a writer would hold the call
-	canSyncDirs = true
-)
+// canSyncDirs says that a directory can be brought to the disk, with the names in it.
+const canSyncDirs = true
 
-// links is the number of a file's names.
-func links(f *os.File) int {
+// countLinks is the number of a file's names.
+func countLinks(f *os.File) int {
 	if info, err := f.Stat(); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok {
 			return int(st.Nlink)

@@ -60,12 +60,12 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 	s.server.AddTool(&mcp.Tool{Name: name, Description: description, InputSchema: schema, Annotations: hints},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var in In
-			if err := decode(req.Params.Arguments, &in, schema.Properties, s.c.MaxRequest); err != nil {
-				return failure(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name, show(err.Error()))), nil
+			if err := decodeArguments(req.Params.Arguments, &in, schema.Properties, s.c.MaxRequest); err != nil {
+				return failureResult(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name, show(err.Error()))), nil
 			}
 			sc, ask, err := s.scope(ctx, req)
 			if err != nil {
-				return failure(err), nil
+				return failureResult(err), nil
 			}
 			if ask != nil {
 				return &mcp.CallToolResult{InputRequests: ask}, nil
@@ -73,7 +73,7 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 			defer sc.close()
 			a, err := run(ctx, sc, in)
 			if err != nil {
-				return failure(err), nil
+				return failureResult(err), nil
 			}
 			text := a.text
 			if a.write != nil {
@@ -84,14 +84,14 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 					return a.write(w)
 				})
 			} else if len(text) > largeText {
-				text = s.texts.put(ctx, func(w io.Writer) error { return inPieces(w, a.text) })
+				text = s.texts.put(ctx, func(w io.Writer) error { return writeInPieces(w, a.text) })
 			}
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: a.structure}, nil
 		})
 }
 
-// inPieces writes text in writes of whole lines.
-func inPieces(w io.Writer, text string) error {
+// writeInPieces writes text in writes of whole lines.
+func writeInPieces(w io.Writer, text string) error {
 	for len(text) > 0 {
 		n := len(text)
 		if n > largeText {
@@ -109,10 +109,10 @@ func inPieces(w io.Writer, text string) error {
 	return nil
 }
 
-// decode reads arguments that every program reads alike. The library by itself would take
+// decodeArguments reads arguments that every program reads alike. The library by itself would take
 // other letter case for the same name, the last of two members, and U+FFFD for what is no
 // text, which would then be written.
-func decode(arguments json.RawMessage, in any, names map[string]*jsonschema.Schema, limit int) error {
+func decodeArguments(arguments json.RawMessage, in any, names map[string]*jsonschema.Schema, limit int) error {
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
 	}
@@ -133,8 +133,8 @@ func decode(arguments json.RawMessage, in any, names map[string]*jsonschema.Sche
 	return d.Decode(in)
 }
 
-// failure is an error as a tool's result: its text for models, its members for programs.
-func failure(err error) *mcp.CallToolResult {
+// failureResult is an error as a tool's result: its text for models, its members for programs.
+func failureResult(err error) *mcp.CallToolResult {
 	var p *problem
 	if !errors.As(err, &p) {
 		p = refuse(ioError, "%s", show(err.Error()))

@@ -13,7 +13,7 @@ import (
 //
 // Git counts bytes. With fold, where more that is matched is safer, characters count as well.
 func wildmatch(pattern, name string, fold bool) bool {
-	return wild(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) && wild(pattern, name, fold, utf8.DecodeRuneInString)
+	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) && matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
 }
 
 func isASCII(s string) bool {
@@ -34,7 +34,7 @@ func byteOf(s string) (rune, int) {
 	return unicode.MaxRune + rune(s[0]), 1
 }
 
-func wild(pattern, name string, fold bool, letter func(string) (rune, int)) bool {
+func matchLetters(pattern, name string, fold bool, letter func(string) (rune, int)) bool {
 	star, resume := -1, 0 // where to go on if what follows a star does not match: with a longer star
 	for p, n := 0, 0; p < len(pattern) || n < len(name); {
 		if p < len(pattern) && pattern[p] == '*' {
@@ -44,7 +44,7 @@ func wild(pattern, name string, fold bool, letter func(string) (rune, int)) bool
 		}
 		if p < len(pattern) && n < len(name) {
 			c, width := letter(name[n:])
-			if ok, next := one(pattern, p, c, fold, letter); ok {
+			if ok, next := matchOne(pattern, p, c, fold, letter); ok {
 				p, n = next, n+width
 				continue
 			}
@@ -59,9 +59,9 @@ func wild(pattern, name string, fold bool, letter func(string) (rune, int)) bool
 	return true
 }
 
-// one matches a letter with what stands at pattern[p], and returns where that ends; next is -1
+// matchOne matches a letter with what stands at pattern[p], and returns where that ends; next is -1
 // if it has no end.
-func one(pattern string, p int, c rune, fold bool, letter func(string) (rune, int)) (ok bool, next int) {
+func matchOne(pattern string, p int, c rune, fold bool, letter func(string) (rune, int)) (ok bool, next int) {
 	switch pattern[p] {
 	case '?':
 		return true, p + 1
@@ -154,7 +154,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 // isElement reports whether an element of a glob can be read.
 func isElement(pattern string) bool {
 	for p := 0; p < len(pattern); {
-		if _, p = one(pattern, p, 0, false, byteOf); p < 0 {
+		if _, p = matchOne(pattern, p, 0, false, byteOf); p < 0 {
 			return false
 		}
 	}

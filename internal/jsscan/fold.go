@@ -143,8 +143,8 @@ func unicodeEscape(s string) (r rune, size int, ok bool) {
 	return rune(n), size, err == nil && n <= utf8.MaxRune
 }
 
-// identifier is a name without the escapes that it may be written with.
-func identifier(name []byte) string {
+// plainIdentifier is a name without the escapes that it may be written with.
+func plainIdentifier(name []byte) string {
 	s := string(name)
 	if strings.Contains(s, `\`) {
 		if plain, ok := unescape(s); ok {

@@ -50,7 +50,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	if len(content) > MaxFile {
 		return nil, fmt.Errorf("more than %d bytes of code", MaxFile)
 	}
-	if !suspect(content) {
+	if !mayImport(content) {
 		return nil, nil
 	}
 	if htmlComment(content) {
@@ -58,7 +58,7 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	}
 	found, read := scanTree(content, content)
 	if !read {
-		code, err := older(name, content)
+		code, err := rewriteOlder(name, content)
 		if err != nil {
 			return nil, err
 		}
@@ -66,10 +66,10 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 			found = []plugin.Import{{Kind: plugin.Dynamic, Specifier: "code that is read in part only", Computed: true}}
 		}
 	}
-	if read && accounted(content, found) {
+	if read && accountsForAll(content, found) {
 		return found, nil
 	}
-	for _, imp := range literals(name, content) {
+	for _, imp := range listLiterals(name, content) {
 		if !slices.ContainsFunc(found, func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }) {
 			found = append(found, imp)
 		}
@@ -77,10 +77,10 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 	return found, nil
 }
 
-// suspect reports whether code holds a word without which nothing is imported: each way
+// mayImport reports whether code holds a word without which nothing is imported: each way
 // begins with a name, or with the global object, of which the rest may be put together. An
 // escape may stand for any of them. It only saves time.
-func suspect(content []byte) bool {
+func mayImport(content []byte) bool {
 	for _, word := range []string{"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor", "this", "binding"} {
 		if bytes.Contains(content, []byte(word)) {
 			return true
@@ -89,9 +89,9 @@ func suspect(content []byte) bool {
 	return false
 }
 
-// accounted reports whether every word that a literal import needs is part of one that
+// accountsForAll reports whether every word that a literal import needs is part of one that
 // was found, so that another parser cannot find more.
-func accounted(content []byte, found []plugin.Import) bool {
+func accountsForAll(content []byte, found []plugin.Import) bool {
 	count := func(word string) int { return bytes.Count(content, []byte(word)) }
 	requires, imports := 0, 0
 	for _, f := range found {
@@ -115,25 +115,25 @@ func htmlComment(content []byte) bool {
 	// Where such a comment ends the line, the same file parses to another tree once the
 	// mark is broken up; inside strings and ordinary comments it does not.
 	broken := bytes.ReplaceAll(bytes.ReplaceAll(content, []byte("<!--"), []byte("<!- ")), []byte("-->"), []byte("- >"))
-	for _, inline := range inlines {
-		if ast, _ := syntax(content, inline); ast != nil {
-			other, _ := syntax(broken, inline)
-			return other == nil || shape(other) != shape(ast)
+	for _, inline := range inlineModes {
+		if ast, _ := parseTree(content, inline); ast != nil {
+			other, _ := parseTree(broken, inline)
+			return other == nil || countNodes(other) != countNodes(ast)
 		}
 	}
 	return true
 }
 
-// shape counts the nodes of a tree.
-func shape(ast *js.AST) int {
-	c := new(counter)
+// countNodes counts the nodes of a tree.
+func countNodes(ast *js.AST) int {
+	c := new(nodeCounter)
 	js.Walk(c, ast)
 	return c.n
 }
 
-type counter struct{ n int }
+type nodeCounter struct{ n int }
 
-func (c *counter) Enter(n js.INode) js.IVisitor {
+func (c *nodeCounter) Enter(n js.INode) js.IVisitor {
 	c.n++
 	if n, ok := n.(*js.ClassElementName); ok {
 		js.Walk(c, &n.PropertyName) // which Walk leaves out
@@ -141,7 +141,7 @@ func (c *counter) Enter(n js.INode) js.IVisitor {
 	return c
 }
 
-func (c *counter) Exit(js.INode) {}
+func (c *nodeCounter) Exit(js.INode) {}
 
 // scanTree finds imports in the syntax tree of code, unless that cannot be parsed. Lines
 // are those of source, if it is the same code.
@@ -151,20 +151,20 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 			found, ok = nil, false
 		}
 	}()
-	for _, inline := range inlines {
-		if ast, parsed := syntax(code, inline); ast != nil {
+	for _, inline := range inlineModes {
+		if ast, parsed := parseTree(code, inline); ast != nil {
 			return newScanner(ast, parsed, source != nil).run(ast), true
 		}
 	}
 	return nil, false
 }
 
-// inlines are the ways to parse: a script may return at its top.
-var inlines = []bool{false, true}
+// inlineModes are the ways to parse: a script may return at its top.
+var inlineModes = []bool{false, true}
 
-// syntax is the tree of code, and the copy of it that the tree is made of; nil if it cannot
+// parseTree is the tree of code, and the copy of it that the tree is made of; nil if it cannot
 // be parsed.
-func syntax(code []byte, inline bool) (*js.AST, []byte) {
+func parseTree(code []byte, inline bool) (*js.AST, []byte) {
 	code = bytes.Clone(code)
 	if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
 		copy(code, "//")
@@ -177,8 +177,8 @@ func syntax(code []byte, inline bool) (*js.AST, []byte) {
 	return ast, in.Bytes()
 }
 
-// older rewrites code to syntax that the tree's parser knows.
-func older(name string, content []byte) ([]byte, error) {
+// rewriteOlder rewrites code to syntax that the tree's parser knows.
+func rewriteOlder(name string, content []byte) ([]byte, error) {
 	r := api.Transform(string(content), api.TransformOptions{Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",
 		Supported: map[string]bool{"top-level-await": true, "dynamic-import": true, "import-meta": true, "bigint": true, "import-attributes": false, "destructuring": true, "async-generator": true, "for-await": true, "arbitrary-module-namespace-names": true}})
 	if len(r.Errors) > 0 {

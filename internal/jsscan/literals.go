@@ -20,10 +20,10 @@ var kinds = map[api.ResolveKind]plugin.Kind{
 // the files that import(`./${x}.js`) could mean.
 const nowhere = "/dev/null/nowhere"
 
-// literals lists the imports with literal targets as esbuild finds them. It resolves
+// listLiterals lists the imports with literal targets as esbuild finds them. It resolves
 // and reads nothing: each import is answered as external. Code that it cannot read gives
 // none.
-func literals(name string, content []byte) []plugin.Import {
+func listLiterals(name string, content []byte) []plugin.Import {
 	var (
 		mu    sync.Mutex
 		found []plugin.Import

@@ -62,8 +62,8 @@ var members = map[meaning]map[string]meaning{
 // ofProcess are the properties of process.
 var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens, "execve": executes}
 
-// named are properties that mean the same whatever they belong to.
-var named = map[string]meaning{
+// namedMembers are properties that mean the same whatever they belong to.
+var namedMembers = map[string]meaning{
 	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself, "constructor": evaluates,
 }
 
@@ -71,8 +71,8 @@ var named = map[string]meaning{
 // permission is for.
 var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap", "tls_wrap", "natives", "contextify", "inspector"}
 
-// spaces are the modules that give a known value.
-var spaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
+// moduleSpaces are the modules that give a known value.
+var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
 
 // shim is what esbuild puts before bundles that require, printed without white space:
 // a function that is require where there is one.
@@ -81,8 +81,8 @@ var shim = sync.OnceValue(func() *regexp.Regexp {
 		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 })
 
-// variable is the declaration that a use belongs to.
-func variable(v *js.Var) *js.Var {
+// declarationOf is the declaration that a use belongs to.
+func declarationOf(v *js.Var) *js.Var {
 	for v.Link != nil {
 		v = v.Link
 	}
@@ -118,12 +118,12 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 			return s.meaningOf(e.X)
 		}
 	case *js.Var:
-		v := variable(e)
+		v := declarationOf(e)
 		if m, ok := s.names[v]; ok {
 			return m
 		}
 		if v.Decl == js.NoDecl {
-			return globals[identifier(v.Data)]
+			return globals[plainIdentifier(v.Data)]
 		}
 	case *js.ImportMetaExpr:
 		return meta
@@ -132,10 +132,10 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 			return imports
 		}
 	case *js.DotExpr:
-		return s.member(e.X, propertyName(e.Y))
+		return s.memberMeaning(e.X, propertyName(e.Y))
 	case *js.IndexExpr:
 		if name, ok := fold(e.Y); ok {
-			return s.member(e.X, name)
+			return s.memberMeaning(e.X, name)
 		}
 		switch s.meaningOf(e.X) {
 		case moduleCache:
@@ -149,9 +149,9 @@ func (s *scanner) meaningOf(e js.INode) meaning {
 		if s.meaningOf(e.X) == moduleSpace {
 			return moduleItself
 		}
-		return s.result(asCall(e)) // new gives what a function returns, if that is an object
+		return s.resultOf(asCall(e)) // new gives what a function returns, if that is an object
 	case *js.CallExpr:
-		return s.result(e)
+		return s.resultOf(e)
 	}
 	return nothing
 }
@@ -168,16 +168,18 @@ func asCall(n *js.NewExpr) *js.CallExpr {
 func propertyName(e js.IExpr) string {
 	switch e := e.(type) {
 	case js.LiteralExpr:
-		return identifier(e.Data)
+		return plainIdentifier(e.Data)
 	case *js.LiteralExpr:
-		return identifier(e.Data)
+		return plainIdentifier(e.Data)
 	case *js.Var:
-		return identifier(e.Data)
+		return plainIdentifier(e.Data)
 	}
 	return ""
 }
 
-func (s *scanner) member(of js.INode, name string) meaning { return memberOf(s.meaningOf(of), name) }
+func (s *scanner) memberMeaning(of js.INode, name string) meaning {
+	return memberOf(s.meaningOf(of), name)
+}
 
 // memberOf is what the property name of a value means.
 func memberOf(of meaning, name string) meaning {
@@ -189,11 +191,11 @@ func memberOf(of meaning, name string) meaning {
 	case of == loaders:
 		return loadsFile
 	}
-	return named[name]
+	return namedMembers[name]
 }
 
-// result is what a call gives.
-func (s *scanner) result(call *js.CallExpr) meaning {
+// resultOf is what a call gives.
+func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
 		return s.meaningOf(dot.X)
 	}
@@ -206,7 +208,7 @@ func (s *scanner) result(call *js.CallExpr) meaning {
 	case requires, imports, builtins, loads:
 		if len(call.Args.List) > 0 {
 			if target, ok := fold(call.Args.List[0].Value); ok {
-				return spaces[strings.TrimPrefix(target, "node:")]
+				return moduleSpaces[strings.TrimPrefix(target, "node:")]
 			}
 		}
 		return nothing
@@ -229,9 +231,9 @@ func (s *scanner) result(call *js.CallExpr) meaning {
 func (s *scanner) givesThis(call *js.CallExpr) bool {
 	var maker js.INode
 	var args []js.Arg
-	switch x := strip(call.X).(type) {
+	switch x := withoutParens(call.X).(type) {
 	case *js.FuncDecl: // function() { return this }()
-		return len(x.Body.List) == 1 && strings.Join(strings.Fields(printed(&x.Body)), "") == "{returnthis;}"
+		return len(x.Body.List) == 1 && strings.Join(strings.Fields(printCode(&x.Body)), "") == "{returnthis;}"
 	case *js.CallExpr: // Function("return this")()
 		maker, args = x.X, x.Args.List
 	case *js.NewExpr:
@@ -252,24 +254,24 @@ func (s *scanner) isShim(call *js.CallExpr) bool {
 	if len(call.Args.List) != 1 {
 		return false
 	}
-	if _, ok := strip(call.X).(*js.ArrowFunc); !ok {
+	if _, ok := withoutParens(call.X).(*js.ArrowFunc); !ok {
 		return false
 	}
-	if _, ok := strip(call.Args.List[0].Value).(*js.FuncDecl); !ok {
+	if _, ok := withoutParens(call.Args.List[0].Value).(*js.FuncDecl); !ok {
 		return false
 	}
-	text := printed(call)
+	text := printCode(call)
 	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
 }
 
-// printed is the code of an expression.
-func printed(e interface{ JS(io.Writer) }) string {
+// printCode is the code of an expression.
+func printCode(e interface{ JS(io.Writer) }) string {
 	var b bytes.Buffer
 	e.JS(&b)
 	return b.String()
 }
 
-func strip(e js.INode) js.INode {
+func withoutParens(e js.INode) js.INode {
 	for {
 		g, ok := e.(*js.GroupExpr)
 		if !ok {
@@ -279,8 +281,8 @@ func strip(e js.INode) js.INode {
 	}
 }
 
-// promised is the module that a promise is for, as import() gives it.
-func (s *scanner) promised(of js.INode) meaning {
+// promisedModule is the module that a promise is for, as import() gives it.
+func (s *scanner) promisedModule(of js.INode) meaning {
 	switch m := s.meaningOf(of); m {
 	case moduleSpace, processItself, machines:
 		return m

@@ -14,13 +14,13 @@ func (s naming) Enter(n js.INode) js.IVisitor {
 	switch n := n.(type) {
 	case *js.ImportStmt:
 		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
-		space := spaces[strings.TrimPrefix(module, "node:")]
+		space := moduleSpaces[strings.TrimPrefix(module, "node:")]
 		learn := func(binding []byte, m meaning) {
 			if m == nothing {
 				return
 			}
-			s.imported[identifier(binding)] = m
-			if v := s.top[identifier(binding)]; v != nil {
+			s.imported[plainIdentifier(binding)] = m
+			if v := s.top[plainIdentifier(binding)]; v != nil {
 				s.names[v] = m
 			}
 		}
@@ -30,7 +30,7 @@ func (s naming) Enter(n js.INode) js.IVisitor {
 			if name == nil {
 				name = a.Binding
 			}
-			switch plain := strings.Trim(identifier(name), `"'`); {
+			switch plain := strings.Trim(plainIdentifier(name), `"'`); {
 			case plain == "*", plain == "default":
 				learn(a.Binding, space)
 			case members[space][plain] != nothing:
@@ -38,13 +38,13 @@ func (s naming) Enter(n js.INode) js.IVisitor {
 			}
 		}
 	case *js.BindingElement:
-		s.bind(n.Binding, n.Default)
+		s.learnBinding(n.Binding, n.Default)
 	case *js.BinaryExpr:
 		if n.Op == js.EqToken || n.Op == js.OrEqToken || n.Op == js.NullishEqToken || n.Op == js.AndEqToken {
-			s.assign(n.X, n.Y)
+			s.learnAssignment(n.X, n.Y)
 		}
 	case *js.CallExpr:
-		s.parameters(n)
+		s.learnParameters(n)
 	case *js.ClassElementName:
 		js.Walk(s, &n.PropertyName) // which Walk leaves out
 	}
@@ -55,21 +55,21 @@ func (s naming) Exit(js.INode) {}
 
 func (s naming) learn(v *js.Var, m meaning) {
 	if m != nothing {
-		s.names[variable(v)] = m
+		s.names[declarationOf(v)] = m
 	}
 }
 
-// bind learns the names of a declaration. Without a value only properties that mean the
+// learnBinding learns the names of a declaration. Without a value only properties that mean the
 // same everywhere are known.
-func (s naming) bind(to js.IBinding, value js.INode) {
+func (s naming) learnBinding(to js.IBinding, value js.INode) {
 	m := nothing
 	if !isNil(value) {
 		m = s.meaningOf(value)
 	}
-	s.bindTo(to, m)
+	s.learnPattern(to, m)
 }
 
-func (s naming) bindTo(to js.IBinding, m meaning) {
+func (s naming) learnPattern(to js.IBinding, m meaning) {
 	switch to := to.(type) {
 	case *js.Var:
 		s.learn(to, m)
@@ -77,12 +77,12 @@ func (s naming) bindTo(to js.IBinding, m meaning) {
 		for _, item := range to.List {
 			name := ""
 			if v, ok := item.Value.Binding.(*js.Var); ok {
-				name = identifier(v.Data)
+				name = plainIdentifier(v.Data)
 			}
 			if item.Key != nil {
 				name = s.key(item.Key, m)
 			}
-			s.bindTo(item.Value.Binding, memberOf(m, name))
+			s.learnPattern(item.Value.Binding, memberOf(m, name))
 		}
 		if to.Rest != nil {
 			s.learn(to.Rest, m)
@@ -102,71 +102,71 @@ func (s naming) key(k *js.PropertyName, of meaning) string {
 		}
 		return name
 	}
-	return strings.Trim(identifier(k.Literal.Data), `"'`)
+	return strings.Trim(plainIdentifier(k.Literal.Data), `"'`)
 }
 
-// assign learns the names of an assignment, destructuring included.
-func (s naming) assign(to, value js.INode) { s.assignTo(to, s.meaningOf(value)) }
+// learnAssignment learns the names of an assignment, destructuring included.
+func (s naming) learnAssignment(to, value js.INode) { s.learnTarget(to, s.meaningOf(value)) }
 
-func (s naming) assignTo(to js.INode, m meaning) {
-	switch to := strip(to).(type) {
+func (s naming) learnTarget(to js.INode, m meaning) {
+	switch to := withoutParens(to).(type) {
 	case *js.Var:
 		s.learn(to, m)
 	case *js.BinaryExpr: // a default
 		if to.Op == js.EqToken {
-			s.assignTo(to.X, m)
+			s.learnTarget(to.X, m)
 		}
 	case *js.ObjectExpr:
 		for _, p := range to.List {
 			name := ""
 			if v, ok := p.Value.(*js.Var); ok {
-				name = identifier(v.Data)
+				name = plainIdentifier(v.Data)
 			}
 			switch {
 			case p.Spread:
-				s.assignTo(p.Value, m)
+				s.learnTarget(p.Value, m)
 				continue
 			case p.Name != nil:
 				name = s.key(p.Name, m)
 			}
-			s.assignTo(p.Value, memberOf(m, name))
+			s.learnTarget(p.Value, memberOf(m, name))
 		}
 	}
 }
 
-// parameters learns what a function that is called where it stands is given.
-func (s naming) parameters(call *js.CallExpr) {
+// learnParameters learns what a function that is called where it stands is given.
+func (s naming) learnParameters(call *js.CallExpr) {
 	if of, name := memberCalled(call.X); name == "then" && len(call.Args.List) > 0 {
 		// What import() promises, the callback is given.
-		if params, _, ok := function(call.Args.List[0].Value); ok && len(params.List) > 0 {
-			s.bindTo(params.List[0].Binding, s.promised(of))
+		if params, _, ok := functionParts(call.Args.List[0].Value); ok && len(params.List) > 0 {
+			s.learnPattern(params.List[0].Binding, s.promisedModule(of))
 		}
 	}
-	params, first, ok := called(call)
+	params, first, ok := calledFunction(call)
 	if !ok {
 		return
 	}
 	for i, arg := range call.Args.List[min(first, len(call.Args.List)):] {
 		if i < len(params.List) && !arg.Rest {
-			s.bindTo(params.List[i].Binding, s.meaningOf(arg.Value))
+			s.learnPattern(params.List[i].Binding, s.meaningOf(arg.Value))
 		}
 	}
 }
 
-// called are the parameters of a function that is called where it stands, and which
+// calledFunction are the parameters of a function that is called where it stands, and which
 // argument is for the first of them: f.call(this, a) has one before.
-func called(call *js.CallExpr) (params *js.Params, first int, ok bool) {
-	x := strip(call.X)
+func calledFunction(call *js.CallExpr) (params *js.Params, first int, ok bool) {
+	x := withoutParens(call.X)
 	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
-		x, first = strip(dot.X), 1
+		x, first = withoutParens(dot.X), 1
 	}
-	params, _, ok = function(x)
+	params, _, ok = functionParts(x)
 	return params, first, ok
 }
 
-// function is what a function is given and does.
-func function(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
-	switch f := strip(n).(type) {
+// functionParts is what a function is given and does.
+func functionParts(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
+	switch f := withoutParens(n).(type) {
 	case *js.FuncDecl:
 		return &f.Params, &f.Body, true
 	case *js.ArrowFunc:
@@ -178,16 +178,16 @@ func function(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
 // namedArgument reports whether a function that is called where it stands knows an argument
 // by a parameter that was learned, and in no other way.
 func namedArgument(call *js.CallExpr, arg *js.Arg) bool {
-	params, first, ok := called(call)
+	params, first, ok := calledFunction(call)
 	i := slices.IndexFunc(call.Args.List, func(a js.Arg) bool { return a.Value == arg.Value }) - first
 	if !ok || i < 0 || i >= len(params.List) || arg.Rest || !isPattern(params.List[i].Binding) {
 		return false
 	}
-	x := strip(call.X)
+	x := withoutParens(call.X)
 	if dot, ok := x.(*js.DotExpr); ok {
-		x = strip(dot.X)
+		x = withoutParens(dot.X)
 	}
-	_, body, _ := function(x)
+	_, body, _ := functionParts(x)
 	a := &argumentsUse{arrow: !bindsArguments(x)}
 	js.Walk(a, body)
 	return !a.found

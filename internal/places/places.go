@@ -21,31 +21,31 @@ type Places struct {
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
 		if !filepath.IsAbs(home) { // what this machine remembers would depend on where one stands: on the checkout
-			return Places{}, noHome(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
+			return Places{}, placeError(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
 		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, nil
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return Places{}, noHome(err)
+		return Places{}, placeError(err)
 	}
 	state := getenv("XDG_STATE_HOME")
 	switch {
 	case state != "" && filepath.IsAbs(state):
 	case runtime.GOOS == "windows" || runtime.GOOS == "darwin":
 		if state, err = os.UserConfigDir(); err != nil {
-			return Places{}, noHome(err)
+			return Places{}, placeError(err)
 		}
 	default:
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return Places{}, noHome(err)
+			return Places{}, placeError(err)
 		}
 		state = filepath.Join(home, ".local", "state")
 	}
 	return Places{Cache: filepath.Join(cache, "hallmark"), State: filepath.Join(state, "hallmark")}, nil
 }
 
-func noHome(err error) error {
+func placeError(err error) error {
 	return evidence.Errorf(evidence.Operation, "", "set HALLMARK_HOME to a directory of your own", err)
 }

@@ -58,31 +58,33 @@ func (s *Store) audit(ctx context.Context, claim evidence.Claim, full bool) (*Sl
 	if err := a.run(ctx, r, at); err != nil {
 		return nil, nil, err
 	}
-	if a.bad() {
+	if a.isBad() {
 		return nil, a.report, nil
 	}
-	return a.note.slot(a.found, a.files, a.dir), a.report, nil
+	return a.sidecar.slot(a.found, a.files, a.dir), a.report, nil
 }
 
 // audit is one run of Audit.
 type audit struct {
-	store  *Store
-	claim  evidence.Claim // of the tree
-	dir    string         // of the slot, absolute
-	note   *sidecar       // nil if it is missing or bad
-	files  int            // in the content
-	found  sums           // of the content
-	full   bool           // decode all of the sidecar, although nothing differs
-	entry  *string        // what program found, once it was asked
-	report evidence.Report
+	store      *Store
+	claim      evidence.Claim // of the tree
+	dir        string         // of the slot, absolute
+	sidecar    *sidecar       // nil if it is missing or bad
+	files      int            // in the content
+	found      treeSums       // of the content
+	full       bool           // decode all of the sidecar, although nothing differs
+	executable *string        // what program found, once it was asked
+	report     evidence.Report
 }
 
-func (a *audit) bad() bool { return a.report.Count(evidence.Match) < len(a.report) || a.note == nil }
+func (a *audit) isBad() bool {
+	return a.report.Count(evidence.Match) < len(a.report) || a.sidecar == nil
+}
 
 func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	slot := r
 	for i, name := range splitPath(at) {
-		sub, err := descend(slot, name)
+		sub, err := openDir(slot, name)
 		if i > 0 {
 			slot.Close()
 		}
@@ -91,56 +93,56 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return fmt.Errorf("%+q: %s: %w", a.claim.Subject, a.claim.Want[0], ErrNotStored)
 		case errors.As(err, &notDir):
-			a.trees("the slot's directory is " + notDir.kind)
+			a.reportNoTree("the slot's directory is " + notDir.kind)
 			return nil
 		case err != nil:
-			a.unreadable(err)
+			a.reportUnreadable(err)
 			return nil
 		}
 		slot = sub
 	}
 	defer slot.Close()
 
-	found, err := a.slot(slot)
+	found, err := a.inspectSlot(slot)
 	if err != nil {
-		a.unreadable(err)
+		a.reportUnreadable(err)
 		return nil
 	}
 	switch {
-	case a.note == nil || a.note.fingerprint() == a.claim.Scheme:
+	case a.sidecar == nil || a.sidecar.fingerprint() == a.claim.Scheme:
 	case a.full: // whoever looks at all slots knows the fingerprint from the sidecar only
-		a.claim.Scheme = a.note.fingerprint()
+		a.claim.Scheme = a.sidecar.fingerprint()
 	default:
-		found = append(found, a.odd(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+string(a.note.fingerprint())))
+		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+string(a.sidecar.fingerprint())))
 	}
-	content, err := descend(slot, contentDir)
+	content, err := openDir(slot, contentDir)
 	var notDir *notDirError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		a.trees("there is no content")
+		a.reportNoTree("there is no content")
 		a.report = append(a.report, found...)
 		return nil
 	case errors.As(err, &notDir):
-		a.trees("content is " + notDir.kind)
+		a.reportNoTree("content is " + notDir.kind)
 		a.report = append(a.report, found...)
 		return nil
 	case err != nil:
-		a.unreadable(err)
+		a.reportUnreadable(err)
 		return nil
 	}
 	defer content.Close()
-	return a.content(ctx, content, found)
+	return a.inspectContent(ctx, content, found)
 }
 
-// slot looks at what is beside the content, and reads the sidecar.
-func (a *audit) slot(slot *os.Root) (found evidence.Report, err error) {
+// inspectSlot looks at what is beside the content, and reads the sidecar.
+func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	entries, err := fs.ReadDir(slot.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
 		if name := entry.Name(); name != contentDir && name != sidecarName {
-			found = append(found, a.odd(filepath.Join(a.dir, name), name, "not part of a slot"))
+			found = append(found, a.oddEntry(filepath.Join(a.dir, name), name, "not part of a slot"))
 		}
 	}
 	for _, name := range []string{".", contentDir, sidecarName} {
@@ -149,7 +151,7 @@ func (a *audit) slot(slot *os.Root) (found evidence.Report, err error) {
 			continue // which the steps that need it report
 		}
 		if odd, ok := tree.SpecialMode(name, info.Mode()); ok {
-			found = append(found, a.odd(filepath.Join(a.dir, name), name, "is "+odd.Kind))
+			found = append(found, a.oddEntry(filepath.Join(a.dir, name), name, "is "+odd.Kind))
 		}
 	}
 	data, wrong, err := readSidecar(slot)
@@ -157,12 +159,12 @@ func (a *audit) slot(slot *os.Root) (found evidence.Report, err error) {
 		return nil, err
 	}
 	if wrong == "" {
-		if a.note, err = parseSidecar(data); err != nil {
+		if a.sidecar, err = parseSidecar(data); err != nil {
 			wrong = err.Error()
 		}
 	}
 	if wrong != "" {
-		found = append(found, a.odd(filepath.Join(a.dir, sidecarName), sidecarName, wrong))
+		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, wrong))
 	}
 	return found, nil
 }
@@ -205,39 +207,39 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 	return nil, "grew while it was read", nil
 }
 
-// content hashes the files and completes the report.
-func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Report) error {
+// inspectContent hashes the files and completes the report.
+func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evidence.Report) error {
 	open, done := beneath.Opener(content)
 	defer done()
 	in, err := tree.Inspect(content.FS(), a.store.limits)
 	files, refused := in.Files, in.Refused
 	switch {
 	case errors.Is(err, tree.ErrTooLarge):
-		a.trees(err.Error())
+		a.reportNoTree(err.Error())
 		a.report = append(a.report, found...)
 		return nil
 	case err != nil:
-		a.unreadable(err)
+		a.reportUnreadable(err)
 		a.report = append(a.report, found...)
 		return nil
 	case len(refused) > 0:
-		a.trees("no tree: " + refused[0].Error())
+		a.reportNoTree("no tree: " + refused[0].Error())
 	default:
 		a.found, err = measureTree(ctx, a.claim.Scheme, files, open)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			a.unreadable(err)
+			a.reportUnreadable(err)
 			break
 		}
-		a.compare(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
+		a.reportTree(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
-	if len(found)+len(in.Odd) == 0 && !a.bad() && !a.full && a.listed(files, open) {
+	if len(found)+len(in.Odd) == 0 && !a.isBad() && !a.full && a.matchesSidecar(files, open) {
 		return nil
 	}
-	differing, err := a.differences(ctx, in, open)
+	differing, err := a.compareFiles(ctx, in, open)
 	if err != nil {
 		return err
 	}
@@ -245,59 +247,59 @@ func (a *audit) content(ctx context.Context, content *os.Root, found evidence.Re
 	return nil
 }
 
-// listed reports whether the sidecar is exactly the one that is due: its head complete, and
+// matchesSidecar reports whether the sidecar is exactly the one that is due: its head complete, and
 // the list of files that of files, with the digests that they were found to have. Of a tree
 // whose files were hashed as one stream those are not known, and stay for [Store.Verify].
 // Under facet-tar no file but a server's program may be executable.
-func (a *audit) listed(files []tree.File, open tree.Open) bool {
+func (a *audit) matchesSidecar(files []tree.File, open tree.Open) bool {
 	for _, f := range files {
-		if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.program(open) {
+		if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
 			return false
 		}
 	}
-	return a.note.lists(files, a.found.files)
+	return a.sidecar.listsExactly(files, a.found.files)
 }
 
 // sidecarClaim is what the sidecar says of the tree.
 func (a *audit) sidecarClaim() evidence.Claim {
 	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar, Where: sidecarName}
-	if a.note != nil {
-		c.Want = []digest.Digest{a.note.Integrity}
+	if a.sidecar != nil {
+		c.Want = []digest.Digest{a.sidecar.Integrity}
 	}
 	return c
 }
 
-// compare reports a tree that could be computed.
-func (a *audit) compare(o evidence.Observed) {
+// reportTree reports a tree that could be computed.
+func (a *audit) reportTree(o evidence.Observed) {
 	a.report = append(a.report, evidence.Compare(a.claim, o))
-	if a.note != nil {
+	if a.sidecar != nil {
 		a.report = append(a.report, evidence.Compare(a.sidecarClaim(), o))
 	}
 }
 
-// trees reports content that is no tree, and so not the one that is claimed.
-func (a *audit) trees(what string) {
-	a.report = append(a.report, text(a.claim, what, filepath.Join(a.dir, contentDir)))
-	if a.note != nil {
-		a.report = append(a.report, text(a.sidecarClaim(), what, filepath.Join(a.dir, contentDir)))
+// reportNoTree reports content that is no tree, and so not the one that is claimed.
+func (a *audit) reportNoTree(what string) {
+	a.report = append(a.report, mismatch(a.claim, what, filepath.Join(a.dir, contentDir)))
+	if a.sidecar != nil {
+		a.report = append(a.report, mismatch(a.sidecarClaim(), what, filepath.Join(a.dir, contentDir)))
 	}
 }
 
-// unreadable reports that the tree could not be computed.
-func (a *audit) unreadable(err error) {
+// reportUnreadable reports that the tree could not be computed.
+func (a *audit) reportUnreadable(err error) {
 	a.report = append(a.report, evidence.CannotVerify(a.claim, evidence.Unreadable, err.Error()))
 }
 
-// odd reports something at path that ought not to be as it is.
-func (a *audit) odd(from, path, what string) evidence.Evidence {
-	return text(evidence.Claim{
+// oddEntry reports something at path that ought not to be as it is.
+func (a *audit) oddEntry(from, path, what string) evidence.Evidence {
+	return mismatch(evidence.Claim{
 		Subject: a.claim.Subject + ": " + path, Scheme: evidence.File,
 		Authority: evidence.Sidecar, Where: sidecarName,
 	}, what, from)
 }
 
-// text is the mismatch of c with something that has no digest.
-func text(c evidence.Claim, what, from string) evidence.Evidence {
+// mismatch is the mismatch of c with something that has no digest.
+func mismatch(c evidence.Claim, what, from string) evidence.Evidence {
 	e := evidence.Fact(c, what)
 	e.Observed.From = from
 	return e

@@ -17,54 +17,54 @@ import (
 // maxDifferences is how many files a report names.
 const maxDifferences = 20
 
-// differences sets each file beside the sidecar's list and returns what does not
+// compareFiles sets each file beside the sidecar's list and returns what does not
 // match, in byte order of the paths. Without a sidecar it returns what no tree may hold.
-func (a *audit) differences(ctx context.Context, in tree.Inventory, open tree.Open) (evidence.Report, error) {
+func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.Open) (evidence.Report, error) {
 	var out evidence.Report
 	seen := map[string]bool{}
 	for _, e := range in.Refused {
 		seen[e.Path] = true
-		out = append(out, a.odd(a.from(e.Path), e.Path, "is "+e.Kind))
+		out = append(out, a.oddEntry(a.contentPath(e.Path), e.Path, "is "+e.Kind))
 	}
-	if a.note != nil {
-		if err := a.note.list(); err != nil {
-			out = append(out, a.odd(filepath.Join(a.dir, sidecarName), sidecarName, err.Error()))
-			a.note = nil
+	if a.sidecar != nil {
+		if err := a.sidecar.decodeFiles(); err != nil {
+			out = append(out, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, err.Error()))
+			a.sidecar = nil
 		}
 	}
-	if a.note != nil {
+	if a.sidecar != nil {
 		for _, f := range in.Files {
 			if ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
 			seen[f.Path] = true
-			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.program(open) {
-				out = append(out, a.odd(a.from(f.Path), f.Path, "is executable, as no file of its archive is"))
+			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
+				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path, "is executable, as no file of its archive is"))
 				continue
 			}
-			if e := a.difference(f, open); e.Outcome != evidence.Match {
+			if e := a.compareFile(f, open); e.Outcome != evidence.Match {
 				out = append(out, e)
 			}
 		}
-		for path, note := range a.note.Files {
+		for path, note := range a.sidecar.Files {
 			if !seen[path] {
-				out = append(out, text(a.fileClaim(path, note), "missing", a.from(path)))
+				out = append(out, mismatch(a.fileClaim(path, note), "missing", a.contentPath(path)))
 			}
 		}
 	}
 	for _, odd := range in.Odd {
-		if odd.Mode != fs.ModeDir || !a.lists(odd.Path) { // of which the files are named as missing
-			out = append(out, a.odd(a.from(odd.Path), odd.Path, "is "+odd.Kind))
+		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) { // of which the files are named as missing
+			out = append(out, a.oddEntry(a.contentPath(odd.Path), odd.Path, "is "+odd.Kind))
 		}
 	}
 	slices.SortStableFunc(out, func(x, y evidence.Evidence) int { return strings.Compare(x.Subject, y.Subject) })
 	return out, nil
 }
 
-// lists reports whether the sidecar lists a file below dir.
-func (a *audit) lists(dir string) bool {
-	if a.note != nil {
-		for path := range a.note.Files {
+// listsBelow reports whether the sidecar lists a file below dir.
+func (a *audit) listsBelow(dir string) bool {
+	if a.sidecar != nil {
+		for path := range a.sidecar.Files {
 			if strings.HasPrefix(path, dir+"/") {
 				return true
 			}
@@ -73,16 +73,16 @@ func (a *audit) lists(dir string) bool {
 	return false
 }
 
-// difference sets f beside the sidecar's note of it.
-func (a *audit) difference(f tree.File, open tree.Open) evidence.Evidence {
-	note, listed := a.note.Files[f.Path]
+// compareFile sets f beside the sidecar's note of it.
+func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
+	note, listed := a.sidecar.Files[f.Path]
 	if !listed {
-		return a.odd(a.from(f.Path), f.Path, "not in the slot's list")
+		return a.oddEntry(a.contentPath(f.Path), f.Path, "not in the slot's list")
 	}
 	claim := a.fileClaim(f.Path, note)
 	r, err := open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return text(claim, "missing", a.from(f.Path))
+		return mismatch(claim, "missing", a.contentPath(f.Path))
 	}
 	if err != nil {
 		return evidence.CannotVerify(claim, evidence.Unreadable, err.Error())
@@ -92,26 +92,26 @@ func (a *audit) difference(f tree.File, open tree.Open) evidence.Evidence {
 	if err != nil {
 		return evidence.CannotVerify(claim, evidence.Unreadable, err.Error())
 	}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: a.from(f.Path)})
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: a.contentPath(f.Path)})
 	if e.Outcome == evidence.Match && f.Exec != note.Exec {
-		claim.Want, claim.Text = nil, executable(note.Exec)
-		return text(claim, executable(f.Exec), a.from(f.Path))
+		claim.Want, claim.Text = nil, executableText(note.Exec)
+		return mismatch(claim, executableText(f.Exec), a.contentPath(f.Path))
 	}
 	if e.Outcome == evidence.Match && size != note.Size {
 		claim.Want, claim.Text = nil, evidence.Group(note.Size)+" bytes"
-		return text(claim, evidence.Group(size)+" bytes", a.from(f.Path))
+		return mismatch(claim, evidence.Group(size)+" bytes", a.contentPath(f.Path))
 	}
 	return e
 }
 
-func executable(yes bool) string {
+func executableText(yes bool) string {
 	if yes {
 		return "executable"
 	}
 	return "not executable"
 }
 
-func (a *audit) from(path string) string {
+func (a *audit) contentPath(path string) string {
 	return filepath.Join(a.dir, contentDir, filepath.FromSlash(path))
 }
 

@@ -27,7 +27,7 @@ func refused(t *testing.T, s *Store, slot *Slot, what string) {
 		t.Errorf("%s went unnoticed: %v %v", what, report, err)
 	}
 	checked, err := s.Verify(t.Context())
-	bad := slices.ContainsFunc(checked, func(c Checked) bool {
+	bad := slices.ContainsFunc(checked, func(c SlotReport) bool {
 		return policy.Judge(policy.Check, policy.Settings{}, c.Report).Class() == evidence.Integrity
 	})
 	if err != nil || !bad {
@@ -39,7 +39,7 @@ func refused(t *testing.T, s *Store, slot *Slot, what string) {
 // something, is found, wherever it is; and everything undone, the slot is good again.
 func TestExtras(t *testing.T) {
 	for _, scheme := range []evidence.Scheme{evidence.Tree, evidence.FacetTar} {
-		s := newStore(t).As(scheme)
+		s := newStore(t).WithScheme(scheme)
 		var slot *Slot
 		if scheme == evidence.FacetTar {
 			slot = putFacet(t, s, map[string]string{"a.md": "A", "skills/x/SKILL.md": "B", "skills/x/deep/c.txt": "C"})
@@ -126,7 +126,7 @@ var harmless = map[string]string{
 // less, a member more, or another list of files than that of the content is refused.
 func TestSidecarResealed(t *testing.T) {
 	for _, scheme := range []evidence.Scheme{evidence.Tree, evidence.FacetTar} {
-		s := newStore(t).As(scheme)
+		s := newStore(t).WithScheme(scheme)
 		var slot *Slot
 		if scheme == evidence.FacetTar {
 			slot = putFacet(t, s, map[string]string{"a.md": "A", "x/b.md": "B\"<&\u2028é"})
@@ -223,7 +223,7 @@ func TestSidecarDigests(t *testing.T) {
 	}
 	c, err := parseSidecar(data)
 	if err == nil {
-		err = c.list()
+		err = c.decodeFiles()
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestVerifyStrays(t *testing.T) {
 	quiet(t)
 	s := newStore(t)
 	put(t, s, sample)
-	if away, err := s.Quarantined(); err != nil || len(away) != 0 {
+	if away, err := s.ListQuarantined(); err != nil || len(away) != 0 {
 		t.Fatal(away, err)
 	}
 	bad := put(t, s, map[string]string{"one": "1"})
@@ -288,7 +288,7 @@ func TestVerifyStrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if away, err := s.Quarantined(); err != nil || !slices.Equal(away, []string{moved}) {
+	if away, err := s.ListQuarantined(); err != nil || !slices.Equal(away, []string{moved}) {
 		t.Errorf("%v, %v", away, err)
 	}
 	clean, err := s.Verify(t.Context())
@@ -309,7 +309,7 @@ func TestVerifyStrays(t *testing.T) {
 					t.Fatal(err)
 				}
 				checked, err := s.Verify(t.Context())
-				if i := slices.IndexFunc(checked, func(c Checked) bool { return c.Name == name }); err != nil || len(checked) != 2 || i < 0 ||
+				if i := slices.IndexFunc(checked, func(c SlotReport) bool { return c.Name == name }); err != nil || len(checked) != 2 || i < 0 ||
 					policy.Judge(policy.Check, policy.Settings{}, checked[i].Report).Class() != evidence.Integrity {
 					t.Errorf("a %s %s: %+v, %v", kind, name, checked, err)
 				}
@@ -326,7 +326,7 @@ func TestVerifyStrays(t *testing.T) {
 			t.Fatal(err)
 		}
 		checked, err := s.Verify(t.Context())
-		if err != nil || !slices.ContainsFunc(checked, func(c Checked) bool { return c.Name == dir }) {
+		if err != nil || !slices.ContainsFunc(checked, func(c SlotReport) bool { return c.Name == dir }) {
 			t.Errorf("%s a link: %+v, %v", dir, checked, err)
 		}
 		if err := errors.Join(os.Remove(path), os.Rename(path+"-away", path)); err != nil {

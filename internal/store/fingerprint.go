@@ -12,24 +12,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// As is the same store for trees under another fingerprint: [evidence.Tree], which is
+// WithScheme is the same store for trees under another fingerprint: [evidence.Tree], which is
 // hallmark-tree-v1 and the one that Open gives, or [evidence.FacetTar], under which the
 // contents of archives are known. The fingerprint decides the address of a slot and what
 // an audit recomputes, and nothing else.
-func (s *Store) As(scheme evidence.Scheme) *Store {
+func (s *Store) WithScheme(scheme evidence.Scheme) *Store {
 	view := *s
 	view.scheme = scheme
 	return &view
 }
 
-// program is the one file of an archive that is executable: the entry of a server whose
+// executableFile is the one file of an archive that is executable: the entry of a server whose
 // runtime is binary, by its server.json, whose digest is the one that was found. It is ""
 // for every other archive.
-func (a *audit) program(open tree.Open) string {
-	if a.entry != nil {
-		return *a.entry
+func (a *audit) executableFile(open tree.Open) string {
+	if a.executable != nil {
+		return *a.executable
 	}
-	a.entry = new(string)
+	a.executable = new(string)
 	r, err := open(facet.SourceFile)
 	if err != nil {
 		return ""
@@ -40,27 +40,27 @@ func (a *audit) program(open tree.Open) string {
 		return ""
 	}
 	if s, err := facet.ParseSource(data); err == nil && s.Runtime == facet.RuntimeBinary {
-		*a.entry = s.Entry
+		*a.executable = s.Entry
 	}
-	return *a.entry
+	return *a.executable
 }
 
-// sums is what is computed of a tree.
-type sums struct {
+// treeSums is what is computed of a tree.
+type treeSums struct {
 	tree  digest.Digest
 	size  int64                    // bytes that were hashed for it
 	files map[string]digest.Digest // under facet-tar, and of a tree of one file: of each file, from the same bytes
 }
 
 // measureTree computes the fingerprint of files under a scheme.
-func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out sums, err error) {
+func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out treeSums, err error) {
 	var mu sync.Mutex
 	each := func(path string) (io.ReadCloser, error) {
 		r, err := open(path)
 		if err != nil {
 			return nil, err
 		}
-		return &hashed{r, digest.NewHasher(), func(d digest.Digest) {
+		return &hashingReader{r, digest.NewHasher(), func(d digest.Digest) {
 			mu.Lock()
 			defer mu.Unlock()
 			out.files[path] = d
@@ -83,20 +83,20 @@ func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File,
 	return out, fmt.Errorf("store: no slot is addressed by %+q", string(scheme))
 }
 
-// hashed computes the digest of what is read, too.
-type hashed struct {
+// hashingReader computes the digest of what is read, too.
+type hashingReader struct {
 	io.ReadCloser
 	h    *digest.Hasher
 	done func(digest.Digest)
 }
 
-func (r *hashed) Read(p []byte) (int, error) {
+func (r *hashingReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	r.h.Write(p[:n])
 	return n, err
 }
 
-func (r *hashed) Close() error {
+func (r *hashingReader) Close() error {
 	r.done(r.h.Digest(digest.SHA256))
 	return r.ReadCloser.Close()
 }

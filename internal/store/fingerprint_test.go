@@ -42,7 +42,7 @@ func putFacet(t *testing.T, s *Store, files map[string]string) *Slot {
 func TestFacetSlot(t *testing.T) {
 	quiet(t)
 	base := newStore(t)
-	s := base.As(evidence.FacetTar)
+	s := base.WithScheme(evidence.FacetTar)
 	slot := putFacet(t, s, facetSample)
 	if slot.Digest.String() != facetSum || filepath.Base(filepath.Dir(slot.Dir())) != slot.Digest.Hex() {
 		t.Fatal(slot)
@@ -107,7 +107,7 @@ func TestFacetSidecarListed(t *testing.T) {
 		"another scheme":      func(t *testing.T, _ *Slot, note *sidecar) { note.Scheme = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStore(t).As(evidence.FacetTar)
+			s := newStore(t).WithScheme(evidence.FacetTar)
 			slot := putFacet(t, s, facetSample)
 			path := filepath.Join(filepath.Dir(slot.Dir()), sidecarName)
 			data, err := os.ReadFile(path)
@@ -115,7 +115,7 @@ func TestFacetSidecarListed(t *testing.T) {
 				t.Fatal(err)
 			}
 			note, err := parseSidecar(data)
-			if err != nil || note.list() != nil {
+			if err != nil || note.decodeFiles() != nil {
 				t.Fatal(err)
 			}
 			tamper(t, slot)
@@ -153,7 +153,7 @@ func TestFacetProgram(t *testing.T) {
 		{"no server", map[string]string{"server.json": "{}", "bin/s!": "program"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newStore(t).As(evidence.FacetTar)
+			s := newStore(t).WithScheme(evidence.FacetTar)
 			slot := putFacet(t, s, c.files)
 			got, report, err := s.Audit(t.Context(), subject, slot.Digest)
 			if err != nil || (got != nil) != c.good || c.good != (report.Count(evidence.Mismatch) == 0) {
@@ -166,7 +166,7 @@ func TestFacetProgram(t *testing.T) {
 // Every single-byte change of content or sidecar is found (R2, in small).
 func TestFacetFlips(t *testing.T) {
 	quiet(t)
-	s := newStore(t).As(evidence.FacetTar)
+	s := newStore(t).WithScheme(evidence.FacetTar)
 	slot := putFacet(t, s, map[string]string{"facet.json": strings.Repeat("{}", 300), "skills/x/SKILL.md": strings.Repeat("é", 700)})
 	tamper(t, slot)
 	var files []string

@@ -22,7 +22,7 @@ func FuzzSidecar(f *testing.F) {
 		if c.Integrity.Algorithm() != digest.SHA256 {
 			t.Errorf("%s", c.Integrity)
 		}
-		if err := c.list(); err == nil && c.Files == nil {
+		if err := c.decodeFiles(); err == nil && c.Files == nil {
 			t.Error("no files and no error")
 		}
 	})

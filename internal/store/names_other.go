@@ -4,6 +4,6 @@ package store
 
 import "io/fs"
 
-// names is 1: the number of names is not in a FileInfo here. A file with a second name can be
+// linkCount is 1: the number of names is not in a FileInfo here. A file with a second name can be
 // changed through it, which the next audit finds.
-func names(fs.FileInfo) uint64 { return 1 }
+func linkCount(fs.FileInfo) uint64 { return 1 }

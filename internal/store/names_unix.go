@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// names is the number of names that a file has.
-func names(info fs.FileInfo) uint64 {
+// linkCount is the number of names that a file has.
+func linkCount(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink)
 	}

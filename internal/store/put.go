@@ -58,7 +58,7 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	if err := adm.Permits(subject, m.tree, policy.Keep); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	note, err := m.note(ctx, ref)
+	note, err := m.describe(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func (s *Store) Put(ctx context.Context, adm policy.Admitted, subject string, st
 	if err := r.Rename(st.name, at); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	st.end(r)
+	st.release(r)
 	r.Chmod(at, 0o555)
-	return note.slot(m.sums, len(m.files), filepath.Join(s.root, at)), nil
+	return note.slot(m.treeSums, len(m.files), filepath.Join(s.root, at)), nil
 }
 
 // evict moves a bad slot at address at to quarantine and returns a good one. Without a
@@ -118,13 +118,13 @@ func (s *Store) evict(ctx context.Context, r *os.Root, at string, want digest.Di
 	case slot != nil:
 		return slot, nil
 	}
-	_, err = s.move(r, at, want, reason, report)
+	_, err = s.moveToQuarantine(r, at, want, reason, report)
 	return nil, err
 }
 
-// note describes m in a sidecar.
-func (m *measured) note(ctx context.Context, ref string) (*sidecar, error) {
-	sums := m.sums.files
+// describe describes m in a sidecar.
+func (m *stagedTree) describe(ctx context.Context, ref string) (*sidecar, error) {
+	sums := m.treeSums.files
 	if sums == nil {
 		var err error
 		if sums, err = tree.Digests(ctx, m.files, m.open, 0); err != nil {
@@ -145,7 +145,7 @@ func (m *measured) note(ctx context.Context, ref string) (*sidecar, error) {
 	return note, nil
 }
 
-func (c *sidecar) slot(found sums, files int, dir string) *Slot {
+func (c *sidecar) slot(found treeSums, files int, dir string) *Slot {
 	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
 }
 
@@ -165,7 +165,7 @@ func protect(r *os.Root) error {
 		if err != nil {
 			return err
 		}
-		if names(info) > 1 {
+		if linkCount(info) > 1 {
 			return fmt.Errorf("%+q has other names (hard links); files must be copied into a staging directory", path)
 		}
 		mode := fs.FileMode(0o444)
@@ -202,10 +202,10 @@ func (s *Store) lock(ctx context.Context, d digest.Digest) (unlock func(), err e
 	return durable.Lock(ctx, filepath.Join(s.root, locksDir, d.Hex()[:2]), "slots "+d.Hex()[:2]+"…")
 }
 
-// Making waits until nobody else fetches what the slot for want will hold, and keeps
+// LockFetch waits until nobody else fetches what the slot for want will hold, and keeps
 // others from it until done is called: who was waiting finds the slot by an audit, and
 // what is fetched by many at once is fetched once.
-func (s *Store) Making(ctx context.Context, want digest.Digest) (done func(), err error) {
+func (s *Store) LockFetch(ctx context.Context, want digest.Digest) (done func(), err error) {
 	if _, err := address(want); err != nil {
 		return nil, err
 	}

@@ -40,16 +40,16 @@ func (s *Store) Quarantine(ctx context.Context, want digest.Digest, reason strin
 		return "", err
 	}
 	defer r.Close()
-	return s.move(r, at, want, reason, report)
+	return s.moveToQuarantine(r, at, want, reason, report)
 }
 
-// move takes the slot at address at, be it a directory or whatever stands there, to quarantine
+// moveToQuarantine takes the slot at address at, be it a directory or whatever stands there, to quarantine
 // and logs it. The caller holds the slot's lock.
-func (s *Store) move(r *os.Root, at string, want digest.Digest, reason string, report evidence.Report) (string, error) {
+func (s *Store) moveToQuarantine(r *os.Root, at string, want digest.Digest, reason string, report evidence.Report) (string, error) {
 	// The directory with the first two digits may itself be what is wrong.
 	for _, dir := range []string{slotsDir, filepath.Dir(at)} {
 		var notDir *notDirError
-		if err := realDir(r, dir); errors.As(err, &notDir) {
+		if err := checkDir(r, dir); errors.As(err, &notDir) {
 			at = dir
 			break
 		}

@@ -90,21 +90,21 @@ func parseSidecar(data []byte) (*sidecar, error) {
 	// A quote inside a string is escaped, so this is the member and not a text.
 	head, _, ok := bytes.Cut(body, []byte(`,"files":{`))
 	if !ok {
-		return nil, errForm
+		return nil, errSidecarForm
 	}
 	head = append(bytes.Clone(head), '}')
 	var version struct {
 		Schema int `json:"schema"`
 	}
 	if json.Unmarshal(head, &version) != nil {
-		return nil, errForm
+		return nil, errSidecarForm
 	}
 	if version.Schema != sidecarSchema {
 		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
 	}
 	c := &sidecar{data: data}
 	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
-		return nil, errForm
+		return nil, errSidecarForm
 	}
 	return c, nil
 }
@@ -112,26 +112,26 @@ func parseSidecar(data []byte) (*sidecar, error) {
 // selfLen is the length of a digest as it is written, in bytes.
 var selfLen = len(digest.SHA256) + 1 + 2*digest.SHA256.Size()
 
-var errForm = errors.New("is not JSON of the expected form")
+var errSidecarForm = errors.New("is not JSON of the expected form")
 
-func strict(data []byte, to any) error {
+func decodeStrict(data []byte, to any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(to); err != nil {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return errForm
+		return errSidecarForm
 	}
 	return nil
 }
 
-// list decodes the list of files.
-func (c *sidecar) list() error {
+// decodeFiles decodes the list of files.
+func (c *sidecar) decodeFiles() error {
 	body := c.data[:bytes.LastIndex(c.data, []byte(selfBefore))]
 	var whole sidecar
-	if err := strict(append(bytes.Clone(body), '}'), &whole); err != nil {
-		return errForm
+	if err := decodeStrict(append(bytes.Clone(body), '}'), &whole); err != nil {
+		return errSidecarForm
 	}
 	// Whatever JSON allows beyond what encode writes, such as a member twice, another
 	// order or spelling, shows as other bytes.
@@ -155,10 +155,10 @@ func (c *sidecar) list() error {
 	return nil
 }
 
-// lists reports whether the sidecar has each of its members, in the one form that it has,
+// listsExactly reports whether the sidecar has each of its members, in the one form that it has,
 // and lists files, which are in byte order, and no others. Digests are those of sums; with
 // nil any will do. It compares bytes and decodes nothing but the head.
-func (c *sidecar) lists(files []tree.File, sums map[string]digest.Digest) bool {
+func (c *sidecar) listsExactly(files []tree.File, sums map[string]digest.Digest) bool {
 	if c.Ref == "" || c.Created.IsZero() || c.Size != contentSize(files) {
 		return false
 	}

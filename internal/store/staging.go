@@ -29,7 +29,7 @@ type Staging struct {
 	unlock func() // nil when the staging is over
 }
 
-var errOver = errors.New("staging: was already put or discarded")
+var errStagingOver = errors.New("staging: was already put or discarded")
 
 // Stage makes an empty staging directory, after removing those whose process has
 // died. A process is known to be dead by the kernel having released the lock that
@@ -40,7 +40,7 @@ func (s *Store) Stage() (*Staging, error) {
 		return nil, err
 	}
 	defer r.Close()
-	s.sweep(r)
+	s.removeDeadStagings(r)
 
 	st := &Staging{store: s}
 	for range 100 {
@@ -62,9 +62,9 @@ func (s *Store) Stage() (*Staging, error) {
 	return st, nil
 }
 
-// sweep removes what dead processes left in staging. What it cannot remove stays
+// removeDeadStagings removes what dead processes left in staging. What it cannot remove stays
 // for the next time: that is no reason to refuse work.
-func (s *Store) sweep(r *os.Root) {
+func (s *Store) removeDeadStagings(r *os.Root) {
 	entries, err := fs.ReadDir(r.FS(), stagingDir)
 	if err != nil {
 		return
@@ -118,15 +118,15 @@ func (st *Staging) discard() error {
 		defer r.Close()
 		err = st.store.removeAll(r, st.name)
 	}
-	st.end(r)
+	st.release(r)
 	if err != nil {
 		return fmt.Errorf("staging: %w", err)
 	}
 	return nil
 }
 
-// end gives up the lock, and its file if r is not nil.
-func (st *Staging) end(r *os.Root) {
+// release gives up the lock, and its file if r is not nil.
+func (st *Staging) release(r *os.Root) {
 	if r != nil {
 		r.Remove(st.name + ".lock")
 	}
@@ -147,31 +147,31 @@ func (st *Staging) Measure(ctx context.Context) (evidence.Observed, error) {
 	return evidence.Observed{Digests: []digest.Digest{m.tree}, Size: m.size, From: st.Dir()}, nil
 }
 
-// measured is what was found in a content directory, which stays open.
-type measured struct {
+// stagedTree is what was found in a content directory, which stays open.
+type stagedTree struct {
 	root  *os.Root
 	files []tree.File
-	sums
+	treeSums
 }
 
-func (m *measured) close() { m.root.Close() }
+func (m *stagedTree) close() { m.root.Close() }
 
-func (m *measured) open(path string) (io.ReadCloser, error) { return m.root.Open(path) }
+func (m *stagedTree) open(path string) (io.ReadCloser, error) { return m.root.Open(path) }
 
-func (st *Staging) measure(ctx context.Context) (*measured, error) {
+func (st *Staging) measure(ctx context.Context) (*stagedTree, error) {
 	if st.unlock == nil {
-		return nil, errOver
+		return nil, errStagingOver
 	}
 	r, err := st.store.open()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	content, err := descend(r, filepath.Join(st.name, contentDir))
+	content, err := openDir(r, filepath.Join(st.name, contentDir))
 	if err != nil {
 		return nil, fmt.Errorf("staging: %w", err)
 	}
-	m := &measured{root: content}
+	m := &stagedTree{root: content}
 	m.files, err = tree.Walk(content.FS(), st.store.limits)
 	if err == nil && len(m.files) == 0 {
 		err = errors.New("holds no files")
@@ -180,7 +180,7 @@ func (st *Staging) measure(ctx context.Context) (*measured, error) {
 		err = checkNames(content)
 	}
 	if err == nil {
-		m.sums, err = measureTree(ctx, st.store.scheme, m.files, m.open)
+		m.treeSums, err = measureTree(ctx, st.store.scheme, m.files, m.open)
 	}
 	if err != nil {
 		m.close()

@@ -4,7 +4,7 @@
 // # Layout
 //
 //	sha256/<first 2>/<64 hex digits>/   a slot; its name is the tree's hallmark-tree-v1, or its
-//	                                    facet-tar if it was unpacked from an archive, see [Store.As]
+//	                                    facet-tar if it was unpacked from an archive, see [Store.WithScheme]
 //	    content/                        the files: 0444, or 0555 if executable; directories 0555
 //	    sidecar.json                    what Put knew of them, see [sidecar]
 //	staging/<id>/                       a tree being made, on the same file system
@@ -111,7 +111,7 @@ func (s *Store) create(dirs ...string) (*os.Root, error) {
 	for _, dir := range dirs {
 		err := r.Mkdir(dir, 0o700)
 		if errors.Is(err, fs.ErrExist) {
-			err = realDir(r, dir)
+			err = checkDir(r, dir)
 		}
 		if err != nil {
 			r.Close()
@@ -121,8 +121,8 @@ func (s *Store) create(dirs ...string) (*os.Root, error) {
 	return r, nil
 }
 
-// realDir is nil if name in r is a directory itself, not a link to one.
-func realDir(r *os.Root, name string) error {
+// checkDir is nil if name in r is a directory itself, not a link to one.
+func checkDir(r *os.Root, name string) error {
 	info, err := r.Lstat(name)
 	if err != nil {
 		return err
@@ -138,9 +138,9 @@ type notDirError struct{ path, kind string }
 
 func (e *notDirError) Error() string { return fmt.Sprintf("%+q is %s", e.path, e.kind) }
 
-// descend opens directory name in r without following a link, whenever it was put
+// openDir opens directory name in r without following a link, whenever it was put
 // there.
-func descend(r *os.Root, name string) (*os.Root, error) {
+func openDir(r *os.Root, name string) (*os.Root, error) {
 	before, err := r.Lstat(name)
 	if err != nil {
 		return nil, err

@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Checked is the result of auditing one slot.
-type Checked struct {
+// SlotReport is the result of auditing one slot.
+type SlotReport struct {
 	Name   string          // relative to the store: "sha256/<2>/<64>", or what stands where a slot is due
 	Ref    string          // from the sidecar; empty if that could not be read
 	Report evidence.Report // as of Audit, with the slot's address in place of the lock
@@ -25,15 +25,15 @@ type Checked struct {
 
 // Verify audits every slot against its own address, in order of the addresses.
 // Whatever else lies among the slots, or in the store's directory, is reported as a
-// mismatch. What is in quarantine is not looked at: see [Store.Quarantined].
-func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
-	out, err := s.strays()
+// mismatch. What is in quarantine is not looked at: see [Store.ListQuarantined].
+func (s *Store) Verify(ctx context.Context) ([]SlotReport, error) {
+	out, err := s.findStrays()
 	if err != nil {
 		return nil, err
 	}
-	err = s.each(func(name string, d digest.Digest) error {
+	err = s.eachSlot(func(name string, d digest.Digest) error {
 		if d.IsZero() {
-			out = append(out, s.stray(name, "is not a slot"))
+			out = append(out, s.strayReport(name, "is not a slot"))
 			return nil
 		}
 		slot, report, err := s.audit(ctx, evidence.Claim{
@@ -46,7 +46,7 @@ func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
 		if err != nil {
 			return err
 		}
-		c := Checked{Name: name, Report: report}
+		c := SlotReport{Name: name, Report: report}
 		if slot != nil {
 			c.Ref = slot.Ref
 		}
@@ -56,17 +56,17 @@ func (s *Store) Verify(ctx context.Context) ([]Checked, error) {
 	return out, err
 }
 
-// stray is the report of something at name that no store has there.
-func (s *Store) stray(name, what string) Checked {
-	return Checked{Name: name, Report: evidence.Report{text(evidence.Claim{
+// strayReport is the report of something at name that no store has there.
+func (s *Store) strayReport(name, what string) SlotReport {
+	return SlotReport{Name: name, Report: evidence.Report{mismatch(evidence.Claim{
 		Subject: filepath.ToSlash(name), Scheme: evidence.File,
 		Authority: evidence.Sidecar, Where: "the store's layout",
 	}, what, filepath.Join(s.root, name))}}
 }
 
-// strays lists what lies in the store's directory, and in that of its locks, and is none
+// findStrays lists what lies in the store's directory, and in that of its locks, and is none
 // of what the package comment names.
-func (s *Store) strays() ([]Checked, error) {
+func (s *Store) findStrays() ([]SlotReport, error) {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -75,7 +75,7 @@ func (s *Store) strays() ([]Checked, error) {
 		return nil, err
 	}
 	defer r.Close()
-	var out []Checked
+	var out []SlotReport
 	for _, dir := range []string{".", locksDir} {
 		entries, err := fs.ReadDir(r.FS(), dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -87,27 +87,27 @@ func (s *Store) strays() ([]Checked, error) {
 		for _, entry := range entries {
 			name := filepath.Join(dir, entry.Name())
 			switch {
-			case dir == locksDir && entry.Type().IsRegular() && isPrefix(strings.TrimPrefix(entry.Name(), "make-")):
+			case dir == locksDir && entry.Type().IsRegular() && isSlotPrefix(strings.TrimPrefix(entry.Name(), "make-")):
 			case dir == locksDir, !slices.Contains([]string{slotsDir, stagingDir, quarantineDir, locksDir}, name):
-				out = append(out, s.stray(name, "is no part of a store"))
+				out = append(out, s.strayReport(name, "is no part of a store"))
 			case !entry.IsDir():
-				out = append(out, s.stray(name, "is "+tree.Kind(entry.Type())))
+				out = append(out, s.strayReport(name, "is "+tree.Kind(entry.Type())))
 			}
 		}
-		if slices.ContainsFunc(out, func(c Checked) bool { return c.Name == locksDir }) {
+		if slices.ContainsFunc(out, func(c SlotReport) bool { return c.Name == locksDir }) {
 			break // its own listing would be that of another directory
 		}
 	}
 	return out, nil
 }
 
-// isPrefix reports whether name is that of a directory of slots.
-func isPrefix(name string) bool {
+// isSlotPrefix reports whether name is that of a directory of slots.
+func isSlotPrefix(name string) bool {
 	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// Quarantined lists what was found bad and moved away, by absolute path.
-func (s *Store) Quarantined() ([]string, error) {
+// ListQuarantined lists what was found bad and moved away, by absolute path.
+func (s *Store) ListQuarantined() ([]string, error) {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -116,7 +116,7 @@ func (s *Store) Quarantined() ([]string, error) {
 		return nil, err
 	}
 	defer r.Close()
-	if realDir(r, quarantineDir) != nil {
+	if checkDir(r, quarantineDir) != nil {
 		return nil, nil // there is none; anything else in its place is reported by Verify
 	}
 	entries, err := fs.ReadDir(r.FS(), quarantineDir)
@@ -130,9 +130,9 @@ func (s *Store) Quarantined() ([]string, error) {
 	return out, nil
 }
 
-// each calls f for every slot, and with the zero digest for everything else that
+// eachSlot calls f for every slot, and with the zero digest for everything else that
 // lies where slots do.
-func (s *Store) each(f func(name string, d digest.Digest) error) error {
+func (s *Store) eachSlot(f func(name string, d digest.Digest) error) error {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -142,14 +142,14 @@ func (s *Store) each(f func(name string, d digest.Digest) error) error {
 	}
 	defer r.Close()
 	var notDir *notDirError
-	if errors.As(realDir(r, slotsDir), &notDir) {
+	if errors.As(checkDir(r, slotsDir), &notDir) {
 		return nil // Verify reports it
 	}
 	return eachEntry(r, slotsDir, func(dir string, entry fs.DirEntry) error {
 		if !entry.IsDir() || len(entry.Name()) != 2 {
 			return f(dir, digest.Digest{})
 		}
-		holds := isPrefix(entry.Name())
+		holds := isSlotPrefix(entry.Name())
 		err := eachEntry(r, dir, func(name string, slot fs.DirEntry) error {
 			holds = true
 			d, err := digest.ParseHex(digest.SHA256, slot.Name())
@@ -166,7 +166,7 @@ func (s *Store) each(f func(name string, d digest.Digest) error) error {
 }
 
 func eachEntry(r *os.Root, dir string, f func(name string, entry fs.DirEntry) error) error {
-	if err := realDir(r, dir); err != nil {
+	if err := checkDir(r, dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -190,7 +190,7 @@ func eachEntry(r *os.Root, dir string, f func(name string, entry fs.DirEntry) er
 // loses its files.
 func (s *Store) Prune(ctx context.Context, before time.Time, keep func(digest.Digest) bool) ([]digest.Digest, error) {
 	var gone []digest.Digest
-	err := s.each(func(name string, d digest.Digest) error {
+	err := s.eachSlot(func(name string, d digest.Digest) error {
 		if d.IsZero() || keep(d) {
 			return nil
 		}
@@ -199,7 +199,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time, keep func(digest.Di
 			return err
 		}
 		defer unlock()
-		removed, err := s.prune(name, before)
+		removed, err := s.pruneSlot(name, before)
 		if removed {
 			gone = append(gone, d)
 		}
@@ -208,9 +208,9 @@ func (s *Store) Prune(ctx context.Context, before time.Time, keep func(digest.Di
 	return gone, err
 }
 
-// prune removes the slot at name if it is older than before. Its age is that of the
+// pruneSlot removes the slot at name if it is older than before. Its age is that of the
 // rename or chmod that made it, kept by the directory's modification time.
-func (s *Store) prune(name string, before time.Time) (bool, error) {
+func (s *Store) pruneSlot(name string, before time.Time) (bool, error) {
 	r, err := s.create(stagingDir)
 	if err != nil {
 		return false, err

@@ -21,7 +21,6 @@
 package witness
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -55,13 +54,21 @@ type Witness struct {
 	mu sync.Mutex // held while one checkpoint is compared, kept and cosigned
 }
 
-// Open opens the witness that keeps its checkpoints in dir, which no other process may use
-// at the same time. Logs are the verifier keys of the logs that it knows. Begin says that
-// the key cosigned nothing yet of those that dir has nothing of; without it they are
-// refused.
-func Open(ctx context.Context, dir string, key ledger.Key, logs []string, begin bool, logger *slog.Logger) (*Witness, error) {
-	w := &Witness{key: key, dir: dir, logs: map[string]ledger.Trust{}, logger: logger}
-	for _, k := range logs {
+// Config describes a witness.
+type Config struct {
+	Dir    string     // where it keeps its checkpoints; no other process may use it at the same time
+	Key    ledger.Key // that cosigns
+	Logs   []string   // verifier keys of the logs that it knows
+	Begin  bool       // the key cosigned nothing yet of the logs of which Dir has no state; else they are refused
+	Logger *slog.Logger
+}
+
+// Open opens a witness, whose directory it makes if need be. Its error is of class Refused if Dir has
+// no state of a log and Config.Begin is not set, wraps [durable.ErrLocked] if another process has
+// the directory, and else says which log or file is at fault.
+func Open(c Config) (*Witness, error) {
+	w := &Witness{key: c.Key, dir: c.Dir, logs: map[string]ledger.Trust{}, logger: c.Logger}
+	for _, k := range c.Logs {
 		trust, err := ledger.NewTrust(k, nil, 0)
 		if err != nil {
 			return nil, err
@@ -70,7 +77,7 @@ func Open(ctx context.Context, dir string, key ledger.Key, logs []string, begin 
 		if _, ok := w.logs[origin]; ok {
 			return nil, fmt.Errorf("the log %+q is given twice", origin)
 		}
-		if origin == key.Name() {
+		if origin == c.Key.Name() {
 			return nil, fmt.Errorf("the witness has the name of the log %+q", origin)
 		}
 		w.logs[origin] = trust
@@ -78,14 +85,14 @@ func Open(ctx context.Context, dir string, key ledger.Key, logs []string, begin 
 	if len(w.logs) == 0 {
 		return nil, errors.New("a witness needs a log")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	var err error
-	if w.unlock, err = durable.TryLock(filepath.Join(dir, "lock"), "the witness"); err != nil {
+	if w.unlock, err = durable.TryLock(filepath.Join(c.Dir, "lock"), "the witness"); err != nil {
 		return nil, err
 	}
-	if err := w.load(begin); err != nil {
+	if err := w.load(c.Begin); err != nil {
 		w.unlock()
 		return nil, err
 	}
@@ -96,7 +103,7 @@ func Open(ctx context.Context, dir string, key ledger.Key, logs []string, begin 
 // are begun with.
 func (w *Witness) load(begin bool) error {
 	for _, origin := range slices.Sorted(maps.Keys(w.logs)) {
-		switch _, err := w.newest(origin); {
+		switch _, err := w.readNewest(origin); {
 		case errors.Is(err, fs.ErrNotExist):
 			w.Begun = append(w.Begun, origin)
 		case err != nil:
@@ -106,19 +113,19 @@ func (w *Witness) load(begin bool) error {
 	if !begin && len(w.Begun) > 0 {
 		return evidence.Errorf(evidence.Refused, w.dir,
 			"restore the directory, or put the newest checkpoint that this witness cosigned there as that file; only if it never cosigned one of the log start with --begin",
-			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there", w.Begun[0], filepath.Base(w.file(w.Begun[0]))))
+			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there", w.Begun[0], filepath.Base(w.checkpointFile(w.Begun[0]))))
 	}
 	for _, origin := range w.Begun {
 		w.logger.Info("log begun with", "origin", origin)
-		if err := durable.WriteFile(w.file(origin), []byte(nothing+origin+"\n"), 0o600); err != nil {
+		if err := durable.WriteFile(w.checkpointFile(origin), []byte(emptyMark+origin+"\n"), 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// nothing and the origin are what is kept of a log before its first checkpoint.
-const nothing = "nothing cosigned of "
+// emptyMark and the origin are what is kept of a log before its first checkpoint.
+const emptyMark = "nothing cosigned of "
 
 // Close lets other processes use the directory.
 func (w *Witness) Close() { w.unlock() }
@@ -139,7 +146,7 @@ func (w *Witness) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 		http.Error(out, "the request did not come in whole", http.StatusBadRequest)
 		return
 	}
-	line, refused := w.add(body)
+	line, refused := w.addCheckpoint(body)
 	if refused == nil {
 		out.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		out.Write(line)
@@ -166,7 +173,7 @@ type refusal struct {
 	alarm  bool  // the log signed two histories
 }
 
-func (w *Witness) add(body []byte) ([]byte, *refusal) {
+func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 	request, err := ledger.ParseAddCheckpoint(body)
 	if err != nil {
 		return nil, &refusal{status: http.StatusBadRequest, why: err.Error()}
@@ -185,7 +192,7 @@ func (w *Witness) add(body []byte) ([]byte, *refusal) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	last, err := w.newest(origin)
+	last, err := w.readNewest(origin)
 	if err != nil {
 		return nil, &refusal{status: http.StatusInternalServerError, why: "the newest checkpoint cannot be read", origin: origin}
 	}
@@ -208,7 +215,7 @@ func (w *Witness) add(body []byte) ([]byte, *refusal) {
 		return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be cosigned", origin: origin}
 	}
 	if last.Note == nil || s.Size > last.Size {
-		if err := durable.WriteFile(w.file(origin), s.Note, 0o600); err != nil {
+		if err := durable.WriteFile(w.checkpointFile(origin), s.Note, 0o600); err != nil {
 			w.logger.Error("write", "error", err)
 			return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be kept", origin: origin}
 		}
@@ -216,10 +223,10 @@ func (w *Witness) add(body []byte) ([]byte, *refusal) {
 	return line, nil
 }
 
-// newest is the checkpoint that was cosigned last; the zero value if there is none yet. A
+// readNewest is the checkpoint that was cosigned last; the zero value if there is none yet. A
 // file that is not there or cannot be read is an error: to begin again would be to forget.
-func (w *Witness) newest(origin string) (ledger.Signed, error) {
-	path := w.file(origin)
+func (w *Witness) readNewest(origin string) (ledger.Signed, error) {
+	path := w.checkpointFile(origin)
 	f, err := os.Open(path)
 	if err != nil {
 		return ledger.Signed{}, err
@@ -229,7 +236,7 @@ func (w *Witness) newest(origin string) (ledger.Signed, error) {
 	if err != nil {
 		return ledger.Signed{}, err
 	}
-	if string(data) == nothing+origin+"\n" {
+	if string(data) == emptyMark+origin+"\n" {
 		return ledger.Signed{}, nil
 	}
 	s, err := w.logs[origin].Open(data)
@@ -239,7 +246,7 @@ func (w *Witness) newest(origin string) (ledger.Signed, error) {
 	return s, nil
 }
 
-func (w *Witness) file(origin string) string {
+func (w *Witness) checkpointFile(origin string) string {
 	sum := sha256.Sum256([]byte(origin))
 	return filepath.Join(w.dir, hex.EncodeToString(sum[:8])+".checkpoint")
 }

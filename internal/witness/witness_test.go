@@ -108,14 +108,14 @@ func TestAddCheckpoint(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
 	var alarms bytes.Buffer
 	open := func(begin bool) *Witness {
-		w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, begin, slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError})))
+		w, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin, Logger: slog.New(slog.NewTextHandler(&alarms, &slog.HandlerOptions{Level: slog.LevelError}))})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
 	w := open(true)
-	if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, false, slog.Default()); err == nil {
+	if _, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: false, Logger: slog.Default()}); err == nil {
 		t.Error("two processes use one directory")
 	}
 	trust, err := ledger.NewTrust(log.key.VerifierKey, []string{key.VerifierKey}, 1)
@@ -200,7 +200,7 @@ func TestAddCheckpoint(t *testing.T) {
 func TestDamagedState(t *testing.T) {
 	dir := t.TempDir()
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, true, slog.New(slog.DiscardHandler))
+	w, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestDamagedState(t *testing.T) {
 	for _, damaged := range [][]byte{nil, note[:len(note)-5], []byte("nothing cosigned of "), []byte("nothing cosigned of other.example.com\n")} {
 		os.WriteFile(files[0], damaged, 0o600)
 		for _, begin := range []bool{false, true} {
-			if _, err := Open(t.Context(), dir, key, []string{log.key.VerifierKey}, begin, slog.Default()); err == nil {
+			if _, err := Open(Config{Dir: dir, Key: key, Logs: []string{log.key.VerifierKey}, Begin: begin, Logger: slog.Default()}); err == nil {
 				t.Errorf("%q is taken for a state", damaged)
 			}
 		}
@@ -226,7 +226,7 @@ func TestLostState(t *testing.T) {
 	dir := t.TempDir()
 	log, other, key := newLog(t, "log.example.com"), newLog(t, "other.example.com"), witnessKey(t)
 	open := func(begin bool, logs ...string) (*Witness, error) {
-		return Open(t.Context(), dir, key, logs, begin, slog.New(slog.DiscardHandler))
+		return Open(Config{Dir: dir, Key: key, Logs: logs, Begin: begin, Logger: slog.New(slog.DiscardHandler)})
 	}
 	refused := func(want evidence.Class, part string, begin bool, logs ...string) {
 		t.Helper()
@@ -256,7 +256,7 @@ func TestLostState(t *testing.T) {
 		t.Fatalf("%d %s", out.Code, out.Body)
 	}
 	// lost while it runs
-	file := w.file("log.example.com")
+	file := w.checkpointFile("log.example.com")
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestLostState(t *testing.T) {
 
 func TestRequests(t *testing.T) {
 	log, key := newLog(t, "log.example.com"), witnessKey(t)
-	w, err := Open(t.Context(), t.TempDir(), key, []string{log.key.VerifierKey}, true, slog.New(slog.DiscardHandler))
+	w, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: []string{log.key.VerifierKey}, Begin: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]string{nil, {newLog(t, key.Name()).key.VerifierKey}, {log.key.VerifierKey, log.key.VerifierKey}, {"no key"}} {
-		if _, err := Open(t.Context(), t.TempDir(), key, bad, true, slog.Default()); err == nil {
+		if _, err := Open(Config{Dir: t.TempDir(), Key: key, Logs: bad, Begin: true, Logger: slog.Default()}); err == nil {
 			t.Errorf("logs %q are taken", bad)
 		}
 	}

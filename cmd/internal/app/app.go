@@ -60,13 +60,13 @@ type App struct {
 // Definition is a program's commands and flags, for pages about them.
 func Definition(commands Program) *cobra.Command {
 	root := commands(new(App))
-	program.Define(root)
+	program.AddHelpAndVersion(root)
 	return root
 }
 
 // Main runs a program and returns its exit code.
 func Main(commands Program, args []string) int {
-	descend.Keep()
+	descend.EnableKeepers()
 	a := &App{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
 	root := commands(a)
 	a.Name = root.Name()
@@ -74,7 +74,7 @@ func Main(commands Program, args []string) int {
 	if a.Rewrite != nil {
 		args = a.Rewrite(root, args)
 	}
-	defer descend.End() // whatever a flow left running
+	defer descend.EndAll() // whatever a flow left running
 	return program.Run(root, args, a.Bars.Stop)
 }
 

@@ -21,7 +21,7 @@ var programs = []func() *cobra.Command{
 	func() *cobra.Command { return app.Definition(operator.HallmarkRegistry) },
 	func() *cobra.Command {
 		root := editor.Command(editor.ProgramName)
-		program.Define(root)
+		program.AddHelpAndVersion(root)
 		return root
 	},
 }

@@ -48,7 +48,7 @@ func findRegistryProgram() (string, error) {
 		}
 	}
 	home, _ := os.UserHomeDir() // without one every directory above counts as the checkout's
-	path, err := foreign.Around(".", home).Find(os.Getenv("PATH"), registryProgram)
+	path, err := foreign.FindCheckout(".", home).Find(os.Getenv("PATH"), registryProgram)
 	if errors.Is(err, foreign.ErrNotFound) {
 		return "", evidence.Errorf(evidence.Operation, registryProgram, "install it beside this program, or in a directory of PATH", errors.New("not found"))
 	}

@@ -83,7 +83,7 @@ the server's table has extra_arguments = "any".`,
 					fmt.Fprintf(a.Stderr, "%s: warning: %s\n", a.Name, f.Evidence.Title())
 				}
 				if v.Err() == nil {
-					program.ForClients(a.Name, names[0])
+					program.ExplainWait(a.Name, names[0])
 				}
 			}
 			if logFile != "" {

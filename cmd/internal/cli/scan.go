@@ -217,7 +217,7 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 	if len(found.Files) == 0 {
 		b.WriteString("no configuration of an MCP client was found\n")
 	} else if b.Len() == 0 {
-		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool { return !clients.ForServers(name) })
+		lacking := slices.DeleteFunc(slices.Clone(found.Files), func(name string) bool { return !clients.HoldsOnlyServers(name) })
 		if len(lacking) > 0 {
 			fmt.Fprintf(&b, "no command or URL of a server in %s\n", surface.Escape(strings.Join(lacking, ", ")))
 		} else {

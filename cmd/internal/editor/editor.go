@@ -46,7 +46,7 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 				return evidence.Errorf(evidence.Validation, "hashfile", "", err)
 			}
 			defer s.Close()
-			program.ForClients(cmd.Root().Name(), cmd.Name())
+			program.ExplainWait(cmd.Root().Name(), cmd.Name())
 			if err := s.Run(cmd.Context(), os.Stdin, os.Stdout); err != nil {
 				return evidence.Errorf(evidence.Operation, "hashfile", "", err)
 			}

@@ -34,7 +34,7 @@ func write(dir string) error {
 		return err
 	}
 	hashfile := editor.Command(editor.ProgramName)
-	program.Define(hashfile)
+	program.AddHelpAndVersion(hashfile)
 	for _, root := range []*cobra.Command{app.Definition(cli.Hallmark), app.Definition(author.Publisher), app.Definition(operator.HallmarkRegistry), hashfile} {
 		root.DisableAutoGenTag = true
 		// The library reads SOURCE_DATE_EPOCH, so that packages can be built twice alike.

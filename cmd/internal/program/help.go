@@ -97,31 +97,31 @@ func Help(c *cobra.Command, columns int) string {
 			b.WriteString(paragraph + "\n\n") // it was laid out
 			continue
 		}
-		b.WriteString(strings.Join(fold(paragraph, columns), "\n") + "\n\n")
+		b.WriteString(strings.Join(wrapText(paragraph, columns), "\n") + "\n\n")
 	}
 	use := c.UseLine()
 	if c.HasAvailableSubCommands() {
 		use = c.CommandPath() + " COMMAND"
 	}
-	fmt.Fprintf(&b, "Usage:\n  %s\n", strings.Join(fold(use, columns-4), "\n    "))
+	fmt.Fprintf(&b, "Usage:\n  %s\n", strings.Join(wrapText(use, columns-4), "\n    "))
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", c.Example)
 	}
 	for _, g := range c.Groups() {
-		commandList(&b, g.Title, c, g.ID, columns)
+		writeCommands(&b, g.Title, c, g.ID, columns)
 	}
 	if !c.AllChildCommandsHaveGroup() {
-		commandList(&b, "Commands:", c, "", columns)
+		writeCommands(&b, "Commands:", c, "", columns)
 	}
-	flagList(&b, "Flags:", c.LocalFlags(), columns)
-	flagList(&b, "Flags of all these commands:", c.InheritedFlags(), columns)
+	writeFlags(&b, "Flags:", c.LocalFlags(), columns)
+	writeFlags(&b, "Flags of all these commands:", c.InheritedFlags(), columns)
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n" + strings.Join(fold("'"+c.CommandPath()+" COMMAND --help' tells more about a command.", columns), "\n") + "\n")
+		b.WriteString("\n" + strings.Join(wrapText("'"+c.CommandPath()+" COMMAND --help' tells more about a command.", columns), "\n") + "\n")
 	}
 	return b.String()
 }
 
-func commandList(b *strings.Builder, title string, c *cobra.Command, group string, columns int) {
+func writeCommands(b *strings.Builder, title string, c *cobra.Command, group string, columns int) {
 	var labels, texts []string
 	for _, sub := range c.Commands() {
 		if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
@@ -129,10 +129,10 @@ func commandList(b *strings.Builder, title string, c *cobra.Command, group strin
 			texts = append(texts, sub.Short)
 		}
 	}
-	twoColumns(b, title, labels, texts, columns)
+	writeColumns(b, title, labels, texts, columns)
 }
 
-func flagList(b *strings.Builder, title string, flags *pflag.FlagSet, columns int) {
+func writeFlags(b *strings.Builder, title string, flags *pflag.FlagSet, columns int) {
 	var labels, texts []string
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -153,11 +153,11 @@ func flagList(b *strings.Builder, title string, flags *pflag.FlagSet, columns in
 		}
 		labels, texts = append(labels, label), append(texts, text)
 	})
-	twoColumns(b, title, labels, texts, columns)
+	writeColumns(b, title, labels, texts, columns)
 }
 
-// twoColumns prints labels with their texts beside them, and a long one above its text.
-func twoColumns(b *strings.Builder, title string, labels, texts []string, columns int) {
+// writeColumns prints labels with their texts beside them, and a long one above its text.
+func writeColumns(b *strings.Builder, title string, labels, texts []string, columns int) {
 	if len(labels) == 0 {
 		return
 	}
@@ -174,12 +174,12 @@ func twoColumns(b *strings.Builder, title string, labels, texts []string, column
 		if n := utf8.RuneCountInString(l); n <= left {
 			first = indent[n:]
 		}
-		fmt.Fprintf(b, "%s%s%s\n", l, first, strings.Join(fold(texts[i], columns-len(indent)), "\n"+indent))
+		fmt.Fprintf(b, "%s%s%s\n", l, first, strings.Join(wrapText(texts[i], columns-len(indent)), "\n"+indent))
 	}
 }
 
-// fold breaks text between words into lines of at most so many columns.
-func fold(text string, columns int) []string {
+// wrapText breaks text between words into lines of at most so many columns.
+func wrapText(text string, columns int) []string {
 	var lines []string
 	line, width := "", 0
 	for _, word := range strings.Fields(text) {

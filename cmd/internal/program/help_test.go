@@ -18,7 +18,7 @@ func TestFold(t *testing.T) {
 		{"postgres://… is seven", 12, "postgres://…|is seven"},
 		{"toolongword a", 4, "toolongword|a"},
 	} {
-		if got := strings.Join(fold(test.text, test.columns), "|"); got != test.want {
+		if got := strings.Join(wrapText(test.text, test.columns), "|"); got != test.want {
 			t.Errorf("fold(%q, %d): %q", test.text, test.columns, got)
 		}
 	}

@@ -45,10 +45,10 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 	root.SetOut(os.Stdout)
 	root.SetErr(os.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
-	Define(root)
+	AddHelpAndVersion(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
 	named, _, _ := root.Find(args) // an unknown one is an error of ExecuteContext
-	ctx, stop := signal.NotifyContext(context.Background(), ending(named)...)
+	ctx, stop := signal.NotifyContext(context.Background(), endSignals(named)...)
 	defer stop()
 	cmd, err := root.ExecuteContextC(ctx)
 	if ended != nil {
@@ -64,7 +64,7 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 			if strings.HasPrefix(err.Error(), "unknown command") && evidence.ClassOf(err) != evidence.Validation {
 				err = Usage(cmd, err)
 			}
-			fmt.Fprintf(os.Stderr, "%s: %s\n", name, printable(artifact.RedactURLs(err.Error())))
+			fmt.Fprintf(os.Stderr, "%s: %s\n", name, escapeHidden(artifact.RedactURLs(err.Error())))
 		}
 	}
 	return ExitCode(err)
@@ -73,9 +73,9 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 // Hangup is the annotation of a command to which a hangup means something else than its end.
 const Hangup = "hangup"
 
-// ending are the signals that end a program once it has ended what it started. A hangup that
+// endSignals are the signals that end a program once it has ended what it started. A hangup that
 // is ignored, as under nohup, stays ignored, and one that means something to c is its own.
-func ending(c *cobra.Command) []os.Signal {
+func endSignals(c *cobra.Command) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if (c == nil || c.Annotations[Hangup] == "") && !signal.Ignored(syscall.SIGHUP) {
 		signals = append(signals, syscall.SIGHUP)
@@ -83,8 +83,8 @@ func ending(c *cobra.Command) []os.Signal {
 	return signals
 }
 
-// Define gives a program its help and its flag --version, as Run does: for pages about it.
-func Define(root *cobra.Command) {
+// AddHelpAndVersion gives a program its help and its flag --version, as Run does: for pages about it.
+func AddHelpAndVersion(root *cobra.Command) {
 	addHelp(root)
 	addVersion(root)
 }
@@ -103,16 +103,16 @@ func addVersion(root *cobra.Command) {
 	}
 }
 
-// ForClients tells a person who starts a server by hand what it waits for.
-func ForClients(program, server string) {
+// ExplainWait tells a person who starts a server by hand what it waits for.
+func ExplainWait(program, server string) {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
 		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program, surface.Escape(server))
 	}
 }
 
-// printable escapes lines in which something would be obeyed or hidden by a terminal.
+// escapeHidden escapes lines in which something would be obeyed or hidden by a terminal.
 // Messages are escaped where text from outside enters them; this is the last gate.
-func printable(message string) string {
+func escapeHidden(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines {
 		if len(surface.Hidden(line)) > 0 {

@@ -28,7 +28,7 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: warning: %s", w.Name, surface.Escape(artifact.RedactURLs(r.Message)))
 	r.Attrs(func(attr slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%s", attr.Key, valueOf(artifact.RedactURLs(attr.Value.String())))
+		fmt.Fprintf(&b, " %s=%s", attr.Key, formatValue(artifact.RedactURLs(attr.Value.String())))
 		return true
 	})
 	if w.Clear != nil {
@@ -38,8 +38,8 @@ func (w Warnings) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
-// valueOf is the value of an attribute in a line of text: quoted unless it is one plain word.
-func valueOf(text string) string {
+// formatValue is the value of an attribute in a line of text: quoted unless it is one plain word.
+func formatValue(text string) string {
 	switch {
 	case surface.Escape(text) == text && text != "" && !strings.ContainsAny(text, " \"="):
 		return text
