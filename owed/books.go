@@ -146,18 +146,18 @@ func (b Books) Server(name string) List {
 	return l
 }
 
-// files are those beside the lock that an entry owes: the digests of the lock are of them.
+// files are those beside the lock that an entry of its kind owes: the digests of the lock are of them.
 func (b Books) files(name string, entry project.ServerLock) List {
-	document := func(file, what string) Expectation {
-		return Expectation{
-			Claim: evidence.Claim{Subject: file, Scheme: evidence.Document, Authority: evidence.Lock, Where: lockFile + ", " + what}, By: evidence.Lock,
+	var l List
+	for _, file := range entry.Source.Files(name) {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: file.Name, Scheme: evidence.Document, Authority: evidence.Lock, Where: lockFile + ", " + file.Member,
+			},
+			By:  evidence.Lock,
 			Why: "there is no such file, and an entry of " + lockFile + " is about it",
-			Fix: restore(file, "hallmark pin "+name, ""),
-		}
-	}
-	l := List{document(project.SurfaceFile(name), "surface")}
-	if entry.Closure != nil {
-		l = append(l, document(project.ClosureSubject(name), "closure"))
+			Fix: restore(file.Name, "hallmark pin "+name, ""),
+		})
 	}
 	return l
 }
