@@ -3,7 +3,6 @@ package project
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -377,14 +376,14 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 	}
 	for _, s := range servers {
 		if !nameRE().MatchString(s.Name) {
-			return nil, invalid(fmt.Sprintf("%+q", s.Name), errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64"))
+			return nil, invalid(fmt.Sprintf("%+q", s.Name), errName)
 		}
 		key := s.Name
 		if strings.Contains(key, ".") {
 			key = tomlString(key)
 		}
 		lines := []string{"", "[providers.mcp." + key + "]"}
-		if s.Type == "http" {
+		if s.Remote() {
 			lines = append(lines, `type = "http"`, "url = "+tomlString(s.URL))
 		} else {
 			lines = append(lines, "command = "+tomlString(s.Command))

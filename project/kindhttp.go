@@ -9,7 +9,7 @@ import (
 var kindHTTP = serverKind{
 	name: KindHTTP, title: "a server that is reached by its URL", remote: true,
 	checkRef: func(s ServerLock) error {
-		if err := checkRemote(s.Ref); err != nil || s.Ref != s.Launch.URL {
+		if err := checkURL(s.Ref); err != nil || s.Ref != s.Launch.URL {
 			return fmt.Errorf("ref %+q is not the URL of a server", s.Ref)
 		}
 		return nil
