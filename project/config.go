@@ -137,25 +137,9 @@ func ParseConfig(data []byte) (*Config, error) {
 		problems = append(problems, fmt.Errorf("line %d: adapters: %w", lines["adapters.targets"], err))
 	}
 	for _, name := range slices.Sorted(maps.Keys(raw.Providers.MCP)) {
-		line := lines["providers.mcp."+name]
-		s, warnings, err := raw.Providers.MCP[name].server(name)
-		if err != nil {
-			if wrong := new(verifyError); errors.As(err, &wrong) {
-				line = lines["providers.mcp."+name+"."+wrong.key]
-			}
-			problems = append(problems, fmt.Errorf("line %d: providers.mcp.%s: %w", line, surface.Escape(name), err))
-			continue
+		if err := c.addServer(name, raw.Providers.MCP[name], lines); err != nil {
+			problems = append(problems, err)
 		}
-		for _, warning := range warnings {
-			key, _, _ := strings.Cut(warning, " ")
-			at := cmp.Or(lines["providers.mcp."+name+key], line)
-			c.Warnings = append(c.Warnings, fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, at, surface.Escape(name), warning))
-		}
-		s.Line = line
-		if s.Verify != nil {
-			s.Verify.Line = cmp.Or(lines["providers.mcp."+name+".verify"], lines["providers.mcp."+name+".checksum"])
-		}
-		c.Servers[name] = s
 	}
 	if len(problems) > 0 {
 		return nil, invalid(ConfigFile, errors.Join(problems...))
@@ -163,32 +147,61 @@ func ParseConfig(data []byte) (*Config, error) {
 	return c, nil
 }
 
+// addServer adds a server, and warnings about its table. Lines say where the keys stand.
+func (c *Config) addServer(name string, raw serverTOML, lines map[string]int) error {
+	table := "providers.mcp." + name
+	line := lines[table]
+	s, warnings, err := raw.server(name)
+	if err != nil {
+		if wrong := new(verifyError); errors.As(err, &wrong) {
+			line = lines[table+"."+wrong.key]
+		}
+		return fmt.Errorf("line %d: providers.mcp.%s: %w", line, surface.Escape(name), err)
+	}
+	for _, warning := range warnings {
+		key, _, _ := strings.Cut(warning, " ")
+		at := cmp.Or(lines[table+key], line)
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("%s line %d: providers.mcp.%s%s", ConfigFile, at, surface.Escape(name), warning))
+	}
+	s.Line = line
+	if s.Verify != nil {
+		s.Verify.Line = cmp.Or(lines[table+".verify"], lines[table+".checksum"])
+	}
+	c.Servers[name] = s
+	return nil
+}
+
+// invalid is an error of the class validation about a file or a name.
 func invalid(subject string, err error) error {
 	return &evidence.Error{Subject: subject, Kind: evidence.Validation, Err: err}
 }
 
+// wrongType is what go-toml says of a value of another type than a key has.
 var wrongType = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`cannot (?:decode TOML|store an?) ([a-z ]+?) in(?:to)? `)
 })
 
 // explainTOML puts line and column before go-toml's messages.
 func explainTOML(err error) error {
+	key := func(key toml.Key) string { return surface.Escape(strings.Join(key, ".")) }
 	var strict *toml.StrictMissingError
 	if errors.As(err, &strict) {
 		var all []error
 		for _, e := range strict.Errors {
 			line, column := e.Position()
-			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, surface.Escape(strings.Join(e.Key(), "."))))
+			all = append(all, fmt.Errorf("line %d, column %d: unknown key %s", line, column, key(e.Key())))
 		}
 		return errors.Join(all...)
 	}
 	var decode *toml.DecodeError
-	if errors.As(err, &decode) {
-		line, column := decode.Position()
-		if m := wrongType().FindStringSubmatch(decode.Error()); m != nil { // the rest is about types of Go
-			return fmt.Errorf("line %d, column %d: %s cannot be a value of type %s", line, column, surface.Escape(strings.Join(decode.Key(), ".")), m[1])
-		}
-		return fmt.Errorf("line %d, column %d: %s", line, column, surface.Escape(strings.TrimPrefix(decode.Error(), "toml: ")))
+	if !errors.As(err, &decode) {
+		return err
 	}
-	return err
+	line, column := decode.Position()
+	if m := wrongType().FindStringSubmatch(decode.Error()); m != nil { // the rest is about types of Go
+		return fmt.Errorf("line %d, column %d: %s cannot be a value of type %s", line, column, key(decode.Key()), m[1])
+	}
+	message := strings.TrimPrefix(decode.Error(), "toml: ")
+	return fmt.Errorf("line %d, column %d: %s", line, column, surface.Escape(message))
 }

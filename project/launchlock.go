@@ -35,7 +35,8 @@ type VerifyLock struct {
 // Launch is how s is declared.
 func (s Server) Launch() LaunchLock {
 	l := LaunchLock{
-		Command: s.Command, Server: s.Record, Source: s.Source, Facet: s.Facet, Arguments: s.Arguments, Variables: s.Variables,
+		Command: s.Command, Server: s.Record, Source: s.Source, Facet: s.Facet,
+		Arguments: s.Arguments, Variables: s.Variables,
 		Kinds: s.Kinds, OnDrift: s.OnDrift, URL: s.URL, Headers: s.Headers, Environment: s.Environment,
 		Unlocked: s.Unlocked, Extra: s.Extra,
 	}

@@ -60,7 +60,7 @@ func (l *Lock) Encode() ([]byte, error) {
 	if w.Servers == nil {
 		w.Servers = map[string]ServerLock{} // written as {}, not null
 	}
-	return sealed(&w, &w.Self)
+	return seal(&w, &w.Self)
 }
 
 // ParseLock reads hallmark.lock. A lock whose self digest is not that of its content
@@ -73,7 +73,8 @@ func ParseLock(data []byte) (*Lock, error) {
 	if bytes.HasPrefix(data, []byte("<<<<<<< ")) || bytes.Contains(data, []byte("\n<<<<<<< ")) {
 		return nil, &evidence.Error{
 			Subject: LockFile, Kind: evidence.Validation, Err: errors.New("has merge conflict markers"),
-			Hint: "take either side, then run 'hallmark pin' for the servers and 'hallmark install' for the facets that differ",
+			Hint: "take either side, then run 'hallmark pin' for the servers " +
+				"and 'hallmark install' for the facets that differ",
 		}
 	}
 	w, err := decodeLock(data)
@@ -127,7 +128,9 @@ func decodeLock(data []byte) (w lockWire, err error) {
 	if unread != nil {
 		return w, invalid(LockFile, unread)
 	}
-	claim := evidence.Claim{Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member"}
+	claim := evidence.Claim{
+		Subject: LockFile, Scheme: evidence.Document, Authority: evidence.Lock, Where: "its self member",
+	}
 	if !w.Self.IsZero() {
 		claim.Want = []digest.Digest{w.Self}
 	}
@@ -135,7 +138,7 @@ func decodeLock(data []byte) (w lockWire, err error) {
 	if v := policy.Judge(policy.Check, policy.Settings{}, evidence.Report{e}); !v.Allowed() {
 		return w, v.Err()
 	}
-	if err := spelled(data, self); err != nil {
+	if err := checkSpelling(data, self); err != nil {
 		return w, evidence.Errorf(evidence.Integrity, LockFile, "", err)
 	}
 	if exact != nil {

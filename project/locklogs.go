@@ -26,8 +26,8 @@ func (l *Lock) Log(registry string) string {
 // proofOf is a proof of the lock and the registry that it is of.
 type proofOf struct{ registry, proof string }
 
-// recorded are the registry and the proof, or none, of each entry that came from a registry.
-func (l *Lock) recorded() (all []proofOf) {
+// proofs are the registry and the proof, or none, of each entry that came from a registry.
+func (l *Lock) proofs() (all []proofOf) {
 	for _, name := range l.Servers() {
 		if r := l.servers[name].Record; r != nil {
 			all = append(all, proofOf{r.Registry, r.Proof})
@@ -45,7 +45,7 @@ func (l *Lock) recorded() (all []proofOf) {
 // proofs are of. A proof that is none names no log; the entry that has it is refused.
 func (l *Lock) provenLogs() map[string]string {
 	logs := map[string]string{}
-	for _, r := range l.recorded() {
+	for _, r := range l.proofs() {
 		if known := l.logs[r.registry]; known != "" && r.proof == "" && logs[r.registry] == "" {
 			logs[r.registry] = known
 		}

@@ -10,10 +10,11 @@ type RecordLock struct {
 	Registry  string        `json:"registry"` // the registry's host, with its path if it has one
 	Name      string        `json:"name"`
 	Version   string        `json:"version"`
-	Document  digest.Digest `json:"document"`        // of the canonical server.json
-	Kind      ledger.Kind   `json:"-"`               // of what is recorded; empty is a server
-	Integrity digest.Digest `json:"-"`               // of an archive: its content_integrity
-	Proof     string        `json:"proof,omitempty"` // that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log
+	Document  digest.Digest `json:"document"` // of the canonical server.json
+	Kind      ledger.Kind   `json:"-"`        // of what is recorded; empty is a server
+	Integrity digest.Digest `json:"-"`        // of an archive: its content_integrity
+	// Proof says that it is in the registry's log, in the form of [ledger.Proof]; absent where there is no log.
+	Proof string `json:"proof,omitempty"`
 }
 
 // Subject names the record in evidence: "NAME@VERSION".

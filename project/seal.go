@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// sealed is the JSON of v, whose member self is set to the digest of all others.
-func sealed(v any, self *digest.Digest) ([]byte, error) {
+// seal is the JSON of v, whose member self is set to the digest of all others.
+func seal(v any, self *digest.Digest) ([]byte, error) {
 	plain, err := marshal(v)
 	if err != nil {
 		return nil, err
@@ -19,7 +19,7 @@ func sealed(v any, self *digest.Digest) ([]byte, error) {
 	if *self, err = selfOf(plain); err != nil {
 		return nil, err
 	}
-	return indented(v)
+	return marshalIndented(v)
 }
 
 // ownLimits bound what is written here, and what of a lock is sealed.
@@ -35,12 +35,12 @@ func checkSelf(data []byte, self digest.Digest) error {
 	case !evidence.Same(self, d):
 		return errors.New("was changed: its own digest does not hold")
 	}
-	return spelled(data, d)
+	return checkSpelling(data, d)
 }
 
-// spelled refuses data in which its digest is in capitals or has escapes, which reads just
+// checkSpelling refuses data in which its digest is in capitals or has escapes, which reads just
 // the same. Nothing else in the data can be its digest, as it follows from all else.
-func spelled(data []byte, d digest.Digest) error {
+func checkSpelling(data []byte, d digest.Digest) error {
 	if !bytes.Contains(data, []byte(`"`+d.String()+`"`)) {
 		return errors.New("its self member is not spelled as Hallmark writes it")
 	}
@@ -64,8 +64,8 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// indented is marshal with two spaces a level and a final newline.
-func indented(v any) ([]byte, error) {
+// marshalIndented is marshal with two spaces a level and a final newline.
+func marshalIndented(v any) ([]byte, error) {
 	plain, err := marshal(v)
 	if err != nil {
 		return nil, err

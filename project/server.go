@@ -64,7 +64,8 @@ func SourceName(name string, floor facet.Floor) string { return name + "@" + flo
 func ParseSourceName(s string) (name string, floor facet.Floor, err error) {
 	at := strings.LastIndexByte(s, '@')
 	if at <= 0 || !facet.CheckName(s[:at]) {
-		return "", floor, fmt.Errorf("%+q is not NAME@VERSION with the lowest version of a server that is packed from source", s)
+		return "", floor,
+			fmt.Errorf("%+q is not NAME@VERSION with the lowest version of a server that is packed from source", s)
 	}
 	floor, err = facet.ParseFloor(s[at+1:])
 	return s[:at], floor, err

@@ -16,7 +16,7 @@ import (
 // must have been admitted under its subject for [policy.Add].
 func (l *Lock) Add(adm policy.Admitted, name string, s ServerLock, shown *surface.Surface) error {
 	s.Surface, s.APISurface, s.SurfaceItems = shown.Digest(), shown.APISurface(), shown.ItemDigests()
-	s = s.complete().whole()
+	s = s.complete().withEmptyMembers()
 	if err := errors.Join(s.check(), s.checkMembers()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

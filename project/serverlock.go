@@ -19,12 +19,12 @@ type ServerLock struct {
 	Launch       LaunchLock               `json:"launch"`
 	Ref          string                   `json:"ref"` // the server's own artifact; of "http" its URL, which has none
 	Artifacts    map[string]digest.Digest `json:"artifacts"`
-	Entry        string                   `json:"entry,omitempty"`   // npm, artifact: the file that is started, inside the slot; pypi: "module:function"; go: the package that is built
+	Entry        string                   `json:"entry,omitempty"`   // what of the artifact is started; see the kinds
 	Runtime      string                   `json:"runtime,omitempty"` // artifact: what starts it, as its server.json says
 	Arguments    []string                 `json:"arguments"`         // that the server gets
 	Variables    []string                 `json:"variables"`         // names of those that it gets from the environment
 	Closure      *ClosureLock             `json:"closure,omitempty"`
-	Image        string                   `json:"image,omitempty"`     // "host/repository:tag", as it was resolved; "" if a digest is declared
+	Image        string                   `json:"image,omitempty"`     // "host/repository:tag"; "" if a digest is declared
 	Digest       digest.Digest            `json:"digest,omitzero"`     // of the image's manifest or index
 	Platforms    map[string]digest.Digest `json:"platforms,omitempty"` // the manifests of an index: "linux/amd64"
 	APISurface   digest.Digest            `json:"api_surface"`
@@ -39,8 +39,10 @@ type ClosureLock struct {
 	Lock   digest.Digest `json:"lock"`   // of hallmark.closures/NAME.json
 	// Scripts are the packages of npm whose install scripts are run: "npm:name@version",
 	// sorted. What they make is in the trees.
-	Scripts []string                 `json:"scripts,omitempty"`
-	Trees   map[string]digest.Digest `json:"trees"` // installed tree, by platform: "linux/amd64+node20", "linux/amd64+cp311-cp311-manylinux_2_36_x86_64", "linux/amd64+go1.26.2"
+	Scripts []string `json:"scripts,omitempty"`
+	// Trees are the installed trees by platform: "linux/amd64+node20", "linux/amd64+go1.26.2",
+	// "linux/amd64+cp311-cp311-manylinux_2_36_x86_64".
+	Trees map[string]digest.Digest `json:"trees"`
 }
 
 // ClosureSubject, and the functions below, are the subjects under which a server's parts
@@ -154,8 +156,8 @@ func checkDigests(s ServerLock, _ serverKind) error {
 	return nil
 }
 
-// whole is s with members of no value in place of those that are not there, as it is written.
-func (s ServerLock) whole() ServerLock {
+// withEmptyMembers is s with members of no value in place of those that are not there, as it is written.
+func (s ServerLock) withEmptyMembers() ServerLock {
 	for _, list := range []*[]string{&s.Arguments, &s.Variables, &s.Launch.Arguments, &s.Launch.Variables} {
 		if *list == nil {
 			*list = []string{}

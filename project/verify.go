@@ -46,7 +46,7 @@ type FileClaim struct {
 	Want digest.Digest
 }
 
-// verifyTOML is the table as TOML holds it. A key that is not there is nil: one that is stray is refused, even if empty.
+// verifyTOML is the table as TOML holds it. A key that is not there is nil: a stray one is refused, even if empty.
 type verifyTOML struct {
 	Type      string     `toml:"type"`
 	Algorithm *string    `toml:"algorithm"`
