@@ -267,7 +267,7 @@ func (w *workspace) check(ctx context.Context, name string, o CheckOptions) (evi
 		more = evidence.Report{remoteEvidence(entry)}
 	case entry.Source == "image":
 		more, err = w.checkImage(ctx, declared, entry, approval, o.Offline)
-	case entry.Source == project.Artifact:
+	case entry.Source == project.KindArtifact:
 		more, err = w.checkSource(ctx, name, entry, approval)
 	case entry.Closure != nil:
 		more, err = w.checkPackage(ctx, name, entry, approval)

@@ -115,7 +115,7 @@ func (h *Host) lockedTrees() ([]digest.Digest, error) {
 		for _, name := range lock.Servers() {
 			entry, _ := lock.Server(name)
 			switch {
-			case entry.Source == project.Artifact:
+			case entry.Source == project.KindArtifact:
 				kept = append(kept, entry.Artifacts[entry.Ref])
 			case entry.Closure != nil:
 				for _, d := range entry.Closure.Trees {

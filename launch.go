@@ -192,7 +192,7 @@ func (l *launch) prepare(ctx context.Context) (prog *program, adm policy.Admitte
 		if prog, err = l.w.imageProgram(l.declared, l.entry.Digest, approval.Path, approval.Runtime); err == nil {
 			l.report = append(l.report, prog.report...)
 		}
-	case l.entry.Source == project.Artifact:
+	case l.entry.Source == project.KindArtifact:
 		prog, err = l.prepareSource(ctx, approval)
 	case l.entry.Closure != nil:
 		prog, err = l.preparePackage(ctx, approval, files.closure)

@@ -2,7 +2,6 @@ package hallmark
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
@@ -20,20 +19,20 @@ func unbound(s project.Server, locked *project.ServerLock) string {
 		return ""
 	}
 	t := launcher.Parse(s.Command, s.Arguments)
-	source, named := "command", launcher.Package{}
+	source, named := project.KindCommand, launcher.Package{}
 	switch {
 	case s.Type == "http":
 		source = "http"
 	case s.Record != "": // which says of what
-		if source = locked.Source; !slices.Contains([]string{"npm", "pypi", "go"}, source) {
+		if source = locked.Source; !source.HasClosure() {
 			return fmt.Sprintf("it names a record, which is of a package, and the entry is of %q", source)
 		}
 	case s.Source != "":
-		source = project.Artifact
+		source = project.KindArtifact
 	case runsImage(t):
 		source, named = "image", t.Packages[0]
 	case downloads(t, s.Arguments):
-		source, named = string(t.Packages[0].Ecosystem), t.Packages[0]
+		source, named = project.ServerKind(t.Packages[0].Ecosystem), t.Packages[0]
 	}
 	switch {
 	case locked.Source != source:

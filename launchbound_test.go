@@ -59,7 +59,7 @@ func TestUnbound(t *testing.T) {
 			s.Command, s.Type, s.URL = "", "http", "https://example.com/mcp"
 		}
 		e := strings.Fields(c.entry)
-		entry := &project.ServerLock{Source: e[0], Ref: e[1]}
+		entry := &project.ServerLock{Source: project.ServerKind(e[0]), Ref: e[1]}
 		switch entry.Source {
 		case "go":
 			entry.Entry = e[2]

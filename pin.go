@@ -253,7 +253,7 @@ func (p *pinning) pin(ctx context.Context) (files []durable.File, err error) {
 		more = append(more, gone...)
 		more = append(more, p.weakened()...)
 	}
-	if entry.Source == project.Artifact {
+	if entry.Source == project.KindArtifact {
 		more = append(more, claimedEvidence(name, p.out.Claimed, entry.APISurface, answer))
 	}
 	alarming := ""

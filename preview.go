@@ -74,7 +74,7 @@ func (h *Host) hostsOf(entry project.ServerLock, s project.Server) []string {
 	if hosts := h.Preview(s).Hosts; len(hosts) > 0 {
 		return hosts
 	}
-	if entry.Record != nil && entry.Source == project.Artifact {
+	if entry.Record != nil && entry.Source == project.KindArtifact {
 		host, _, _ := strings.Cut(entry.Record.Registry, "/")
 		return []string{host}
 	}

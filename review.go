@@ -306,7 +306,7 @@ func (w *workspace) runtime(ctx context.Context, s project.Server, entry *projec
 		return nil, a.Runtime == nil, nil
 	case entry.Source == "image":
 		p, err = w.imageProgram(s, entry.Digest, a.Path, nil)
-	case entry.Source == project.Artifact:
+	case entry.Source == project.KindArtifact:
 		p, err = w.sourceRuntime(ctx, s.Name, entry.Runtime, a.Path, nil)
 	case entry.Closure != nil:
 		p, err = w.packageProgram(ctx, s.Name, entry.Closure.Engine, a.Path, nil)

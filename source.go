@@ -46,7 +46,7 @@ func (p *pinning) prepareSource(ctx context.Context) (*program, error) {
 		return nil, evidence.Errorf(evidence.Validation, x.subject(), "", err)
 	}
 	entry, ref := &p.out.Entry, x.subject()
-	entry.Source, entry.Ref, entry.Entry, entry.Runtime = project.Artifact, ref, x.source.Entry, x.source.Runtime
+	entry.Source, entry.Ref, entry.Entry, entry.Runtime = project.KindArtifact, ref, x.source.Entry, x.source.Runtime
 	entry.Arguments, entry.Variables = nonNil(p.declared.Arguments), nonNil(p.declared.Variables)
 	entry.Record = &project.RecordLock{
 		Kind: ledger.Artifact, Registry: p.w.config.Registry.Name(), Name: name, Version: x.entry.Version,
@@ -327,7 +327,7 @@ func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reade
 		w: &workspace{host: h, dir: dir, config: &project.Config{}}, o: PinOptions{Capture: within},
 		declared: project.Server{Name: a.Name(), Variables: variables}, path: h.Getenv("PATH"), report: x.report,
 	}
-	entry := project.ServerLock{Source: project.Artifact, Ref: subject, Entry: x.source.Entry, Runtime: x.source.Runtime, Variables: variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: subject, Entry: x.source.Entry, Runtime: x.source.Runtime, Variables: variables}
 	prog, err := p.w.sourceProgram(ctx, p.declared, entry, x.slot, p.path, nil)
 	if prog != nil {
 		defer prog.close()

@@ -61,7 +61,7 @@ func versionOf(entry project.ServerLock) (name, version string, kind artifact.Ki
 	switch {
 	case entry.Launch.Server != "":
 		name, version, _ = cutLast(entry.Launch.Server, "@")
-	case entry.Source == project.Artifact:
+	case entry.Source == project.KindArtifact:
 		name, version, _ = cutLast(entry.Ref, "@")
 	case entry.Source == "image":
 		version = entry.Digest.String()

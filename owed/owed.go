@@ -50,13 +50,14 @@ type List []Expectation
 func (l List) Settle(report evidence.Report) evidence.Report {
 	out := slices.Clone(report)
 	for i, x := range l {
-		if x.answered(report) || slices.ContainsFunc(l[:i], func(o Expectation) bool { return o.same(x) && !o.answered(report) }) {
+		named := func(o Expectation) bool { return o.sameClaim(x) && !o.answered(report) }
+		if x.answered(report) || slices.ContainsFunc(l[:i], named) {
 			continue
 		}
-		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool { return e.Outcome == evidence.Absent && x.about(e) })
+		out = slices.DeleteFunc(out, func(e evidence.Evidence) bool { return e.Outcome == evidence.Absent && x.isAbout(e) })
 		miss := evidence.Miss(x.Claim, x.By, x.Why, x.Fix)
 		for _, o := range l[i+1:] {
-			if !o.same(x) || o.answered(report) {
+			if !o.sameClaim(x) || o.answered(report) {
 				continue
 			}
 			miss.Owed, miss.Reason = append(miss.Owed, o.By), miss.Reason+"; "+o.Why
@@ -69,15 +70,18 @@ func (l List) Settle(report evidence.Report) evidence.Report {
 	return out
 }
 
-func (x Expectation) same(o Expectation) bool {
+// sameClaim reports whether x and o expect the same claim, whoever expects it.
+func (x Expectation) sameClaim(o Expectation) bool {
 	return x.Subject == o.Subject && x.Scheme == o.Scheme && x.Authority == o.Authority
 }
 
+// answered reports whether the claim is there, as the report says.
 func (x Expectation) answered(report evidence.Report) bool {
 	return slices.ContainsFunc(report, x.answeredBy)
 }
 
-func (x Expectation) about(e evidence.Evidence) bool {
+// isAbout reports whether e is evidence of the claim, with any outcome.
+func (x Expectation) isAbout(e evidence.Evidence) bool {
 	return e.Subject == x.Subject && e.Scheme == x.Scheme && e.Authority == x.Authority
 }
 
@@ -85,7 +89,7 @@ func (x Expectation) about(e evidence.Evidence) bool {
 // policy to demand.
 func (x Expectation) answeredBy(e evidence.Evidence) bool {
 	switch {
-	case !x.about(e):
+	case !x.isAbout(e):
 		return false
 	case e.Outcome == evidence.Absent || e.Outcome == evidence.Missing:
 		return false
@@ -106,10 +110,11 @@ func (l List) Of(schemes ...evidence.Scheme) List {
 	return out
 }
 
-func since(at time.Time) string { return at.UTC().Format(time.DateTime) + "Z" }
+// formatTime is a time as messages name it.
+func formatTime(at time.Time) string { return at.UTC().Format(time.DateTime) + "Z" }
 
-// restore says how a claim that is gone comes back.
-func restore(what, command, forget string) string {
+// restoreHint says how a claim that is gone comes back.
+func restoreHint(what, command, forget string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "restore %s from version control; or run '%s' and review what it shows", what, command)
 	if forget != "" {

@@ -22,20 +22,21 @@ func Removed(memory *project.Approvals, forget string) List {
 			Claim: evidence.Claim{Subject: name, Scheme: scheme, Authority: evidence.Lock, Where: lockFile},
 			By:    evidence.Machine,
 			Why:   why + ", and " + configFile + " is gone",
-			Fix:   fmt.Sprintf("restore %s and %s from version control; or give it up with '%s%s'", configFile, lockFile, forget, surface.Escape(name)),
+			Fix: fmt.Sprintf("restore %s and %s from version control; or give it up with '%s%s'",
+				configFile, lockFile, forget, surface.Escape(name)),
 		})
 	}
 	for _, name := range slices.Sorted(maps.Keys(memory.Servers)) {
-		add(name, evidence.Launch, "an entry was approved on this machine at "+since(memory.Servers[name].At))
+		add(name, evidence.Launch, "an entry was approved on this machine at "+formatTime(memory.Servers[name].At))
 	}
 	for _, name := range slices.Sorted(maps.Keys(memory.Unlocked)) {
 		if _, ok := memory.Servers[name]; !ok {
-			add(name, evidence.Launch, "its launch without a lock entry was approved on this machine at "+since(memory.Unlocked[name].At))
+			add(name, evidence.Launch,
+				"its launch without a lock entry was approved on this machine at "+formatTime(memory.Unlocked[name].At))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(memory.Facets)) {
-		accepted := memory.Facets[name]
-		add(name, evidence.Source, fmt.Sprintf("version %s was installed on this machine at %s", surface.Escape(accepted.Version), since(accepted.At)))
+		add(name, evidence.Source, whenInstalled(memory.Facets[name]))
 	}
 	return l
 }

@@ -76,7 +76,7 @@ func TestCommentTable(t *testing.T) {
 		var inCode []string
 		for _, r := range rules {
 			cells := []string{string(r.scheme), string(r.authority)}
-			for _, d := range []decision{r.match, r.mismatch, r.absent, r.waived, r.cannot, r.missing} {
+			for _, d := range []decision{r.does.match, r.does.mismatch, r.does.absent, r.does.waived, r.does.unverifiable, r.does.missing} {
 				cells = append(cells, d.String())
 			}
 			inCode = append(inCode, strings.Join(cells, " "))
@@ -158,6 +158,18 @@ func TestEveryCell(t *testing.T) {
 	}
 }
 
+// All schemes and authorities, and words that are none.
+var (
+	schemes = []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
+		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
+		evidence.Transport, evidence.Secret, evidence.Access,
+		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed,
+		evidence.Extent, evidence.Coverage,
+		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
+	authorities = []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
+		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
+)
+
 // What the table does not name is refused, whatever its outcome.
 func TestUnknownIsRefused(t *testing.T) {
 	known := map[string]bool{}
@@ -165,14 +177,6 @@ func TestUnknownIsRefused(t *testing.T) {
 		known[string(r.flow)+string(r.scheme)+string(r.authority)] = true
 	}
 	flows := []Flow{Generate, Verify, Send, Accept, Pin, Launch, Bare, Session, Install, Check, Scan, Validate, Plugin, "other", ""}
-	schemes := []evidence.Scheme{evidence.File, evidence.Tree, evidence.Module, evidence.Dist, evidence.FacetTar, evidence.OCI, evidence.APISurface, evidence.Surface,
-		evidence.Document, evidence.Launch, evidence.Ownership, evidence.Pin, evidence.Approval, evidence.Status,
-		evidence.Transport, evidence.Secret, evidence.Access,
-		evidence.LogKey, evidence.Proof, evidence.Cosignature, evidence.Checkpoint, evidence.Finding, evidence.Source, evidence.Tag, evidence.Installed,
-		evidence.Extent, evidence.Coverage,
-		evidence.Unhashed, evidence.Import, evidence.Permission, evidence.Allowlist, evidence.Signed, evidence.Statement, evidence.Capability, evidence.Tool, "other", ""}
-	authorities := []evidence.Authority{evidence.Publisher, evidence.Registry, evidence.Record, evidence.Log, evidence.Lock, evidence.Sidecar,
-		evidence.Manifest, evidence.Verify, evidence.Machine, evidence.Caller, evidence.Project, "other", ""}
 	seen := 0
 	for _, f := range flows {
 		for _, s := range schemes {
@@ -531,7 +535,7 @@ func TestMissingIsRefused(t *testing.T) {
 				if v.Allowed() || v.Admitted().grants != nil {
 					t.Errorf("%s %s %s with %+v: missing admits", flow, r.scheme, r.authority, s)
 				}
-				if h := hint(flow, v.Findings[0]); h != "what to do" {
+				if h := r.advise(flow, v.Findings[0]); h != "what to do" {
 					t.Errorf("%s %s %s: the hint is %q", flow, r.scheme, r.authority, h)
 				}
 			}

@@ -17,11 +17,12 @@ import (
 // It is also what the machine remembers: what it once accepted is owed from then on, until a
 // person forgets it.
 type Approvals struct {
-	Version  int                      `json:"approvals_version"`
-	Self     digest.Digest            `json:"self,omitzero"` // as that of a lock; set by Encode
-	Project  string                   `json:"project"`       // the directory, all links resolved
-	Servers  map[string]Approval      `json:"servers"`
-	Unlocked map[string]Approval      `json:"unlocked,omitempty"` // servers without a lock entry; their Entry is the digest of the launch line
+	Version int                 `json:"approvals_version"`
+	Self    digest.Digest       `json:"self,omitzero"` // as that of a lock; set by Encode
+	Project string              `json:"project"`       // the directory, all links resolved
+	Servers map[string]Approval `json:"servers"`
+	// Unlocked are servers without a lock entry; their Entry is the digest of the launch line.
+	Unlocked map[string]Approval      `json:"unlocked,omitempty"`
 	Facets   map[string]AcceptedFacet `json:"facets,omitempty"`
 }
 
@@ -95,7 +96,7 @@ func ParseApprovals(data []byte, project string) (*Approvals, error) {
 		return nil, errors.New("has no servers")
 	}
 	if read.Version == 1 { // which has no digest of itself
-		if !read.oldest() {
+		if !read.isVersion1() {
 			return nil, errors.New("has members that approvals_version 1 does not have")
 		}
 	} else if err := checkSelf(data, read.Self); err != nil {
@@ -137,9 +138,9 @@ func NewApprovals(project string) *Approvals {
 	}
 }
 
-// oldest reports whether a has only what version 1 has. A later file that is called version 1
+// isVersion1 reports whether a has only what version 1 has. A later file that is called version 1
 // would lose what only later ones remember, and nobody would miss it.
-func (a Approvals) oldest() bool {
+func (a Approvals) isVersion1() bool {
 	for _, x := range a.Servers {
 		if x.Facet != "" || !x.AcceptedLog.isZero() || x.Extra != nil || x.Launch != nil {
 			return false
@@ -209,7 +210,7 @@ func ExtraDigest(extra []string) digest.Digest {
 // Encode is the file's JSON.
 func (a *Approvals) Encode() ([]byte, error) {
 	a.Version = approvalsVersion
-	return sealed(a, &a.Self)
+	return seal(a, &a.Self)
 }
 
 // Approvable is the digest of all that a person approves with an entry: everything but

@@ -12,7 +12,7 @@ func TestArtifactLock(t *testing.T) {
 	s := shown("Adds.")
 	source := func() ServerLock {
 		return ServerLock{
-			Source: Artifact, Ref: "@acme/notes@1.5.0", Entry: "main.js", Runtime: "node",
+			Source: KindArtifact, Ref: "@acme/notes@1.5.0", Entry: "main.js", Runtime: "node",
 			Launch:    Server{Source: "@acme/notes@1.4.0"}.Launch(),
 			Artifacts: map[string]digest.Digest{"@acme/notes@1.5.0": digest.FromBytes([]byte("contents"))},
 			Record:    &RecordLock{Registry: "registry.example.com", Name: "@acme/notes", Version: "1.5.0", Document: digest.FromBytes([]byte("{}"))},

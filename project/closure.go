@@ -16,8 +16,8 @@ import (
 
 // Closure is a package with everything that it depends on, at exact versions. Of npm it is
 // the package-lock (lockfileVersion 3) cut down to what an offline installation needs; of
-// Python the wheels of every package; of Go the modules that a program is built from. It records an integrity for each package and no
-// download address.
+// Python the wheels of every package; of Go the modules that a program is built from. It records an
+// integrity for each package and no download address.
 type Closure struct {
 	Engine   string // EngineNPM, EngineUV, EnginePip or EngineGo
 	Platform string // the only one that it is for; "" if it is for every one
@@ -52,8 +52,8 @@ const (
 // closureName is the name of the package that npm is told to install for.
 const closureName = "hallmark-closure"
 
-// kept are the members of a package-lock entry that an installation needs.
-var kept = []string{
+// keptMembers are the members of a package-lock entry that an installation needs.
+var keptMembers = []string{
 	"name", "version", "integrity", "dependencies", "optionalDependencies", "peerDependencies",
 	"peerDependenciesMeta", "bin", "engines", "os", "cpu", "libc", "optional", "dev", "devOptional",
 	"peer", "inBundle", "bundleDependencies", "hasInstallScript", "hasShrinkwrap",
@@ -78,7 +78,7 @@ func ParseClosure(data []byte) (*Closure, error) {
 	}
 	for at, entry := range file.Packages {
 		for name := range entry {
-			if !slices.Contains(kept, name) {
+			if !slices.Contains(keptMembers, name) {
 				return nil, fmt.Errorf("%s: unknown key %s", surface.Escape(at), surface.Escape(name))
 			}
 		}
@@ -115,7 +115,7 @@ func (file packageLock) closure() (*Closure, error) {
 	}
 	c := &Closure{Engine: EngineNPM, raw: map[string]map[string]json.RawMessage{}}
 	var dependencies map[string]string
-	if err := member(file.Packages[""], "dependencies", &dependencies); err != nil {
+	if err := decodeMember(file.Packages[""], "dependencies", &dependencies); err != nil {
 		return nil, err
 	}
 	if len(dependencies) != 1 {
@@ -126,13 +126,13 @@ func (file packageLock) closure() (*Closure, error) {
 			continue
 		}
 		entry := file.Packages[at]
-		p, err := closurePackage(at, entry)
+		p, err := parsePackage(at, entry)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		c.Packages = append(c.Packages, p)
 		c.raw[at] = map[string]json.RawMessage{}
-		for _, name := range kept {
+		for _, name := range keptMembers {
 			if v, ok := entry[name]; ok {
 				c.raw[at][name] = v
 			}
@@ -151,7 +151,8 @@ func (file packageLock) closure() (*Closure, error) {
 	return c, nil
 }
 
-func member(entry map[string]json.RawMessage, name string, v any) error {
+// decodeMember reads a member into v, which stays as it is where there is none.
+func decodeMember(entry map[string]json.RawMessage, name string, v any) error {
 	raw, ok := entry[name]
 	if !ok {
 		return nil
@@ -162,20 +163,24 @@ func member(entry map[string]json.RawMessage, name string, v any) error {
 	return nil
 }
 
-func closurePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage, err error) {
+// parsePackage reads the entry of one package at its path.
+func parsePackage(at string, entry map[string]json.RawMessage) (p ClosurePackage, err error) {
 	p.Path = at
 	var (
 		name, version, integrity, resolved string
 		link, bundled                      bool
 	)
-	err = errors.Join(member(entry, "name", &name), member(entry, "version", &version), member(entry, "integrity", &integrity),
-		member(entry, "resolved", &resolved), member(entry, "link", &link), member(entry, "inBundle", &bundled),
-		member(entry, "optional", &p.Optional), member(entry, "hasInstallScript", &p.Scripts),
-		member(entry, "os", &p.OS), member(entry, "cpu", &p.CPU))
+	err = errors.Join(decodeMember(entry, "name", &name), decodeMember(entry, "version", &version),
+		decodeMember(entry, "integrity", &integrity),
+		decodeMember(entry, "resolved", &resolved), decodeMember(entry, "link", &link),
+		decodeMember(entry, "inBundle", &bundled),
+		decodeMember(entry, "optional", &p.Optional), decodeMember(entry, "hasInstallScript", &p.Scripts),
+		decodeMember(entry, "os", &p.OS), decodeMember(entry, "cpu", &p.CPU))
 	if err != nil {
 		return p, err
 	}
-	if at != path.Clean(at) || !strings.HasPrefix(at, "node_modules/") || strings.Contains("/"+at+"/", "/../") || strings.ContainsAny(at, "\\\x00:") {
+	if at != path.Clean(at) || !strings.HasPrefix(at, "node_modules/") ||
+		strings.Contains("/"+at+"/", "/../") || strings.ContainsAny(at, "\\\x00:") {
 		return p, errors.New("not a path below node_modules")
 	}
 	switch {
@@ -204,7 +209,6 @@ func (c *Closure) SetIntegrity(ref artifact.Ref, d digest.Digest) {
 		if p.Ref == ref && (len(p.Integrity) == 0 || p.Integrity[0].Weak()) {
 			c.Packages[i].Integrity = []digest.Digest{d}
 			c.raw[p.Path]["integrity"], _ = json.Marshal(d.SRI())
-
 		}
 	}
 }
@@ -252,7 +256,7 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 		}
 		packages[p.Path] = entry
 	}
-	return indented(map[string]any{
+	return marshalIndented(map[string]any{
 		"name": closureName, "lockfileVersion": 3, "requires": true, "packages": packages,
 	})
 }
@@ -260,12 +264,12 @@ func (c *Closure) encode(tarballs map[artifact.Ref]string) ([]byte, error) {
 // Fits reports whether npm installs p on a platform, by node's names for it. Only
 // optional packages are ever left out.
 func (p ClosurePackage) Fits(os, cpu string) bool {
-	return !p.Optional || listed(p.OS, os) && listed(p.CPU, cpu)
+	return !p.Optional || allowsPlatform(p.OS, os) && allowsPlatform(p.CPU, cpu)
 }
 
-// listed applies npm's rule for os and cpu: no list allows all, "!x" refuses x, and a
+// allowsPlatform applies npm's rule for os and cpu: no list allows all, "!x" refuses x, and a
 // list with a positive name allows the named ones only.
-func listed(list []string, name string) bool {
+func allowsPlatform(list []string, name string) bool {
 	if len(list) == 0 {
 		return true
 	}

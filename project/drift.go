@@ -18,9 +18,10 @@ type DriftNote struct {
 	Version int                  `json:"drift_version"`
 	Server  string               `json:"server"`
 	At      time.Time            `json:"at"`
-	Locked  digest.Digest        `json:"locked"`            // the surface that was approved
-	Items   map[string]DriftItem `json:"items"`             // by key
-	Surface json.RawMessage      `json:"surface,omitempty"` // all that was shown, canonical; absent if it has no canonical form
+	Locked  digest.Digest        `json:"locked"` // the surface that was approved
+	Items   map[string]DriftItem `json:"items"`  // by key
+	// Surface is all that was shown, canonical; absent if it has no canonical form.
+	Surface json.RawMessage `json:"surface,omitempty"`
 }
 
 // DriftItem is one item that differs.

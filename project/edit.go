@@ -3,7 +3,6 @@ package project
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -43,8 +42,10 @@ func parts(data []byte) ([]part, error) {
 		for it := e.Key(); it.Next(); {
 			k := it.Node()
 			path = append(path, string(k.Data))
-			out = append(out, part{path: slices.Clone(path), start: int(k.Raw.Offset), end: int(k.Raw.Offset + k.Raw.Length), inline: inline,
-				header: e.Kind != unstable.KeyValue})
+			out = append(out, part{
+				path: slices.Clone(path), start: int(k.Raw.Offset), end: int(k.Raw.Offset + k.Raw.Length),
+				inline: inline, header: e.Kind != unstable.KeyValue,
+			})
 		}
 		if len(out) == from {
 			return
@@ -114,12 +115,13 @@ func parts(data []byte) ([]part, error) {
 	return out, parser.Error()
 }
 
-// edit replaces bytes of a file.
+// edit replaces the bytes of a file from start to end.
 type edit struct {
 	start, end int
 	text       string
 }
 
+// apply makes edits, which do not overlap.
 func apply(data []byte, edits []edit) []byte {
 	// What is inserted at a place stands before what is replaced there.
 	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
@@ -208,8 +210,9 @@ func MigrateConfig(data []byte) (out []byte, migrated, kept []string, err error)
 		return nil, nil, nil, fmt.Errorf("the checksum is written in a way that cannot be rewritten: %w", err)
 	}
 	for name, s := range before.Servers {
-		if !reflect.DeepEqual(s.unplaced(), after.Servers[name].unplaced()) {
-			return nil, nil, nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten", surface.Escape(name)))
+		if !reflect.DeepEqual(s.withoutLines(), after.Servers[name].withoutLines()) {
+			return nil, nil, nil, invalid(ConfigFile,
+				fmt.Errorf("providers.mcp.%s: checksum is written in a way that cannot be rewritten", surface.Escape(name)))
 		}
 	}
 	return out, migrated, kept, nil
@@ -242,14 +245,17 @@ func parseUnfilled(data []byte) (*Config, error) {
 	text := func(p part) string { return strings.Trim(string(data[p.value[0]:p.value[1]]), `"'`) }
 	digits := map[string]int{} // of a digest, by server
 	for _, p := range all {
-		if p.last && len(p.path) == 5 && isServerKey(p.path, "verify") && p.path[4] == "algorithm" && text(p) == string(digest.SHA1) {
+		if p.last && len(p.path) == 5 && isServerKey(p.path, "verify") && p.path[4] == "algorithm" &&
+			text(p) == string(digest.SHA1) {
 			digits[p.path[2]] = 40
 		}
 	}
 	var edits []edit
 	for _, p := range all {
-		if p.last && len(p.path) > 4 && isServerKey(p.path, "verify") && p.path[len(p.path)-1] == "value" && text(p) == "" {
-			edits = append(edits, edit{p.value[0], p.value[1], `"` + strings.Repeat("0", cmp.Or(digits[p.path[2]], 64)) + `"`})
+		if p.last && len(p.path) > 4 && isServerKey(p.path, "verify") &&
+			p.path[len(p.path)-1] == "value" && text(p) == "" {
+			zeros := strings.Repeat("0", cmp.Or(digits[p.path[2]], 64))
+			edits = append(edits, edit{p.value[0], p.value[1], `"` + zeros + `"`})
 		}
 	}
 	return ParseConfig(apply(data, edits))
@@ -269,7 +275,8 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	for i, p := range all {
 		switch {
 		case isServerKey(p.path, "checksum") && p.path[2] == name:
-			return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first", surface.Escape(name)))
+			return nil, invalid(ConfigFile,
+				fmt.Errorf("providers.mcp.%s has a checksum; run 'hallmark config migrate' first", surface.Escape(name)))
 		case isServerKey(p.path, "command") && p.path[2] == name && p.last:
 			command = &all[i]
 		case isServerKey(p.path, "verify") && p.path[2] == name:
@@ -289,7 +296,8 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 			edits = append(edits, edit{p.value[0], p.value[1], strconv.Quote(v.Claims[n].Want.Hex())})
 		}
 	case block:
-		return nil, invalid(ConfigFile, fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`, surface.Escape(name)))
+		return nil, invalid(ConfigFile,
+			fmt.Errorf(`providers.mcp.%s: each file of the verify block needs a value; write value = ""`, surface.Escape(name)))
 	case command == nil || len(v.Claims) != 1:
 		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s has no command to verify", surface.Escape(name)))
 	default:
@@ -319,7 +327,8 @@ func SetVerify(data []byte, name string, v Verify) ([]byte, error) {
 	if got := c.Servers[name].Verify; got == nil || !slices.EqualFunc(got.Claims, v.Claims, func(a, b FileClaim) bool {
 		return a.Path == b.Path && evidence.Same(a.Want, b.Want)
 	}) {
-		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in", surface.Escape(name)))
+		return nil, invalid(ConfigFile,
+			fmt.Errorf("providers.mcp.%s: the verify block is written in a way that cannot be filled in", surface.Escape(name)))
 	}
 	return out, nil
 }
@@ -343,11 +352,12 @@ func SetLaunch(data []byte, s Server) ([]byte, error) {
 		}
 		switch {
 		case isServerKey(p.path, "server") && old.Record != s.Record:
-			edits = append(edits, edit{p.value[0], p.value[1], requoted(data[p.value[0]:], s.Record)})
-		case isServerKey(p.path, "arguments") && len(p.strings) == len(s.Arguments) && len(old.Arguments) == len(s.Arguments):
+			edits = append(edits, edit{p.value[0], p.value[1], requoteTOML(data[p.value[0]:], s.Record)})
+		case isServerKey(p.path, "arguments") &&
+			len(p.strings) == len(s.Arguments) && len(old.Arguments) == len(s.Arguments):
 			for i, at := range p.strings {
 				if old.Arguments[i] != s.Arguments[i] {
-					edits = append(edits, edit{at[0], at[1], requoted(data[at[0]:], s.Arguments[i])})
+					edits = append(edits, edit{at[0], at[1], requoteTOML(data[at[0]:], s.Arguments[i])})
 				}
 			}
 		}
@@ -358,8 +368,9 @@ func SetLaunch(data []byte, s Server) ([]byte, error) {
 		return nil, err
 	}
 	if got := after.Servers[s.Name]; got.Record != s.Record || !slices.Equal(got.Arguments, s.Arguments) {
-		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s", surface.Escape(s.Name),
-			surface.Escape(strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " "))))
+		line := strings.Join(append([]string{s.Command + s.Record}, s.Arguments...), " ")
+		return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s is written in a way that cannot be rewritten; write %s",
+			surface.Escape(s.Name), surface.Escape(line)))
 	}
 	return out, nil
 }
@@ -377,14 +388,14 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 	}
 	for _, s := range servers {
 		if !nameRE().MatchString(s.Name) {
-			return nil, invalid(fmt.Sprintf("%+q", s.Name), errors.New("a server's name is letters, digits, '.', '_' and '-', at most 64"))
+			return nil, invalid(fmt.Sprintf("%+q", s.Name), errName)
 		}
 		key := s.Name
 		if strings.Contains(key, ".") {
 			key = tomlString(key)
 		}
 		lines := []string{"", "[providers.mcp." + key + "]"}
-		if s.Type == "http" {
+		if s.Remote() {
 			lines = append(lines, `type = "http"`, "url = "+tomlString(s.URL))
 		} else {
 			lines = append(lines, "command = "+tomlString(s.Command))
@@ -409,15 +420,16 @@ func AddServers(data []byte, servers []Server) ([]byte, error) {
 	}
 	for _, s := range servers {
 		got := c.Servers[s.Name]
-		if got.Command != s.Command || got.URL != s.URL || !slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
+		if got.Command != s.Command || got.URL != s.URL ||
+			!slices.Equal(got.Arguments, s.Arguments) || !slices.Equal(got.Variables, s.Variables) {
 			return nil, invalid(ConfigFile, fmt.Errorf("providers.mcp.%s cannot be added", surface.Escape(s.Name)))
 		}
 	}
 	return out, nil
 }
 
-// requoted writes a string in the place of another one, in quotes like its where that does.
-func requoted(old []byte, s string) string {
+// requoteTOML writes a string in the place of another one, in quotes like its where that does.
+func requoteTOML(old []byte, s string) string {
 	if plain := `"` + s + `"`; old[0] == '"' && strconv.Quote(s) == plain {
 		return plain
 	}

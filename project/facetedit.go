@@ -28,12 +28,12 @@ func SetFacet(data []byte, f Facet) ([]byte, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		data = []byte(EmptyConfig)
 	}
-	before, all, err := parsed(data)
+	before, all, err := parseParts(data)
 	if err != nil {
 		return nil, err
 	}
 	value := f.toml()
-	line := quoted(f.Name) + " = " + value
+	line := quoteTOML(f.Name) + " = " + value
 	var e edit
 	old, at := findFacet(all, f.Name)
 	switch {
@@ -44,13 +44,13 @@ func SetFacet(data []byte, f Facet) ([]byte, error) {
 	default:
 		e = newFacet(data, all, line)
 	}
-	return changed(data, e, before, func(c *Config) { c.Facets[f.Name] = f })
+	return applyChange(data, e, before, func(c *Config) { c.Facets[f.Name] = f })
 }
 
 // UnsetFacet returns data without the entry of the facet called name, and everything else
 // as it was. It is an error if there is none.
 func UnsetFacet(data []byte, name string) ([]byte, error) {
-	before, all, err := parsed(data)
+	before, all, err := parseParts(data)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,11 @@ func UnsetFacet(data []byte, name string) ([]byte, error) {
 			e.start = len(bytes.TrimRight(bytes.TrimSuffix(bytes.TrimRight(data[:e.start], " \t"), []byte(",")), " \t"))
 		}
 	}
-	return changed(data, e, before, func(c *Config) { delete(c.Facets, name) })
+	return applyChange(data, e, before, func(c *Config) { delete(c.Facets, name) })
 }
 
-func parsed(data []byte) (*Config, []part, error) {
+// parseParts is the file as it is read, and its keys as they are written.
+func parseParts(data []byte) (*Config, []part, error) {
 	c, err := ParseConfig(data)
 	if err != nil {
 		return nil, nil, err
@@ -144,22 +145,23 @@ func newFacet(data []byte, all []part, line string) edit {
 				after = lineAfter(data, q.value[1])
 			}
 		}
-		return edit{after, after, lead(data, after) + line + end}
+		return edit{after, after, newlineBefore(data, after) + line + end}
 	}
 	text := "[" + facetsTable + "]" + end + line + end
 	// Dotted keys at the top of the file define the table already.
-	if i := slices.IndexFunc(all, func(p part) bool { return p.path[0] == facetsTable && !p.header && !p.inline }); i >= 0 {
+	dotted := func(p part) bool { return p.path[0] == facetsTable && !p.header && !p.inline }
+	if i := slices.IndexFunc(all, dotted); i >= 0 {
 		at := bytes.LastIndexByte(data[:all[i].first], '\n') + 1
 		return edit{at, at, facetsTable + "." + line + end}
 	}
 	if len(data) > 0 {
-		text = lead(data, len(data)) + end + text
+		text = newlineBefore(data, len(data)) + end + text
 	}
 	return edit{len(data), len(data), text}
 }
 
-// lead ends a line that the file does not end.
-func lead(data []byte, at int) string {
+// newlineBefore ends a line that the file does not end.
+func newlineBefore(data []byte, at int) string {
 	if at > 0 && data[at-1] != '\n' {
 		return lineEnd(data)
 	}
@@ -174,22 +176,22 @@ func lineAfter(data []byte, at int) int {
 	return len(data)
 }
 
-// changed applies an edit and makes sure that it did what it should and nothing else.
-func changed(data []byte, e edit, want *Config, change func(*Config)) ([]byte, error) {
+// applyChange applies an edit and makes sure that it did what it should and nothing else.
+func applyChange(data []byte, e edit, want *Config, change func(*Config)) ([]byte, error) {
 	out := apply(data, []edit{e})
 	got, err := ParseConfig(out)
 	if err != nil {
 		return nil, invalid(ConfigFile, fmt.Errorf("is written in a way that cannot be edited: %w", err))
 	}
 	change(want)
-	if !reflect.DeepEqual(unplaced(want), unplaced(got)) {
+	if !reflect.DeepEqual(withoutLines(want), withoutLines(got)) {
 		return nil, invalid(ConfigFile, errors.New("is written in a way that cannot be edited; edit it by hand"))
 	}
 	return out, nil
 }
 
-// unplaced is c without line numbers and the warnings that hold them.
-func unplaced(c *Config) Config {
+// withoutLines is c without line numbers and the warnings that hold them.
+func withoutLines(c *Config) Config {
 	out := *c
 	out.Warnings = nil
 	out.Facets, out.Servers = maps.Clone(c.Facets), maps.Clone(c.Servers)
@@ -198,13 +200,13 @@ func unplaced(c *Config) Config {
 		out.Facets[name] = f
 	}
 	for name, s := range out.Servers {
-		out.Servers[name] = s.unplaced()
+		out.Servers[name] = s.withoutLines()
 	}
 	return out
 }
 
-// unplaced is s without line numbers.
-func (s Server) unplaced() Server {
+// withoutLines is s without line numbers.
+func (s Server) withoutLines() Server {
 	s.Line = 0
 	if s.Verify != nil {
 		block := *s.Verify
@@ -216,21 +218,21 @@ func (s Server) unplaced() Server {
 // toml is the value of the entry of f.
 func (f Facet) toml() string {
 	if f.Kind() == FromRegistry {
-		return quoted(f.Requirement.String())
+		return quoteTOML(f.Requirement.String())
 	}
 	var fields []string
 	for _, field := range []struct{ key, value string }{
 		{"git", f.Git}, {"tag", f.Tag}, {"branch", f.Branch}, {"commit", f.Commit}, {"sub", f.Sub}, {"path", f.Path},
 	} {
 		if field.value != "" {
-			fields = append(fields, field.key+" = "+quoted(field.value))
+			fields = append(fields, field.key+" = "+quoteTOML(field.value))
 		}
 	}
 	return "{ " + strings.Join(fields, ", ") + " }"
 }
 
-// quoted is s as a string of TOML, in the form that people write where it has one.
-func quoted(s string) string {
+// quoteTOML is s as a string of TOML, in the form that people write where it has one.
+func quoteTOML(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return tomlString(s)
 	}

@@ -23,7 +23,7 @@ type FacetLock struct {
 	Integrity digest.Digest            `json:"integrity"`          // content_integrity
 	Assets    map[string]digest.Digest `json:"assets"`             // of each member of the archive
 	Composes  map[string]string        `json:"composes,omitempty"` // exact versions of the facets that it brings along
-	Proof     string                   `json:"proof,omitempty"`    // that it is in the registry's log; absent where there is no log
+	Proof     string                   `json:"proof,omitempty"`    // of the registry's log; absent if it has none
 }
 
 // SourceLock is where a facet was got from, and how that was declared.

@@ -123,7 +123,9 @@ func parseFacet(name string, value any) (f Facet, err error) {
 		f.Requirement, err = facet.ParseRequirement(text)
 		return f, err
 	}
-	fields := map[string]*string{"git": &f.Git, "tag": &f.Tag, "branch": &f.Branch, "commit": &f.Commit, "sub": &f.Sub, "path": &f.Path}
+	fields := map[string]*string{
+		"git": &f.Git, "tag": &f.Tag, "branch": &f.Branch, "commit": &f.Commit, "sub": &f.Sub, "path": &f.Path,
+	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		to, ok := fields[key]
 		if !ok {
@@ -170,7 +172,11 @@ func (f Facet) check() error {
 		return errors.New("commit must be 40 lower-case hex digits")
 	}
 	for _, ref := range []string{f.Tag, f.Branch} {
-		if ref != "" && (!gitRefRE().MatchString(ref) || strings.Contains(ref, "..") || strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock")) {
+		if ref == "" {
+			continue
+		}
+		if !gitRefRE().MatchString(ref) || strings.Contains(ref, "..") ||
+			strings.HasSuffix(ref, "/") || strings.HasSuffix(ref, ".lock") {
 			return fmt.Errorf("%+q cannot be the name of a tag or branch", ref)
 		}
 	}

@@ -17,8 +17,9 @@ type InstalledFiles struct {
 	Hashed []tree.File   // the files that dist.hash covers
 }
 
-// payLock says how a lock that lacks something is made whole.
-const payLock = "install the plugin again from where it came from; or, if what is there is what you want, 'hallmark plugin lock' writes the lock anew"
+// restoreInstallLock says how a lock that lacks something is made whole.
+const restoreInstallLock = "install the plugin again from where it came from; " +
+	"or, if what is there is what you want, 'hallmark plugin lock' writes the lock anew"
 
 // Claims are what the lock says of the plugin's dist/ and manifest. What of it the lock owes
 // and lacks is evidence: see [InstallLock.Evidence].
@@ -47,7 +48,9 @@ func (l *InstallLock) Claims() ([]evidence.Claim, error) {
 
 // claim is what a member of the lock says; ok is false if that is nothing.
 func (l *InstallLock) claim(scheme evidence.Scheme, member, text string) (c evidence.Claim, ok bool, err error) {
-	c = evidence.Claim{Subject: l.Subject(), Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member}
+	c = evidence.Claim{
+		Subject: l.Subject(), Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member,
+	}
 	if text == "" {
 		return c, false, nil
 	}
@@ -62,7 +65,7 @@ func (l *InstallLock) claim(scheme evidence.Scheme, member, text string) (c evid
 // Evidence compares all else that the lock says with what was found, and names what it owes
 // and lacks. Remembered is set where this machine knows the lock, member for member.
 func (l *InstallLock) Evidence(r *plugin.Result, found InstalledFiles, remembered bool) (evidence.Report, error) {
-	report := l.lacks()
+	report := l.missingMembers()
 	claim := func(scheme evidence.Scheme, member string) evidence.Claim {
 		c, _, _ := l.claim(scheme, member, "")
 		return c
@@ -72,7 +75,8 @@ func (l *InstallLock) Evidence(r *plugin.Result, found InstalledFiles, remembere
 		return nil, err
 	}
 	if ok {
-		report = append(report, evidence.Compare(files, evidence.Observed{Digests: []digest.Digest{found.Files}, From: "the plugin's directory"}))
+		report = append(report, evidence.Compare(files,
+			evidence.Observed{Digests: []digest.Digest{found.Files}, From: "the plugin's directory"}))
 	}
 	var bytes int64
 	for _, f := range found.Hashed {
@@ -93,7 +97,8 @@ func (l *InstallLock) Evidence(r *plugin.Result, found InstalledFiles, remembere
 		return nil, err
 	}
 	if l.Format == 0 && l.DistHash == "" && l.Tree == "" && zip.Count(evidence.Match) == 0 {
-		report = append(report, evidence.Miss(claim(evidence.Tree, "treeHash"), evidence.Lock, "nothing else in the lock says what the plugin's code is", payLock))
+		report = append(report, evidence.Miss(claim(evidence.Tree, "treeHash"), evidence.Lock,
+			"nothing else in the lock says what the plugin's code is", restoreInstallLock))
 	}
 	return append(append(report, zip...), l.signature(claim(evidence.Signed, "signature"), r)...), nil
 }
@@ -110,7 +115,8 @@ func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered
 	}
 	claim.Subject += ": zip"
 	claim.Want = []digest.Digest{want}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{packed}, From: "the zip that 'plugin pack' makes"})
+	e := evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{packed}, From: "the zip that 'plugin pack' makes"})
 	switch {
 	case e.Outcome == evidence.Match:
 		return evidence.Report{e}, nil
@@ -118,7 +124,8 @@ func (l *InstallLock) zip(claim evidence.Claim, packed digest.Digest, remembered
 		return nil, nil
 	}
 	return evidence.Report{evidence.Miss(claim, evidence.Machine,
-		"packing the plugin gives another zip, and this machine did not install it: nothing says whether this is the digest of the zip that it came in", payLock)}, nil
+		"packing the plugin gives another zip, and this machine did not install it: "+
+			"nothing says whether this is the digest of the zip that it came in", restoreInstallLock)}, nil
 }
 
 // signature compares the signature that the lock records with those that hold, by keys that
@@ -128,7 +135,9 @@ func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence
 		return nil
 	}
 	claim.Text = shortSignature(l.SignerKeyID, l.Signature)
-	e := evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Reason: "no such signature by a key that is trusted now holds"}
+	e := evidence.Evidence{
+		Claim: claim, Outcome: evidence.Mismatch, Reason: "no such signature by a key that is trusted now holds",
+	}
 	for _, s := range r.Signers {
 		if (s.Signature == l.Signature || l.Signature == "") && (s.KeyID == l.SignerKeyID || l.SignerKeyID == "") {
 			e.Outcome, e.Reason, e.Observed.Text = evidence.Match, "", claim.Text
@@ -138,7 +147,8 @@ func (l *InstallLock) signature(claim evidence.Claim, r *plugin.Result) evidence
 	}
 	// Other programs record a signature whoever made it; what that is worth is evidence of
 	// its own.
-	if l.Format == 0 && l.SignerKeyID == "" && slices.ContainsFunc(r.Manifest.Signatures, func(s plugin.Signature) bool { return s.Signature == l.Signature }) {
+	same := func(s plugin.Signature) bool { return s.Signature == l.Signature }
+	if l.Format == 0 && l.SignerKeyID == "" && slices.ContainsFunc(r.Manifest.Signatures, same) {
 		e.Outcome, e.Reason, e.Observed.Text = evidence.Match, "", claim.Text
 	}
 	return evidence.Report{e}
@@ -152,16 +162,17 @@ func shortSignature(key, signature string) string {
 	return fmt.Sprintf("%s… by %s", signature[:min(16, len(signature))], key)
 }
 
-// lacks names the members that the lock owes and does not have. Which those are its
+// missingMembers names the members that the lock owes and does not have. Which those are its
 // version says, and with it what it was installed from.
-func (l *InstallLock) lacks() evidence.Report {
+func (l *InstallLock) missingMembers() evidence.Report {
 	var out evidence.Report
 	owed := func(scheme evidence.Scheme, member, why string) {
 		if l.has(member) {
 			return
 		}
-		out = append(out, evidence.Miss(evidence.Claim{Subject: l.Subject() + ": " + member, Scheme: scheme, Authority: evidence.Lock, Where: plugin.LockFile + ", " + member},
-			evidence.Lock, why, payLock))
+		claim, _, _ := l.claim(scheme, member, "")
+		claim.Subject += ": " + member
+		out = append(out, evidence.Miss(claim, evidence.Lock, why, restoreInstallLock))
 	}
 	const always = "each lock of its version has this member"
 	for _, member := range []string{"installedAt", "fileCount", "totalBytes", "policy"} {

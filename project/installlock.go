@@ -37,8 +37,8 @@ type InstallLock struct {
 	SHA256      string       `json:"sha256,omitempty"` // hex, of the zip; "" for a directory
 	DistHash    string       `json:"distHash,omitempty"`
 	Tree        string       `json:"treeHash,omitempty"`     // hallmark-tree-v1 of dist/
-	Manifest    string       `json:"manifestHash,omitempty"` // sha256 of mcp-plugin.json, which the hashes of dist/ leave out
-	Files       string       `json:"filesHash,omitempty"`    // hallmark-tree-v1 of all that belongs to the plugin, documents too
+	Manifest    string       `json:"manifestHash,omitempty"` // sha256 of mcp-plugin.json, which is not in dist/
+	Files       string       `json:"filesHash,omitempty"`    // hallmark-tree-v1 of the whole plugin, documents too
 	InstalledAt time.Time    `json:"installedAt"`
 	Signature   string       `json:"signature,omitempty"` // base64, the one that a trusted key made
 	SignerKeyID string       `json:"signerKeyId,omitempty"`

@@ -34,8 +34,10 @@ var installMembers = sync.OnceValues(func() (members, flags []string) {
 		return out
 	}
 	one := "x"
-	return names(InstallLock{Format: 1, From: InPlace, SourceURL: one, SHA256: one, DistHash: one, Tree: one, Manifest: one, Files: one,
-		Signature: one, SignerKeyID: one, Strict: true}), names(plugin.Flags{})
+	return names(InstallLock{
+		Format: 1, From: InPlace, SourceURL: one, SHA256: one, DistHash: one, Tree: one, Manifest: one,
+		Files: one, Signature: one, SignerKeyID: one, Strict: true,
+	}), names(plugin.Flags{})
 })
 
 // ParseInstallLock reads an install.lock.json. One of this form, which its version says, has

@@ -30,8 +30,10 @@ type Install struct {
 	Manifest digest.Digest `json:"manifest,omitzero"`
 	SignedBy []string      `json:"signed_by,omitempty"` // the trusted keys whose signatures of dist.hash held
 	At       time.Time     `json:"at"`
-	Signed   bool          `json:"signed,omitempty"` // a signature was required: one by these keys is owed by each version from then on
-	Strict   bool          `json:"strict,omitempty"` // was asked for, and is owed by each version from then on
+	// Signed and Strict were demanded, and are owed by each version from then on: a signature by one of these keys,
+	// and the strict checks.
+	Signed bool `json:"signed,omitempty"`
+	Strict bool `json:"strict,omitempty"`
 }
 
 const installsVersion = 2
@@ -84,5 +86,5 @@ func (in *Installs) Encode() ([]byte, error) {
 			in.Version = 1
 		}
 	}
-	return sealed(in, &in.Self)
+	return seal(in, &in.Self)
 }

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
-	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -28,8 +26,8 @@ func (l *Lock) Log(registry string) string {
 // proofOf is a proof of the lock and the registry that it is of.
 type proofOf struct{ registry, proof string }
 
-// recorded are the registry and the proof, or none, of each entry that came from a registry.
-func (l *Lock) recorded() (all []proofOf) {
+// proofs are the registry and the proof, or none, of each entry that came from a registry.
+func (l *Lock) proofs() (all []proofOf) {
 	for _, name := range l.Servers() {
 		if r := l.servers[name].Record; r != nil {
 			all = append(all, proofOf{r.Registry, r.Proof})
@@ -47,7 +45,7 @@ func (l *Lock) recorded() (all []proofOf) {
 // proofs are of. A proof that is none names no log; the entry that has it is refused.
 func (l *Lock) provenLogs() map[string]string {
 	logs := map[string]string{}
-	for _, r := range l.recorded() {
+	for _, r := range l.proofs() {
 		if known := l.logs[r.registry]; known != "" && r.proof == "" && logs[r.registry] == "" {
 			logs[r.registry] = known
 		}
@@ -86,45 +84,6 @@ func (l *Lock) checkVersion() error {
 		if err := l.servers[name].checkMembers(); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-	}
-	return nil
-}
-
-// whole is s with members of no value in place of those that are not there, as it is written.
-func (s ServerLock) whole() ServerLock {
-	for _, list := range []*[]string{&s.Arguments, &s.Variables, &s.Launch.Arguments, &s.Launch.Variables} {
-		if *list == nil {
-			*list = []string{}
-		}
-	}
-	for _, digests := range []*map[string]digest.Digest{&s.Artifacts, &s.SurfaceItems} {
-		if *digests == nil {
-			*digests = map[string]digest.Digest{}
-		}
-	}
-	return s
-}
-
-// checkMembers refuses an entry without one of the members that each entry of its kind owes,
-// where nothing is not a value of it.
-func (s ServerLock) checkMembers() error {
-	for _, m := range []struct {
-		name string
-		gone bool
-	}{
-		{"artifacts", s.Artifacts == nil},
-		{"arguments", s.Arguments == nil},
-		{"variables", s.Variables == nil},
-		{"surface_items", s.SurfaceItems == nil},
-		{"approved_at", s.ApprovedAt.IsZero()},
-		{"closure.trees", s.Closure != nil && len(s.Closure.Trees) == 0},
-	} {
-		if m.gone {
-			return fmt.Errorf("has no %s, which an entry of source %q has", m.name, s.Source)
-		}
-	}
-	if s.Source == "command" && (!slices.Equal(s.Arguments, s.Launch.Arguments) || !slices.Equal(s.Variables, s.Launch.Variables)) {
-		return errors.New("gets other arguments or variables than it is declared with")
 	}
 	return nil
 }

@@ -43,7 +43,9 @@ const MaxLogs = 16 << 20
 // ParseLogs reads the file; nil data gives an empty one. A file that is damaged is an
 // error: reading it as empty would forget what was seen.
 func ParseLogs(data []byte) (*Logs, error) {
-	l := &Logs{Version: logsVersion, Registries: map[string]LogKey{}, Checkpoints: map[string]string{}, Forgotten: []string{}}
+	l := &Logs{
+		Version: logsVersion, Registries: map[string]LogKey{}, Checkpoints: map[string]string{}, Forgotten: []string{},
+	}
 	if data == nil {
 		return l, nil
 	}
@@ -72,15 +74,15 @@ func ParseLogs(data []byte) (*Logs, error) {
 		}
 	}
 	for i, key := range read.Forgotten {
-		if _, ok := read.Checkpoints[key]; !ok || read.relied(key) || slices.Contains(read.Forgotten[:i], key) {
+		if _, ok := read.Checkpoints[key]; !ok || read.hasKey(key) || slices.Contains(read.Forgotten[:i], key) {
 			return nil, fmt.Errorf("forgotten %+.200q: has no checkpoint, is relied on, or is there twice", key)
 		}
 	}
 	for key, note := range read.Checkpoints {
-		if _, err := openKept(key, note); err != nil {
+		if _, err := openCheckpoint(key, note); err != nil {
 			return nil, err
 		}
-		if read.relied(key) || slices.Contains(read.Forgotten, key) {
+		if read.hasKey(key) || slices.Contains(read.Forgotten, key) {
 			continue
 		}
 		if read.Version > 1 {
@@ -90,7 +92,7 @@ func ParseLogs(data []byte) (*Logs, error) {
 	if read.Version == 1 {
 		read.Version, read.Forgotten = logsVersion, []string{}
 		for _, key := range slices.Sorted(maps.Keys(read.Checkpoints)) {
-			if !read.relied(key) {
+			if !read.hasKey(key) {
 				read.Forgotten = append(read.Forgotten, key)
 			}
 		}
@@ -98,8 +100,8 @@ func ParseLogs(data []byte) (*Logs, error) {
 	return &read, nil
 }
 
-// relied reports whether a registry has the key.
-func (l *Logs) relied(key string) bool {
+// hasKey reports whether a registry has the key.
+func (l *Logs) hasKey(key string) bool {
 	for _, k := range l.Registries {
 		if k.Key == key {
 			return true
@@ -115,8 +117,8 @@ func (l *Logs) Rely(name, key string, since time.Time, newest string) {
 		l.Registries[name] = LogKey{Key: key, Since: since}
 	}
 	l.Checkpoints[key] = newest
-	l.Forgotten = slices.DeleteFunc(l.Forgotten, func(k string) bool { return l.relied(k) })
-	if !l.relied(key) && !slices.Contains(l.Forgotten, key) { // the registry of that name has another
+	l.Forgotten = slices.DeleteFunc(l.Forgotten, func(k string) bool { return l.hasKey(k) })
+	if !l.hasKey(key) && !slices.Contains(l.Forgotten, key) { // the registry of that name has another
 		l.Forgotten = append(l.Forgotten, key)
 	}
 }
@@ -125,7 +127,7 @@ func (l *Logs) Rely(name, key string, since time.Time, newest string) {
 func (l *Logs) Forget(name string) (key string) {
 	key = l.Registries[name].Key
 	delete(l.Registries, name)
-	if key != "" && !l.relied(key) {
+	if key != "" && !l.hasKey(key) {
 		l.Forgotten = append(l.Forgotten, key)
 	}
 	return key
@@ -138,11 +140,12 @@ func (l *Logs) Newest(key string) (ledger.Signed, bool) {
 	if !ok {
 		return ledger.Signed{}, false
 	}
-	s, err := openKept(key, note)
+	s, err := openCheckpoint(key, note)
 	return s, err == nil
 }
 
-func openKept(key, note string) (ledger.Signed, error) {
+// openCheckpoint reads a checkpoint that was seen, signed with the key of its log.
+func openCheckpoint(key, note string) (ledger.Signed, error) {
 	trust, err := ledger.NewTrust(key, nil, 0)
 	if err != nil {
 		return ledger.Signed{}, err
@@ -151,4 +154,4 @@ func openKept(key, note string) (ledger.Signed, error) {
 }
 
 // Encode is the file's JSON.
-func (l *Logs) Encode() ([]byte, error) { return indented(l) }
+func (l *Logs) Encode() ([]byte, error) { return marshalIndented(l) }

@@ -150,5 +150,5 @@ func inModule(pkg, path string) bool {
 }
 
 func (c *Closure) encodeModules() ([]byte, error) {
-	return indented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
+	return marshalIndented(modulesWire{c.Engine, c.Root.String(), c.Program, lines(c.GoMod), lines(c.GoSum)})
 }

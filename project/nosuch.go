@@ -30,9 +30,11 @@ func NoSuch(what, where, name string, there []string) error {
 		if n := len(there) - maxThere; n > 0 {
 			there, more = there[:maxThere], fmt.Sprintf(" and %d more", n)
 		}
-		hints = append(hints, fmt.Sprintf("there is %s%s, see 'hallmark check'", surface.Escape(strings.Join(there, ", ")), more))
+		names := surface.Escape(strings.Join(there, ", "))
+		hints = append(hints, fmt.Sprintf("there is %s%s, see 'hallmark check'", names, more))
 	} else if len(hints) == 0 {
 		hints = append(hints, "there is none, see 'hallmark check'")
 	}
-	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), strings.Join(hints, "; "), fmt.Errorf("no such %s in %s", what, where))
+	return evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), strings.Join(hints, "; "),
+		fmt.Errorf("no such %s in %s", what, where))
 }

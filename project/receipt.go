@@ -169,20 +169,22 @@ func decodeState(data []byte, to any) error {
 }
 
 // Encode is the file's JSON.
-func (r *Receipt) Encode() ([]byte, error) { return sealed(r, &r.Self) }
+func (r *Receipt) Encode() ([]byte, error) { return seal(r, &r.Self) }
 
 // Encode is the file's JSON.
-func (m *Materialized) Encode() ([]byte, error) { return sealed(m, &m.Self) }
+func (m *Materialized) Encode() ([]byte, error) { return seal(m, &m.Self) }
 
 // Same reports whether r and o say the same.
 func (r *Receipt) Same(o *Receipt) bool {
-	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, func(a, b ReceiptOfFacet) bool {
+	same := func(a, b ReceiptOfFacet) bool {
 		return a.Version == b.Version && slices.EqualFunc(a.Assets, b.Assets, ReceiptAsset.same)
-	})
+	}
+	return r.Version == o.Version && r.Project == o.Project && maps.EqualFunc(r.Facets, o.Facets, same)
 }
 
 func (a ReceiptAsset) same(b ReceiptAsset) bool {
-	return a.Scope == b.Scope && a.Target == b.Target && a.Type == b.Type && a.Name == b.Name && slices.Equal(a.Files, b.Files)
+	return a.Scope == b.Scope && a.Target == b.Target && a.Type == b.Type && a.Name == b.Name &&
+		slices.Equal(a.Files, b.Files)
 }
 
 // Same reports whether m and o say the same.

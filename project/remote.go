@@ -38,8 +38,8 @@ var ownHeaders = []string{
 // secretHeaders are parts of names of headers whose values are secrets.
 var secretHeaders = []string{"authorization", "cookie", "key", "token", "secret", "password"}
 
-// remote checks the keys of a server of type "http".
-func (raw serverTOML) remote() error {
+// checkRemote checks the keys of a server of type "http".
+func (raw serverTOML) checkRemote() error {
 	switch {
 	case raw.URL == "":
 		return errors.New(`type "http" needs a url`)
@@ -50,7 +50,7 @@ func (raw serverTOML) remote() error {
 	case raw.Verify != nil || raw.Checksum != nil:
 		return errors.New(`type "http" has no verify block: no byte of what runs there is ours to hash`)
 	}
-	if err := checkRemote(raw.URL); err != nil {
+	if err := checkURL(raw.URL); err != nil {
 		return fmt.Errorf("url: %w", err)
 	}
 	if len(raw.Headers) > maxHeaders {
@@ -86,8 +86,8 @@ func (raw serverTOML) remote() error {
 	return nil
 }
 
-// checkRemote says why a server is not asked under this URL.
-func checkRemote(s string) error {
+// checkURL says why a server is not asked under this URL.
+func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || len(s) > maxURL || u.Hostname() == "" || u.Opaque != "":

@@ -178,4 +178,4 @@ func (v *Variables) RemoveHost(host string) bool {
 }
 
 // Encode is the file's JSON.
-func (v *Variables) Encode() ([]byte, error) { return indented(v) }
+func (v *Variables) Encode() ([]byte, error) { return marshalIndented(v) }

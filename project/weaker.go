@@ -69,8 +69,8 @@ func (a AcceptedLog) isZero() bool {
 }
 
 // Weaker is what l demanded and now does not: a digest of the verify block, a stricter rule, a
-// kind of surface items that was watched, the record of a registry. Another digest, or another command, is no weaker one;
-// it is another.
+// kind of surface items that was watched, the record of a registry. Another digest, or another
+// command, is no weaker one; it is another.
 func (l LaunchLock) Weaker(now LaunchLock) (all []Weakening) {
 	for _, c := range []struct{ key, was, is string }{
 		{"on_drift", l.OnDrift, now.OnDrift},

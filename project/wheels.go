@@ -123,15 +123,15 @@ func (c *Closure) encodeWheels() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// hashed is one file as both resolvers describe it.
-type hashed struct {
+// resolvedFile is one file as both resolvers describe it.
+type resolvedFile struct {
 	Name   string            `toml:"name"`
 	URL    string            `toml:"url"`
 	Hashes map[string]string `toml:"hashes"`
 }
 
 // wheel is the file's name, with its sha256.
-func (h hashed) wheel() (string, digest.Digest, error) {
+func (h resolvedFile) wheel() (string, digest.Digest, error) {
 	name := h.Name
 	if u, err := url.Parse(h.URL); name == "" && err == nil {
 		name = path.Base(u.Path)
@@ -143,8 +143,8 @@ func (h hashed) wheel() (string, digest.Digest, error) {
 	return name, d, nil
 }
 
-// closureOf sorts what a resolver found; root is the name that was asked for.
-func (w wheelsWire) closureOf(root string) (*Closure, error) {
+// findRoot sorts what a resolver found, and makes the closure of root, the name that was asked for.
+func (w wheelsWire) findRoot(root string) (*Closure, error) {
 	want, err := artifact.NewPyPI(root, "0", "")
 	if err != nil {
 		return nil, err
@@ -176,10 +176,10 @@ func ParsePylock(data []byte, root string) (*Closure, error) {
 	var file struct {
 		Version  string `toml:"lock-version"`
 		Packages []struct {
-			Name    string   `toml:"name"`
-			Version string   `toml:"version"`
-			Marker  string   `toml:"marker"`
-			Wheels  []hashed `toml:"wheels"`
+			Name    string         `toml:"name"`
+			Version string         `toml:"version"`
+			Marker  string         `toml:"marker"`
+			Wheels  []resolvedFile `toml:"wheels"`
 		} `toml:"packages"`
 	}
 	if err := toml.Unmarshal(data, &file); err != nil {
@@ -200,7 +200,7 @@ func ParsePylock(data []byte, root string) (*Closure, error) {
 		}
 		w.Packages = append(w.Packages, pack)
 	}
-	return w.closureOf(root)
+	return w.findRoot(root)
 }
 
 // ParsePipReport reads the installation report that pip wrote for the package called root,
@@ -232,11 +232,13 @@ func ParsePipReport(data []byte, root, platform string) (*Closure, error) {
 	}
 	w := wheelsWire{Engine: EnginePip, Platform: platform}
 	for _, p := range file.Install {
-		name, d, err := hashed{URL: p.Download.URL, Hashes: p.Download.Archive.Hashes}.wheel()
+		name, d, err := resolvedFile{URL: p.Download.URL, Hashes: p.Download.Archive.Hashes}.wheel()
 		if err != nil {
 			return nil, err
 		}
-		w.Packages = append(w.Packages, wheelsPack{p.Metadata.Name, p.Metadata.Version, "", map[string]digest.Digest{name: d}})
+		w.Packages = append(w.Packages, wheelsPack{
+			Name: p.Metadata.Name, Version: p.Metadata.Version, Wheels: map[string]digest.Digest{name: d},
+		})
 	}
-	return w.closureOf(root)
+	return w.findRoot(root)
 }

@@ -1,0 +1,88 @@
+package owed
+
+import (
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Facet is what is owed about one facet: its entry, and what that owes in turn.
+func (b Books) Facet(name string) List {
+	l := b.facetEntry(name)
+	entry, locked := b.Lock.Facet(name)
+	if !locked {
+		return l
+	}
+	if !b.declares(name) {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: name, Scheme: evidence.Source, Authority: evidence.Project, Where: configFile,
+			},
+			By:  evidence.Lock,
+			Why: "is locked, but no longer declared",
+			Fix: fmt.Sprintf("restore it in %s; or run 'hallmark install', if it was taken out on purpose", configFile),
+		})
+	}
+	return append(l, b.FacetProof(name, entry)...)
+}
+
+// facetEntry is who was told to expect a lock entry of a facet.
+func (b Books) facetEntry(name string) List {
+	var l List
+	claim := evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: lockFile}
+	install := fmt.Sprintf("run 'hallmark install' without --frozen, and commit %s; "+
+		"or restore it from version control", lockFile)
+	if _, mine := b.Config.Facets[name]; mine {
+		l = append(l, Expectation{
+			Claim: claim, By: evidence.Project, Fix: install,
+			Why: configFile + " declares the facet, and no entry holds what it may be",
+		})
+	}
+	for _, other := range b.brought[name] {
+		l = append(l, Expectation{
+			Claim: claim, By: evidence.Lock, Fix: install,
+			Why: "the entry of " + surface.Escape(other) + " brings it along",
+		})
+	}
+	if accepted, ok := b.Memory.Facets[name]; ok && b.declares(name) {
+		l = append(l, Expectation{
+			Claim: claim, By: evidence.Machine, Why: whenInstalled(accepted),
+			Fix: fmt.Sprintf("restore %s from version control; "+
+				"or give it up with 'hallmark forget %s', and run 'hallmark install'", lockFile, name),
+		})
+	}
+	return l
+}
+
+// whenInstalled says which version of a facet this machine installed, and when.
+func whenInstalled(f project.AcceptedFacet) string {
+	return fmt.Sprintf("version %s was installed on this machine at %s", surface.Escape(f.Version), formatTime(f.At))
+}
+
+// FacetProof is what is owed about the proof of an entry, locked or about to be, and about the
+// log that it is of. A facet that this machine accepted with a proof needs one wherever it is
+// from now: of a directory or a repository no log says anything.
+func (b Books) FacetProof(name string, entry project.FacetLock) List {
+	subject, accepted := project.FacetProofSubject(entry.Subject(name)), b.Memory.Facets[name]
+	switch {
+	case entry.Source.Kind == project.FromRegistry && entry.Proof == "":
+		return b.proof(name, entry.Source.Registry, subject, "hallmark upgrade "+name, accepted.LogKey)
+	case entry.Source.Kind == project.FromRegistry:
+		return b.log(name, entry.Source.Registry, accepted.AcceptedLog)
+	case accepted.LogKey == "":
+		return nil
+	}
+	subject = project.FacetProofSubject(project.FacetSubject(name, accepted.Version))
+	return List{{
+		Claim: evidence.Claim{
+			Subject: subject, Scheme: evidence.Proof, Authority: evidence.Log, Where: lockFile + ", proof",
+		},
+		By: evidence.Machine,
+		Why: fmt.Sprintf("it was accepted here with a proof of the log with the key %s, and is now of the %s, "+
+			"of which no log says anything", accepted.LogKey, surface.Escape(entry.Source.String())),
+		Fix: fmt.Sprintf("restore %s and %s from version control; or give up the proof with 'hallmark forget %s'",
+			configFile, lockFile, name),
+	}}
+}

@@ -1,0 +1,129 @@
+package owed
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// log is what is owed about the log of a registry, under whose key this machine accepted what
+// is called name: that key, without which no proof of the lock can be verified and beside which
+// another log would prove anything, the newest checkpoint that was seen, or a newer one, and the
+// witnesses that hallmark.toml demanded then.
+func (b Books) log(name, registry string, accepted project.AcceptedLog) List {
+	key, size := accepted.LogKey, accepted.LogSize
+	if key == "" {
+		return nil
+	}
+	var l List
+	if b.keyOf(registry) != key {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: fmt.Sprintf("log of %s under the key %s", registry, key),
+				Scheme:  evidence.LogKey, Authority: evidence.Machine, Where: "what was accepted on this machine",
+			},
+			By:  evidence.Machine,
+			Why: surface.Escape(name) + " was accepted here under that key",
+			Fix: fmt.Sprintf("give it with '--log-key %s', or as log_key under [registry] in %s; "+
+				"or give up what was accepted with 'hallmark forget %s'", key, configFile, name),
+		})
+	}
+	if b.sizes[key] < size {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: fmt.Sprintf("checkpoint of the log of %s", registry),
+				Scheme:  evidence.Checkpoint, Authority: evidence.Log, Where: "what this machine keeps of logs",
+			},
+			By: evidence.Machine,
+			Why: fmt.Sprintf("a checkpoint of %d entries was seen when %s was accepted, "+
+				"and what is kept now is older or gone", size, surface.Escape(name)),
+			Fix: fmt.Sprintf("restore logs.json in the state directory from a backup; "+
+				"or give up what was accepted with 'hallmark forget %s'", name),
+		})
+	}
+	return append(l, b.witnesses(name, registry, accepted)...)
+}
+
+// witnesses is what is owed about the witnesses of a log: as many as hallmark.toml demanded when what is called name
+// was accepted, the same ones, and as lately.
+func (b Books) witnesses(name, registry string, accepted project.AcceptedLog) List {
+	var l List
+	weaker := func(scheme evidence.Scheme, what, was string) {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: what + " of the log of " + registry,
+				Scheme:  scheme, Authority: evidence.Log, Where: configFile + ", [registry]",
+			},
+			By:  evidence.Machine,
+			Why: fmt.Sprintf("%s was accepted here while %s demanded %s", surface.Escape(name), configFile, was),
+			Fix: fmt.Sprintf("restore %s under [registry] in %s; "+
+				"or give up what was accepted with 'hallmark forget %s', and accept it anew", was, configFile, name),
+		})
+	}
+	rules := b.Config.Registry
+	if rules.Name() != registry {
+		rules = project.Registry{}
+	}
+	if rules.Quorum < accepted.Quorum {
+		weaker(evidence.Cosignature, "witnesses", fmt.Sprintf("witness_quorum = %d", accepted.Quorum))
+	} else if accepted.Kept(rules.Quorum, rules.Witnesses) < accepted.Quorum {
+		weaker(evidence.Cosignature, "witnesses", fmt.Sprintf("witnesses = %q", accepted.Witnesses))
+	}
+	if accepted.MaxAge > 0 && (rules.MaxAge == 0 || rules.MaxAge > accepted.MaxAge) {
+		weaker(evidence.Checkpoint, "age", fmt.Sprintf("max_age = %q", accepted.MaxAge))
+	}
+	return l
+}
+
+// keyOf is the key that the log of a registry is held to; "" if nobody says which.
+func (b Books) keyOf(registry string) string {
+	if b.Config.Registry.Name() == registry {
+		if key := cmp.Or(b.LogKey, b.Config.Registry.LogKey); key != "" {
+			return key
+		}
+	}
+	if b.Logs == nil {
+		return ""
+	}
+	return b.Logs.Registries[registry].Key
+}
+
+// proof is what is owed about the proof that a record is in the log of its registry, where the
+// entry of name has none. One that is there is verified, whoever expects it. Accepted is the key
+// of the log that proved it when this machine accepted the entry; "" if none did.
+func (b Books) proof(name, registry, subject, renew, accepted string) List {
+	var l List
+	owe := func(by evidence.Authority, why, fix string) {
+		l = append(l, Expectation{
+			Claim: evidence.Claim{
+				Subject: subject, Scheme: evidence.Proof, Authority: evidence.Log, Where: lockFile + ", proof",
+			},
+			By: by, Why: why, Fix: fix,
+		})
+	}
+	add := func(by evidence.Authority, why string) { owe(by, why, restoreHint(lockFile, renew, "")) }
+	if b.Config.Registry.Name() == registry {
+		switch {
+		case b.LogKey != "":
+			add(evidence.Caller, "the key of the registry's log was given")
+		case b.Config.Registry.LogKey != "":
+			add(evidence.Project, configFile+" has the key of the registry's log, log_key")
+		}
+	}
+	if origin := b.Lock.Log(registry); origin != "" {
+		add(evidence.Lock, "the lock names the registry's log, "+surface.Escape(origin))
+	}
+	if b.Logs != nil {
+		if known, ok := b.Logs.Registries[registry]; ok {
+			add(evidence.Machine, "this machine knows the registry's log since "+formatTime(known.Since))
+		}
+	}
+	if accepted != "" { // which the machine may not know otherwise: it was in hallmark.toml
+		owe(evidence.Machine, "it was accepted here with a proof of the log with the key "+accepted,
+			restoreHint(lockFile, renew, "hallmark forget "+name))
+	}
+	return l
+}

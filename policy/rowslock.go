@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// Rows about hallmark.lock and hallmark.toml: what was accepted, and what is declared.
+var lockRows = []rule{
+	{
+		flows: []Flow{Pin, Plugin}, scheme: evidence.File, authority: evidence.Lock,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Launch, Check}, scheme: evidence.File, authority: evidence.Lock,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Bare}, scheme: evidence.File, authority: evidence.Lock,
+		does: cells{refused, refused, allow, refused, refused, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Install}, scheme: evidence.File, authority: evidence.Lock,
+		does: cells{allow, integrity, allow, refused, integrity, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.Tree, authority: evidence.Lock,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: slotHint,
+	},
+	{
+		flows: []Flow{Launch}, scheme: evidence.Tree, authority: evidence.Lock,
+		does: cells{allow, integrity, warn, refused, operation, refused},
+		hint: slotHint,
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.Tree, authority: evidence.Lock,
+		does: cells{allow, integrity, warn, refused, warn, refused},
+		hint: slotHint,
+	},
+	{
+		flows: []Flow{Pin, Launch}, scheme: evidence.Module, authority: evidence.Lock,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Pin, Install}, scheme: evidence.FacetTar, authority: evidence.Lock,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: contentsHint,
+	},
+	{
+		flows: []Flow{Launch}, scheme: evidence.FacetTar, authority: evidence.Lock,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: contentsHint,
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.FacetTar, authority: evidence.Lock,
+		does: cells{allow, integrity, warn, refused, warn, refused},
+		hint: storeHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.OCI, authority: evidence.Lock,
+		does: cells{allow, warn, allow, refused, operation, refused},
+		hint: imageHint,
+	},
+	{
+		flows: []Flow{Install}, scheme: evidence.OCI, authority: evidence.Lock,
+		does: cells{allow, drift, allow, refused, operation, refused},
+		hint: imageHint,
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.OCI, authority: evidence.Lock,
+		does: cells{allow, drift, allow, refused, warn, refused},
+		hint: imageHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.Surface, authority: evidence.Lock,
+		does: cells{allow, warn, allow, refused, operation, refused},
+	},
+	{
+		flows: []Flow{Session, Check}, scheme: evidence.Surface, authority: evidence.Lock,
+		does: cells{allow, drift, drift, refused, drift, refused},
+	},
+	{
+		flows: []Flow{Pin, Launch, Check, Scan}, scheme: evidence.Document, authority: evidence.Lock,
+		does: cells{allow, integrity, integrity, refused, integrity, integrity},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Install}, scheme: evidence.Document, authority: evidence.Lock,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.Launch, authority: evidence.Lock,
+		does: cells{allow, warn, allow, refused, operation, refused},
+		hint: lockedLaunchHint,
+	},
+	{
+		flows: []Flow{Launch}, scheme: evidence.Launch, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, operation, refused},
+		hint: lockedLaunchHint,
+	},
+	{
+		flows: []Flow{Bare}, scheme: evidence.Launch, authority: evidence.Lock,
+		does: cells{refused, refused, refused, warn, refused, refused},
+		hint: lockedLaunchHint,
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.Launch, authority: evidence.Lock,
+		does: cells{allow, refused, refused, warn, operation, refused},
+		hint: lockedLaunchHint,
+	},
+	{
+		flows: []Flow{Scan}, scheme: evidence.Launch, authority: evidence.Lock,
+		does: cells{allow, refused, refused, warn, refused, refused},
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.Pin, authority: evidence.Lock,
+		does: cells{allow, warn, allow, refused, refused, refused},
+		hint: first(undecided, always("an older version may have faults that were mended since; "+
+			"take it only if you mean it")),
+	},
+	{
+		flows: []Flow{Launch, Check}, scheme: evidence.Pin, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: first(undecided, always("run 'hallmark pin' for this server again")),
+	},
+	{
+		flows: []Flow{Install}, scheme: evidence.Source, authority: evidence.Lock,
+		does: cells{allow, refused, allow, refused, operation, refused},
+		hint: sourceHint,
+	},
+	{
+		flows: []Flow{Check}, scheme: evidence.Source, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, operation, refused},
+		hint: sourceHint,
+	},
+	{
+		flows: []Flow{Scan}, scheme: evidence.Source, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, refused, refused},
+	},
+	{
+		flows: []Flow{Install}, scheme: evidence.Tag, authority: evidence.Lock,
+		does: cells{allow, drift, allow, refused, operation, refused},
+		hint: always("the author moved it, which happens by accident or by attack; compare the commits, " +
+			"then run 'hallmark upgrade' for this facet"),
+	},
+	{
+		flows: []Flow{Install, Check, Plugin}, scheme: evidence.Installed, authority: evidence.Lock,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: on(evidence.Mismatch, "if the change is not yours find out who made it; "+
+			"'hallmark install --force' puts the locked file back"),
+	},
+	{
+		flows: []Flow{Launch, Install, Check}, scheme: evidence.Unhashed, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: first(undecided, always("move it out of the directory, or publish it with the facet: a client reads what it "+
+			"finds there")),
+	},
+	{
+		flows: []Flow{Pin, Check}, scheme: evidence.Import, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, warn, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Launch}, scheme: evidence.Import, authority: evidence.Lock,
+		does: cells{allow, refused, refused, refused, allow, refused},
+		hint: unlikeLockHint,
+	},
+	{
+		flows: []Flow{Install, Check}, scheme: evidence.Source, authority: evidence.Manifest,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: sourceHint,
+	},
+	{
+		flows: []Flow{Launch, Check, Scan}, scheme: evidence.Launch, authority: evidence.Project,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: launchHint,
+	},
+	{
+		flows: []Flow{Install, Check}, scheme: evidence.Source, authority: evidence.Project,
+		does: cells{allow, refused, refused, refused, refused, refused},
+		hint: sourceHint,
+	},
+}
+
+// What to do next about what is locked and declared.
+var (
+	unlikeLockHint = on(evidence.Mismatch, "the file is not the one that was approved; "+
+		"if the change is yours, run 'hallmark pin' again")
+	contentsHint = on(evidence.Mismatch, "these are not the contents that were locked: "+
+		"a published version never changes, so find out who changed it; 'hallmark upgrade' takes another version")
+	sourceHint = first(
+		when(func(e evidence.Evidence) bool { return e.Observed.From == "hallmark.toml" },
+			on(evidence.Mismatch, "hallmark.toml was changed after the facet was locked; "+
+				"run 'hallmark install' without --frozen, and review the lock")),
+		on(evidence.Mismatch, "hallmark.lock says otherwise than the facet that brings it along; "+
+			"restore it from version control, or run 'hallmark install' without --frozen, and review it"),
+		always("run 'hallmark install' without --frozen, and commit hallmark.lock"))
+	launchHint = first(
+		on(evidence.Absent, "run 'hallmark pin' for this server first"),
+		on(evidence.Waived, "run 'hallmark pin' for this server, and take the opt-out away"),
+		when(func(e evidence.Evidence) bool { return strings.HasPrefix(e.Observed.From, "hallmark.toml") },
+			on(evidence.Mismatch, "hallmark.toml was changed after the server was pinned; "+
+				"review the change and run 'hallmark pin' again")))
+	lockedLaunchHint = first(launchHint, on(evidence.Mismatch, "its facet declares it otherwise than it was locked; "+
+		"run 'hallmark install' without --frozen, and review what it shows"))
+	imageHint = first(undecided, always("the tag leads to another image than the one that was approved, "+
+		"which goes on running; 'hallmark pin' shows the new one"))
+)

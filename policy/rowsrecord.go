@@ -1,0 +1,122 @@
+package policy
+
+import "github.com/hallmark-mcp/hallmark/evidence"
+
+// Rows about packages and records: what publishers, package registries and MCP registries claim of them.
+var recordRows = []rule{
+	{
+		flows: []Flow{Verify}, scheme: evidence.File, authority: evidence.Publisher,
+		does: cells{allow, integrity, warn, allow, operation, refused},
+		hint: publisherHint,
+	},
+	{
+		flows: []Flow{Send}, scheme: evidence.File, authority: evidence.Publisher,
+		does: cells{allow, integrity, allow, warn, operation, refused},
+		hint: publisherHint,
+	},
+	{
+		flows: []Flow{Accept}, scheme: evidence.File, authority: evidence.Publisher,
+		does: cells{allow, integrity, allow, refused, integrity, refused},
+		hint: publisherHint,
+	},
+	{
+		flows: []Flow{Accept}, scheme: evidence.Document, authority: evidence.Publisher,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: publisherHint,
+	},
+	{
+		flows: []Flow{Generate, Verify, Send, Accept, Pin, Launch}, scheme: evidence.File, authority: evidence.Registry,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: on(evidence.Mismatch, "the bytes are not those that the package registry vouches for; "+
+			"a proxy or mirror may have changed them"),
+	},
+	{
+		flows: []Flow{Accept}, scheme: evidence.Ownership, authority: evidence.Registry,
+		does: cells{allow, refused, refused, allow, operation, refused},
+		hint: first(undecided, always("the package must name the server that it belongs to "+
+			"(npm: \"mcpName\" in package.json)")),
+	},
+	{
+		flows: []Flow{Send, Accept}, scheme: evidence.File, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, integrity, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.File, authority: evidence.Record,
+		does: cells{allow, integrity, warn, refused, operation, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Launch, Install, Plugin}, scheme: evidence.File, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Send, Accept, Plugin}, scheme: evidence.Tree, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, integrity, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Send, Accept}, scheme: evidence.FacetTar, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, integrity, refused},
+		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
+			"same operation; try again when it can be reached"), recordHint),
+	},
+	{
+		flows: []Flow{Pin, Install}, scheme: evidence.FacetTar, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, refused, refused},
+		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
+			"same operation; try again when it can be reached"), recordHint),
+	},
+	{
+		flows: []Flow{Launch}, scheme: evidence.FacetTar, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: first(on(evidence.Unverifiable, "no confirmation: a facet is locked only if its registry confirms it in the "+
+			"same operation; try again when it can be reached"), recordHint),
+	},
+	{
+		flows: []Flow{Send}, scheme: evidence.APISurface, authority: evidence.Record,
+		does: cells{allow, integrity, allow, refused, integrity, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Pin}, scheme: evidence.APISurface, authority: evidence.Record,
+		does: cells{allow, drift, warn, warn, operation, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Send}, scheme: evidence.Document, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, integrity, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Pin, Install}, scheme: evidence.Document, authority: evidence.Record,
+		does: cells{allow, integrity, allow, refused, operation, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Launch, Check, Plugin}, scheme: evidence.Document, authority: evidence.Record,
+		does: cells{allow, integrity, refused, refused, operation, refused},
+		hint: recordHint,
+	},
+	{
+		flows: []Flow{Pin, Install, Plugin}, scheme: evidence.Status, authority: evidence.Record,
+		does: cells{allow, refused, allow, warn, operation, refused},
+		hint: statusHint,
+	},
+}
+
+// What to do next about claims of publishers and registries.
+var (
+	publisherHint = first(
+		on(evidence.Mismatch, "the file changed after hashing, or was hashed elsewhere; "+
+			"run 'hallmark hash-gen server.json' and compare"),
+		on(evidence.Absent, "run 'hallmark hash-gen --write server.json' to add file_hashes"))
+	recordHint = first(
+		on(evidence.Mismatch, "these are not the bytes that were published; do not run them"),
+		when(func(e evidence.Evidence) bool { return e.Where == "" },
+			on(evidence.Absent, "there is no record of it; name a registry that has one in hallmark.toml, [registry] url, "+
+				"or accept that with '--missing-hashes warn'")),
+		on(evidence.Absent, "the record has no file_hashes; '--missing-hashes warn' accepts that"))
+	statusHint = first(undecided, always("its publisher took it back; pin another version"))
+)

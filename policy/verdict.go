@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+)
+
+// Finding is one piece of evidence and what was decided about it.
+type Finding struct {
+	Evidence evidence.Evidence `json:"evidence"`
+	Class    evidence.Class    `json:"class"` // OK unless refused
+	Warning  bool              `json:"warning,omitempty"`
+}
+
+// Verdict is the result of judging a report.
+type Verdict struct {
+	Flow     Flow      `json:"flow"`
+	Findings []Finding `json:"findings"`
+	admitted Admitted
+}
+
+// Judge decides about report. An empty report admits nothing but is no refusal.
+func Judge(flow Flow, s Settings, report evidence.Report) Verdict {
+	v := Verdict{Flow: flow, Findings: make([]Finding, 0, len(report))}
+	for _, e := range report {
+		d := s.decide(flow, e)
+		v.Findings = append(v.Findings, Finding{Evidence: e, Class: d.refuse, Warning: d.warn})
+	}
+	if v.Class() == evidence.OK && len(report) > 0 {
+		v.admitted = Admitted{flow: flow}
+		for _, e := range report {
+			if d := e.Observed.SHA256(); !d.IsZero() {
+				v.admitted.grants = append(v.admitted.grants, grant{e.Subject, d})
+			}
+		}
+	}
+	return v
+}
+
+// Allowed reports whether nothing was refused.
+func (v Verdict) Allowed() bool { return v.Class() == evidence.OK }
+
+// Class is the most urgent class of the refusals, or OK.
+func (v Verdict) Class() evidence.Class {
+	worst := evidence.OK
+	for _, f := range v.Findings {
+		worst = evidence.Worse(worst, f.Class)
+	}
+	return worst
+}
+
+// Report is the evidence that was judged.
+func (v Verdict) Report() evidence.Report {
+	var report evidence.Report
+	for _, f := range v.Findings {
+		report = append(report, f.Evidence)
+	}
+	return report
+}
+
+// Refused returns the findings that were refused.
+func (v Verdict) Refused() []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return f.Class == evidence.OK })
+}
+
+// Warnings returns the findings that were allowed with a warning.
+func (v Verdict) Warnings() []Finding {
+	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !f.Warning })
+}
+
+// Admitted is the proof that the verdict allows its subjects; it is the zero value,
+// which permits nothing, if it does not.
+func (v Verdict) Admitted() Admitted { return v.admitted }
+
+// Err is nil if the verdict allows, else a [*Refusal].
+func (v Verdict) Err() error {
+	if v.Allowed() {
+		return nil
+	}
+	return &Refusal{v}
+}
+
+// Refusal is the error of a verdict that refuses. It prints every refused finding.
+type Refusal struct{ Verdict Verdict }
+
+// Class is the most urgent class of the findings.
+func (r *Refusal) Class() evidence.Class { return r.Verdict.Class() }
+
+func (r *Refusal) Error() string {
+	var parts []string
+	for _, f := range r.Verdict.Refused() {
+		text := f.Evidence.Title() + "\n" + f.Evidence.Detail()
+		rule, _ := findRule(r.Verdict.Flow, f.Evidence)
+		if next := rule.advise(r.Verdict.Flow, f); next != "" {
+			text += "  hint: " + next + "\n"
+		}
+		parts = append(parts, strings.TrimSuffix(text, "\n"))
+	}
+	return strings.Join(parts, "\n")
+}

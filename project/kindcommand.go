@@ -1,0 +1,23 @@
+package project
+
+import (
+	"errors"
+	"slices"
+)
+
+// kindCommand is a program that lies on this machine; its file is the artifact.
+var kindCommand = serverKind{
+	name: KindCommand, title: "a command",
+	checkEntry: func(s ServerLock) error {
+		if s.Entry != "" || s.Closure != nil {
+			return errors.New("a command has neither entry nor closure")
+		}
+		return nil
+	},
+	checkLaunch: func(s ServerLock) error {
+		if !slices.Equal(s.Arguments, s.Launch.Arguments) || !slices.Equal(s.Variables, s.Launch.Variables) {
+			return errors.New("gets other arguments or variables than it is declared with")
+		}
+		return nil
+	},
+}

@@ -1,0 +1,32 @@
+package project
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// kindNPM is a package of npm; its entry is the script of the package that node runs, inside the slot.
+var kindNPM = serverKind{
+	name: KindNPM, title: "an npm package", engines: []string{EngineNPM}, scripts: true,
+	checkRef: func(s ServerLock) error {
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.NPM {
+			return fmt.Errorf("ref %+q is no npm package", s.Ref)
+		}
+		return nil
+	},
+	checkEntry: func(s ServerLock) error {
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil {
+			return err
+		}
+		inside, ok := strings.CutPrefix(s.Entry, "node_modules/"+ref.Name()+"/")
+		if !ok || archive.CheckInstalledPath(inside) != nil || strings.Contains(inside, ":") {
+			return fmt.Errorf("entry %+q is not a file of the package", s.Entry)
+		}
+		return nil
+	},
+}

@@ -1,0 +1,32 @@
+package project
+
+import (
+	"fmt"
+	"regexp"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// kindPyPI is a package of PyPI, by one of its files; its entry is the function that python calls.
+var kindPyPI = serverKind{
+	name: KindPyPI, title: "a package of PyPI", engines: []string{EngineUV, EnginePip},
+	checkRef: func(s ServerLock) error {
+		ref, err := artifact.Parse(s.Ref)
+		if err != nil || ref.Kind() != artifact.PyPI || ref.Filename() == "" {
+			return fmt.Errorf("ref %+q is no file of PyPI", s.Ref)
+		}
+		return nil
+	},
+	checkEntry: func(s ServerLock) error {
+		if !entryRE().MatchString(s.Entry) {
+			return fmt.Errorf("entry %+q is not module:function", s.Entry)
+		}
+		return nil
+	},
+}
+
+// entryRE is an entry point of a Python package: a module, and an object in it.
+var entryRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$`)
+})
