@@ -23,11 +23,12 @@ func TestFetchLimits(t *testing.T) {
 	tarball := strings.Repeat("0123456789", 70_000) // 700 kB
 	sum := sha256.Sum256([]byte(tarball))
 	var base string
-	release := make(chan struct{})
+	release, hanging := make(chan struct{}), make(chan struct{}, 16)
 	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 		if strings.HasSuffix(r.URL.Path, ".tgz") {
 			if strings.HasPrefix(name, "slow") {
+				hanging <- struct{}{}
 				select {
 				case <-release:
 				case <-r.Context().Done():
@@ -87,7 +88,13 @@ func TestFetchLimits(t *testing.T) {
 	// Four files hang; another publish passes them by.
 	slow := make(chan answer, 1)
 	go func() { slow <- publish("1.0.2", "slow1", "slow2", "slow3", "slow4") }()
-	time.Sleep(300 * time.Millisecond)
+	for range 4 {
+		select {
+		case <-hanging:
+		case <-time.After(time.Minute):
+			t.Fatal("not all of the slow files are asked for at once")
+		}
+	}
 	began := time.Now()
 	if a := publish("1.0.3", "a", "b"); a.Status != 200 || time.Since(began) > 10*time.Second {
 		t.Errorf("beside a slow one: %+v after %s", a, time.Since(began))

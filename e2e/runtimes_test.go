@@ -172,7 +172,7 @@ func TestRuntimes(t *testing.T) {
 				c := s.command(append([]string{"-call", "greet", bin, "run"}, args...)...)
 				c.Path = client
 				out, err := c.CombinedOutput()
-				if err != nil || !strings.Contains(string(out), "call greet: "+answer+"\n") {
+				if c.ProcessState == nil || !ended(c.ProcessState.ExitCode(), string(out)) || !strings.Contains(string(out), "call greet: "+answer+"\n") {
 					t.Errorf("%v\n%s", err, out)
 				}
 			}

@@ -11,6 +11,10 @@
 //	call NAME: error CODE: MESSAGE
 //	asked METHOD                      for a request of the server, which gets no answer
 //
+// To standard error it says if the program goes on for as long as 'hallmark run' lets a
+// server, before it ends it with SIGTERM: code 143 is then that of a server which is slow,
+// or which does not end by itself.
+//
 // Each line that the program prints must be JSON. The exit code is 99 if it is not, or if
 // there is no end to it.
 package main
@@ -26,6 +30,9 @@ import (
 	"strings"
 	"time"
 )
+
+// grace is how long the guard lets a server go on after its input was closed.
+const grace = 5 * time.Second
 
 func main() {
 	var calls []string
@@ -45,7 +52,7 @@ func main() {
 	if len(args) == 0 {
 		die(errors.New("no program"))
 	}
-	time.AfterFunc(60*time.Second, func() { die(errors.New("no end after 60 s")) })
+	time.AfterFunc(2*time.Minute, func() { die(errors.New("no end after two minutes")) })
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
@@ -54,7 +61,9 @@ func main() {
 	check(err)
 	check(cmd.Start())
 	s := &session{in: stdin, out: bufio.NewReader(stdout)}
+	var closed time.Time
 	if s.converse(caps, calls) {
+		closed = time.Now()
 		check(stdin.Close())
 	}
 	rest, err := io.ReadAll(s.out)
@@ -63,6 +72,9 @@ func main() {
 		fmt.Printf("more %s\n", rest)
 	}
 	err = cmd.Wait()
+	if !closed.IsZero() && time.Since(closed) >= grace {
+		fmt.Fprintln(os.Stderr, "client: the program went on after its input was closed")
+	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		os.Exit(exit.ExitCode())

@@ -43,12 +43,12 @@ func TestPostgresFailsOver(t *testing.T) {
 		replicas = append(replicas, start(t, slices.Concat(flags, []string{"--data", t.TempDir()})...))
 	}
 
-	publishing, stopReading := publishers(t, "failover", replicas...), readers(t, replicas...)
+	publishing, reading := publishers(t, "failover", replicas...), readers(t, replicas...)
 	publishing.more(60)
 	if err := primary.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // without any database
+	reading.turnedAway() // there is no database
 	if err := standby.Promote(); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestPostgresFailsOver(t *testing.T) {
 		}
 	}
 	acked := publishing.stop()
-	if good, away := stopReading(); good == 0 || away == 0 {
+	if good, away := reading.stop(); good == 0 || away == 0 {
 		t.Errorf("%d good answers, %d times away", good, away)
 	}
 

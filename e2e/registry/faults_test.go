@@ -279,10 +279,16 @@ func (p *publishing) count() int {
 // more waits until n more are acknowledged, however slow the machine is.
 func (p *publishing) more(n int) {
 	p.t.Helper()
-	want := p.count() + n
-	for end := time.Now().Add(time.Minute); p.count() < want; time.Sleep(10 * time.Millisecond) {
+	waitForMore(p.t, "publishes were acknowledged", p.count, n)
+}
+
+// waitForMore waits until count, of what is named, has grown by n, for a minute at most.
+func waitForMore(t testing.TB, what string, count func() int, n int) {
+	t.Helper()
+	began := count()
+	for end := time.Now().Add(time.Minute); count() < began+n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			p.t.Fatalf("%d publishes were acknowledged in a minute, and not %d more", p.count(), n)
+			t.Fatalf("%d %s in a minute, and not %d more", count()-began, what, n)
 		}
 	}
 }
@@ -327,17 +333,21 @@ func complete(t testing.TB, r *replica, acked []string) {
 	}
 }
 
-// readers list and get until stop is called, which returns how many answers were
-// good. Any answer but 200 and a 503 with Retry-After is an error.
-func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
-	var (
-		wg         sync.WaitGroup
-		ended      atomic.Bool
-		okay, late atomic.Int64
-	)
+// reading is clients that list and get.
+type reading struct {
+	t          testing.TB
+	wg         sync.WaitGroup
+	ended      atomic.Bool
+	good, away atomic.Int64
+}
+
+// readers read until they are stopped. Any answer but 200 and a 503 with Retry-After is an
+// error.
+func readers(t testing.TB, targets ...*replica) *reading {
+	r := &reading{t: t}
 	for c := range 4 {
-		wg.Go(func() {
-			for n := 0; !ended.Load(); n++ {
+		r.wg.Go(func() {
+			for n := 0; !r.ended.Load(); n++ {
 				path := []string{"/v0/servers?limit=10", "/v0/servers?search=example&limit=5", "/v0/servers?version=latest", "/v0/health"}[n%4]
 				answer, err := client.Get("http://" + targets[(c+n)%len(targets)].addr + path)
 				if err != nil {
@@ -350,9 +360,9 @@ func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
 				case err != nil:
 					t.Errorf("%s: %v", path, err)
 				case answer.StatusCode == 200:
-					okay.Add(1)
+					r.good.Add(1)
 				case answer.StatusCode == 503 && answer.Header.Get("Retry-After") != "":
-					late.Add(1)
+					r.away.Add(1)
 					time.Sleep(10 * time.Millisecond)
 				default:
 					t.Errorf("%s: status %d, headers %v", path, answer.StatusCode, answer.Header)
@@ -360,7 +370,20 @@ func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
 			}
 		})
 	}
-	return func() (int, int) { ended.Store(true); wg.Wait(); return int(okay.Load()), int(late.Load()) }
+	return r
+}
+
+// turnedAway waits until readers are told to come back later, a few times more.
+func (r *reading) turnedAway() {
+	r.t.Helper()
+	waitForMore(r.t, "reads were turned away", func() int { return int(r.away.Load()) }, 4)
+}
+
+// stop ends the reading and returns how many answers were good, and how many a 503.
+func (r *reading) stop() (good, away int) {
+	r.ended.Store(true)
+	r.wg.Wait()
+	return int(r.good.Load()), int(r.away.Load())
 }
 
 // PostgreSQL is stopped, started, killed and started under load. What was acknowledged
@@ -368,20 +391,20 @@ func readers(t testing.TB, targets ...*replica) (stop func() (good, away int)) {
 func TestPostgresRestarts(t *testing.T) {
 	db := postgres.ForTest(t)
 	r := start(t, "--data", t.TempDir(), "--db", db.URL("postgres"))
-	publishing, stopReading := publishers(t, "restart", r), readers(t, r)
+	publishing, reading := publishers(t, "restart", r), readers(t, r)
 	for _, end := range []func() error{db.Stop, db.Kill} {
 		publishing.more(50)
 		if err := end(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(300 * time.Millisecond)
+		reading.turnedAway()
 		if err := db.Start(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	publishing.more(50)
 	acked := publishing.stop()
-	good, away := stopReading()
+	good, away := reading.stop()
 	if good < 50 || away == 0 {
 		t.Errorf("%d good answers and %d times away", good, away)
 	}
@@ -408,7 +431,7 @@ func TestKilledRegistry(t *testing.T) {
 			r := start(t, append(flags(t), "--data", t.TempDir())...)
 			publishing := publishers(t, "kill", r)
 			for range kills {
-				time.Sleep(100*time.Millisecond + rand.N(300*time.Millisecond))
+				publishing.more(10 + rand.N(20)) // and then in the midst of others
 				r.kill()
 				r.run()
 			}
@@ -430,7 +453,7 @@ func TestReplicas(t *testing.T) {
 	keyed := append(flags, "--log-key-file", keyFile)
 	a, b := startFirst(t, append(keyed, "--data", t.TempDir())...), start(t, append(keyed, "--data", t.TempDir())...)
 	refusesOtherKey(t, flags)
-	publishing, stopReading := publishers(t, "both", a, b), readers(t, b)
+	publishing, reading := publishers(t, "both", a, b), readers(t, b)
 
 	// What one has acknowledged the other answers at once.
 	for i := range 50 {
@@ -461,11 +484,11 @@ func TestReplicas(t *testing.T) {
 		wg.Wait()
 	}
 	a.kill()
-	time.Sleep(300 * time.Millisecond)
+	publishing.more(20) // which b alone acknowledges
 	a.run()
 	publishing.more(50)
 	acked := publishing.stop()
-	if good, away := stopReading(); away > 0 || good == 0 {
+	if good, away := reading.stop(); away > 0 || good == 0 {
 		t.Errorf("%d good answers; %d times away, though the database was there", good, away)
 	}
 	complete(t, a, acked)

@@ -159,13 +159,18 @@ func TestOneLog(t *testing.T) {
 			}
 		})
 	}
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(acked)
+	}
 	for i := range 4 {
-		time.Sleep(time.Duration(500+100*i) * time.Millisecond)
+		waitForMore(t, "publishes were acknowledged", count, 40+10*i)
 		replicas[1].kill()
-		time.Sleep(200 * time.Millisecond)
+		waitForMore(t, "publishes were acknowledged by one replica", count, 10)
 		replicas[1].run()
 	}
-	time.Sleep(500 * time.Millisecond)
+	waitForMore(t, "publishes were acknowledged", count, 50)
 	ended.Store(true)
 	wg.Wait()
 	if t.Failed() {

@@ -43,7 +43,17 @@ func TestPostgresSignsWhatTheStandbyHas(t *testing.T) {
 	}
 	defer admin.Close(ctx)
 
+	// settling counts the attempts of the log, begun after a time, that wait for the standby.
+	settling := func(after time.Time, what string) (n int) {
+		err := admin.QueryRow(ctx, "SELECT "+what+` FROM pg_stat_activity
+			WHERE wait_event = 'SyncRep' AND query LIKE '%pg_logical_emit_message%' AND query_start > $1`, after).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	for n, cancels := range []bool{false, true} {
+		var began time.Time
 		if err := standby.Stop(); err != nil {
 			t.Fatal(err)
 		}
@@ -57,16 +67,12 @@ func TestPostgresSignsWhatTheStandbyHas(t *testing.T) {
 			return err == nil
 		})
 		if cancels {
-			within(t, func() bool {
-				var now int
-				err := admin.QueryRow(ctx, "SELECT count(*) FILTER (WHERE pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&now)
-				if err != nil {
-					t.Fatal(err)
-				}
-				return now > 0
-			})
+			within(t, func() bool { return settling(began, "count(*) FILTER (WHERE pg_cancel_backend(pid))") > 0 })
+			if err := admin.QueryRow(ctx, "SELECT clock_timestamp()").Scan(&began); err != nil {
+				t.Fatal(err)
+			}
 		}
-		time.Sleep(2 * time.Second) // in which the log tries
+		within(t, func() bool { return settling(began, "count(*)") > 0 }) // the log tries, again if it was canceled
 		if size := l.Head().Size; size != int64(n)+1 {
 			t.Fatalf("%d entries are signed, and the standby has %d", size, n+1)
 		}

@@ -35,6 +35,27 @@ func refused(t *testing.T, s *Store, slot *Slot, what string) {
 	}
 }
 
+// TestAuditWithoutSidecar: a slot whose sidecar was not read is never handed out. No audit
+// comes so far with evidence that matches throughout; that it would be refused all the same
+// is for whoever changes what is reported.
+func TestAuditWithoutSidecar(t *testing.T) {
+	match, mismatch := evidence.Evidence{Outcome: evidence.Match}, evidence.Evidence{Outcome: evidence.Mismatch}
+	for _, tt := range []struct {
+		note   *sidecar
+		report evidence.Report
+		bad    bool
+	}{
+		{&sidecar{}, evidence.Report{match, match}, false},
+		{&sidecar{}, evidence.Report{match, mismatch}, true},
+		{nil, evidence.Report{match, match}, true},
+		{nil, evidence.Report{mismatch}, true},
+	} {
+		if got := (&audit{note: tt.note, report: tt.report}).bad(); got != tt.bad {
+			t.Errorf("sidecar %v, %v: bad is %t", tt.note != nil, tt.report, got)
+		}
+	}
+}
+
 // Whatever is put into a slot beside what was written, or given another mode that means
 // something, is found, wherever it is; and everything undone, the slot is good again.
 func TestExtras(t *testing.T) {
