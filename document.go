@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -115,7 +116,7 @@ func expand(ctx context.Context, f *fetch.Client, where string, all []*subject) 
 		files := []artifact.Ref{s.ref}
 		if s.ref.Kind() == artifact.PyPI && s.ref.Filename() == "" && len(s.claims) == 0 {
 			found, err := f.Files(ctx, s.ref)
-			var outside *fetch.Error
+			var outside *wire.Error
 			switch {
 			case err == nil:
 				files = found
@@ -221,7 +222,7 @@ const maxSaid = 2000
 
 // unfetched is the evidence of a subject whose bytes could not be had.
 func (s *subject) unfetched(ctx context.Context, err error) (evidence.Report, error) {
-	var outside *fetch.Error
+	var outside *wire.Error
 	if !errors.As(err, &outside) {
 		return nil, err
 	}
@@ -240,7 +241,7 @@ func (s *subject) unfetched(ctx context.Context, err error) (evidence.Report, er
 }
 
 // reason is what a fetch error says beside the subject, which evidence names itself.
-func reason(e *fetch.Error) string {
+func reason(e *wire.Error) string {
 	text := e.Err.Error()
 	if e.URL != "" && !strings.Contains(text, e.URL) {
 		text = e.URL + ": " + text

@@ -8,8 +8,10 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -18,8 +20,8 @@ import (
 // class Refused that says how to agree; then nothing was sent. What Hallmark itself or the
 // user's configuration names needs no consent. A person is asked about all at once, and what
 // is agreed to is remembered for this machine.
-func (h *Host) MayAsk(uses ...fetch.HostUse) error {
-	uses = slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool { return h.names(u.Host) })
+func (h *Host) MayAsk(uses ...consent.HostUse) error {
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return h.names(u.Host) })
 	if len(uses) == 0 {
 		return nil
 	}
@@ -27,14 +29,14 @@ func (h *Host) MayAsk(uses ...fetch.HostUse) error {
 	if err != nil {
 		return err
 	}
-	uses = slices.DeleteFunc(uses, func(u fetch.HostUse) bool { return known.HasHost(u.Host) })
-	slices.SortStableFunc(uses, func(a, b fetch.HostUse) int { return strings.Compare(a.Host, b.Host) })
-	uses = slices.CompactFunc(uses, func(a, b fetch.HostUse) bool { return a.Host == b.Host })
+	uses = slices.DeleteFunc(uses, func(u consent.HostUse) bool { return known.HasHost(u.Host) })
+	slices.SortStableFunc(uses, func(a, b consent.HostUse) int { return strings.Compare(a.Host, b.Host) })
+	uses = slices.CompactFunc(uses, func(a, b consent.HostUse) bool { return a.Host == b.Host })
 	if len(uses) == 0 {
 		return nil
 	}
 	if h.Sending == nil {
-		return fetch.Refusal(uses...)
+		return consent.Refusal(uses...)
 	}
 	asked, err := h.Sending.askHosts(uses)
 	if err != nil || len(asked) == 0 {
@@ -54,8 +56,8 @@ func (h *Host) names(host string) bool {
 }
 
 // mayAsk is MayAsk for a project of which the caller named a host.
-func (w *workspace) mayAsk(uses ...fetch.HostUse) error {
-	return w.host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool { return w.named != "" && u.Host == w.named })...)
+func (w *workspace) mayAsk(uses ...consent.HostUse) error {
+	return w.host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.named != "" && u.Host == w.named })...)
 }
 
 // Name lets the host of a URL be asked, as the user named it: in an option, or in the
@@ -68,11 +70,11 @@ func (s *Sending) Name(text string) {
 
 // askHosts returns the hosts that a person agreed to just now, and an error if anybody did
 // not agree to one.
-func (s *Sending) askHosts(uses []fetch.HostUse) (agreed []string, err error) {
+func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	refused := false
-	uses = slices.DeleteFunc(slices.Clone(uses), func(u fetch.HostUse) bool {
+	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool {
 		yes, asked := s.hosts[u.Host]
 		refused = refused || asked && !yes
 		return yes || s.allowsHost(u.Host)
@@ -82,11 +84,11 @@ func (s *Sending) askHosts(uses []fetch.HostUse) (agreed []string, err error) {
 	}
 	for _, u := range uses {
 		if _, err := project.ParseHost(u.Host); err != nil {
-			return nil, fetch.Refusal(u) // nobody could agree to such a name
+			return nil, consent.Refusal(u) // nobody could agree to such a name
 		}
 	}
 	if refused || s.AskHosts == nil {
-		return nil, fetch.Refusal(uses...)
+		return nil, consent.Refusal(uses...)
 	}
 	answer, err := s.AskHosts(uses)
 	if err != nil {
@@ -100,7 +102,7 @@ func (s *Sending) askHosts(uses []fetch.HostUse) (agreed []string, err error) {
 		agreed = append(agreed, u.Host)
 	}
 	if answer != Given {
-		return nil, fetch.Refusal(uses...)
+		return nil, consent.Refusal(uses...)
 	}
 	return agreed, nil
 }
@@ -136,15 +138,15 @@ func hostNamed(text string) string {
 	if err != nil || u.Host == "" {
 		return ""
 	}
-	return fetch.HostOf(u)
+	return wire.HostOf(u)
 }
 
 // registryUse is the project's registry, nil if it names none.
-func (w *workspace) registryUse() []fetch.HostUse {
+func (w *workspace) registryUse() []consent.HostUse {
 	if w.config.Registry.URL == "" {
 		return nil
 	}
-	return []fetch.HostUse{{Host: hostNamed(w.config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
+	return []consent.HostUse{{Host: hostNamed(w.config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
 }
 
 // registryAt is a client of the project's registry, which asks nothing before somebody agreed.
@@ -153,10 +155,10 @@ func (w *workspace) registryAt() *registry.Client {
 }
 
 // facetUses are the hosts that a facet comes from.
-func (w *workspace) facetUses(f project.Facet) []fetch.HostUse {
+func (w *workspace) facetUses(f project.Facet) []consent.HostUse {
 	switch f.Kind() {
 	case project.FromGit:
-		return []fetch.HostUse{{Host: hostNamed(f.Git), File: project.ConfigFile + ", facet " + f.Name}}
+		return []consent.HostUse{{Host: hostNamed(f.Git), File: project.ConfigFile + ", facet " + f.Name}}
 	case project.FromRegistry:
 		return w.registryUse()
 	}
@@ -164,7 +166,7 @@ func (w *workspace) facetUses(f project.Facet) []fetch.HostUse {
 }
 
 // facetsUses are the hosts that all declared facets come from.
-func (w *workspace) facetsUses() (uses []fetch.HostUse) {
+func (w *workspace) facetsUses() (uses []consent.HostUse) {
 	for _, name := range slices.Sorted(maps.Keys(w.config.Facets)) {
 		uses = append(uses, w.facetUses(w.config.Facets[name])...)
 	}
@@ -173,8 +175,8 @@ func (w *workspace) facetsUses() (uses []fetch.HostUse) {
 
 // serverUses are the hosts that are asked for what a server is started from. One that is
 // reached by its URL is a question of its own: see PinOptions.
-func (w *workspace) serverUses(s project.Server) (uses []fetch.HostUse) {
-	theirs := func(kind artifact.Kind) []fetch.HostUse {
+func (w *workspace) serverUses(s project.Server) (uses []consent.HostUse) {
+	theirs := func(kind artifact.Kind) []consent.HostUse {
 		if w.host.Fetch == nil {
 			return nil
 		}
@@ -191,7 +193,7 @@ func (w *workspace) serverUses(s project.Server) (uses []fetch.HostUse) {
 	}
 	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
 		if p.Repository() != "" {
-			uses = append(uses, fetch.HostUse{Host: fetch.RepositoryHost(p.Repository()), File: project.ConfigFile + ", server " + s.Name})
+			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(p.Repository()), File: project.ConfigFile + ", server " + s.Name})
 			continue
 		}
 		uses = append(uses, w.registryUse()...) // whose record may vouch for it
@@ -201,14 +203,14 @@ func (w *workspace) serverUses(s project.Server) (uses []fetch.HostUse) {
 }
 
 // lockUses are the hosts that are asked about what is locked.
-func (w *workspace) lockUses() (uses []fetch.HostUse) {
+func (w *workspace) lockUses() (uses []consent.HostUse) {
 	for _, name := range w.lock.Servers() {
 		entry, _ := w.lock.Server(name)
 		if entry.Record != nil && entry.Record.Registry == w.config.Registry.Name() {
 			uses = append(uses, w.registryUse()...)
 		}
 		if repository, _, ok := cutLast(entry.Image, ":"); ok {
-			uses = append(uses, fetch.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
+			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
 		}
 	}
 	for _, name := range w.lock.Facets() {
@@ -222,7 +224,7 @@ func (w *workspace) lockUses() (uses []fetch.HostUse) {
 // unanswered is the error of somebody who was asked and did not give what was asked for: nothing
 // was decided. What a person has to agree to first stays a refusal.
 func unanswered(subject string, err error) error {
-	if refusal := fetch.NotAgreed(err); refusal != nil {
+	if refusal := consent.NotAgreed(err); refusal != nil {
 		return refusal
 	}
 	return evidence.Errorf(evidence.Operation, subject, "", err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
 
@@ -44,7 +45,7 @@ func TestHostsOfAProject(t *testing.T) {
 		t.Helper()
 		p.host.Sending = s
 		for name, flow := range flows {
-			if err := flow(); evidence.ClassOf(err) != evidence.Refused || fetch.NotAgreed(err) == nil {
+			if err := flow(); evidence.ClassOf(err) != evidence.Refused || consent.NotAgreed(err) == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -56,8 +57,8 @@ func TestHostsOfAProject(t *testing.T) {
 	refused(&Sending{})
 	refused(&Sending{Hosts: []string{"127.0.0.1", "127.0.0.1:1", "example.com:*"}})
 	asked := 0
-	ask := func(answer Consent) func([]fetch.HostUse) (Consent, error) {
-		return func(uses []fetch.HostUse) (Consent, error) {
+	ask := func(answer Consent) func([]consent.HostUse) (Consent, error) {
+		return func(uses []consent.HostUse) (Consent, error) {
 			if asked++; len(uses) != 1 || uses[0].Host != host {
 				t.Errorf("asked about %v", uses)
 			}
@@ -70,7 +71,7 @@ func TestHostsOfAProject(t *testing.T) {
 	}
 	p.host.Sending = &Sending{AskHosts: ask(Given)}
 	for range 2 {
-		if err := flows["outdated"](); err == nil || fetch.NotAgreed(err) != nil {
+		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)
 		}
 		p.host.Sending = nil // another command, at no terminal
@@ -81,7 +82,7 @@ func TestHostsOfAProject(t *testing.T) {
 	if err := ForgetHost(p.host, host); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(p.host.variablesFile()); err != nil || fetch.NotAgreed(flows["outdated"]()) == nil {
+	if data, err := os.ReadFile(p.host.variablesFile()); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}
 }

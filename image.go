@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/launcher"
@@ -217,7 +218,7 @@ func (w *workspace) checkImage(ctx context.Context, s project.Server, entry proj
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if refusal := fetch.NotAgreed(err); refusal != nil {
+		if refusal := consent.NotAgreed(err); refusal != nil {
 			return nil, refusal
 		}
 		return append(report, evidence.CannotVerify(imageTagEvidence(entry, evidence.Observed{}).Claim, evidence.Unreachable, err.Error())), nil

@@ -16,7 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -269,7 +269,7 @@ func sourceName(ctx context.Context, w *workspace, f project.Facet, o FacetOptio
 		repo, id := w.repository(f), f.Commit
 		var err error
 		if id == "" {
-			if id, err = repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch}); err != nil {
+			if id, err = repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch}); err != nil {
 				return "", gitError(f.Git, err)
 			}
 		}

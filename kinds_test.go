@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -228,7 +229,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 		t.Errorf("owner: %s, %v", owner.Outcome, err)
 	}
 	// Why a file is missing.
-	missing := reason(&fetch.Error{Err: errors.New(long)})
+	missing := reason(&wire.Error{Err: errors.New(long)})
 	text, err := json.Marshal(append(report, owner))
 	if err != nil || len(text) > 16<<10 || len(missing) > maxSaid {
 		t.Errorf("%d bytes of evidence, %d of a reason, %v", len(text), len(missing), err)

@@ -10,7 +10,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -45,7 +46,7 @@ func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.Fa
 		}
 		x.report = append(x.report, e...)
 	case source.Commit == "":
-		commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch})
+		commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
 		if err != nil {
 			return gitError(f.Name, err)
 		}
@@ -75,26 +76,26 @@ func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.Fa
 	return a.unpack(ctx, x, u)
 }
 
-func (w *workspace) repository(f project.Facet) fetch.Repository {
+func (w *workspace) repository(f project.Facet) gitrepo.Repository {
 	work := ""
 	if w.host.Places.Cache != "" {
 		work = filepath.Join(w.host.Places.Cache, "work")
 	}
-	return fetch.Repository{URL: f.Git, Checkout: w.host.checkout(), Environ: w.host.Environ, Work: work,
-		May: func(u fetch.HostUse) error { return w.mayAsk(u) }}
+	return gitrepo.Repository{URL: f.Git, Checkout: w.host.checkout(), Environ: w.host.Environ, Work: work,
+		May: func(u consent.HostUse) error { return w.mayAsk(u) }}
 }
 
 // gitError gives the error of a repository its class.
 func gitError(name string, err error) error {
 	class := evidence.ClassOf(err)
-	if errors.Is(err, fetch.ErrNoRef) {
+	if errors.Is(err, gitrepo.ErrNoRef) {
 		class = evidence.Validation
 	}
 	return evidence.Errorf(class, name, "", err)
 }
 
 // packCommit packs the facet in a directory of a commit.
-func packCommit(ctx context.Context, commit *fetch.Commit, sub string, o FacetOptions) (io.Reader, error) {
+func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, o FacetOptions) (io.Reader, error) {
 	all, err := commit.Files(ctx, sub)
 	if err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func packCommit(ctx context.Context, commit *fetch.Commit, sub string, o FacetOp
 }
 
 // commitManifest reads the facet.json among the files of a commit.
-func commitManifest(ctx context.Context, commit *fetch.Commit, all map[string]fetch.GitFile) (*facet.Manifest, error) {
+func commitManifest(ctx context.Context, commit *gitrepo.Commit, all map[string]gitrepo.File) (*facet.Manifest, error) {
 	f, ok := all[facet.ManifestFile]
 	if !ok || f.Kind != "" || f.Size > facet.MaxManifest {
 		return nil, evidence.Errorf(evidence.Validation, "", "name the directory of the facet with sub", errors.New("has no "+facet.ManifestFile))
@@ -140,12 +141,12 @@ func commitManifest(ctx context.Context, commit *fetch.Commit, all map[string]fe
 
 // tagEvidence compares the commit that a tag names now with the locked one. Branches
 // move by nature, and a commit cannot.
-func tagEvidence(ctx context.Context, repo fetch.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
+func tagEvidence(ctx context.Context, repo gitrepo.Repository, f project.Facet, locked project.FacetLock) (evidence.Report, error) {
 	if f.Tag == "" {
 		return nil, nil
 	}
-	commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag})
-	if errors.Is(err, fetch.ErrNoRef) {
+	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag})
+	if errors.Is(err, gitrepo.ErrNoRef) {
 		commit = noTag
 	} else if err != nil {
 		return nil, gitError(f.Name, err)

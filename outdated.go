@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -163,8 +163,8 @@ func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace, f project.F
 		return nil, nil
 	}
 	repo := w.repository(f)
-	commit, err := repo.Resolve(ctx, fetch.GitRef{Tag: f.Tag, Branch: f.Branch})
-	if errors.Is(err, fetch.ErrNoRef) && f.Tag != "" && s.Locked != nil {
+	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && s.Locked != nil {
 		return evidence.Report{movedTag(f, *s.Locked, noTag)}, nil
 	}
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
@@ -25,7 +26,7 @@ import (
 // addresses, and the same authorities, as it fetches packages.
 func outside(o ServeOptions) auth.Outside {
 	client := &http.Client{Transport: &http.Transport{
-		DialContext:            fetch.Dialer(o.Fetch.AllowAddr),
+		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
 		ResponseHeaderTimeout:  10 * time.Second,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -110,7 +110,7 @@ func Pin(ctx context.Context, h *Host, dir string, names []string, o PinOptions)
 	)
 	slices.Sort(names)
 	names = slices.Compact(names)
-	var uses []fetch.HostUse
+	var uses []consent.HostUse
 	for _, name := range names {
 		if declared, err := w.server(name); err == nil {
 			uses = append(uses, w.serverUses(declared)...)

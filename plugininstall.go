@@ -13,9 +13,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -245,10 +246,10 @@ func externals(ctx context.Context, h *Host, m *plugin.Manifest) error {
 
 // fetchError gives a failed fetch its subject; nothing was decided.
 func fetchError(subject string, err error) error {
-	if refusal := fetch.NotAgreed(err); refusal != nil {
+	if refusal := consent.NotAgreed(err); refusal != nil {
 		return refusal
 	}
-	var outside *fetch.Error
+	var outside *wire.Error
 	if errors.As(err, &outside) {
 		return evidence.Errorf(evidence.Operation, "", outside.Hint, err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
@@ -24,7 +24,7 @@ func registryPlugin(ctx context.Context, h *Host, name, version string, o Instal
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
 	client := &registry.Client{Base: o.Registry.URL, May: func() error {
-		return h.MayAsk(fetch.HostUse{Host: hostNamed(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
+		return h.MayAsk(consent.HostUse{Host: hostNamed(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
 	}}
 	rec, err := client.ArchiveRecord(ctx, string(ledger.Plugin), name, version)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -67,7 +68,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		return nil, err
 	}
 	defer db.Close()
-	o.Fetch.AllowAddr, o.Fetch.AnyHost = fetch.RefusePrivate(o.AllowHosts...), true
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
 	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	client := fetch.New(o.Fetch)

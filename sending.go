@@ -11,8 +11,8 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -24,10 +24,10 @@ type Sending struct {
 	Allowed []project.Variable // with this command: --allow-env
 	Hosts   []string           // likewise, "HOST", "HOST:PORT" or "HOST:*": --allow-host
 	// Ask puts the question to the person at the terminal; nil if there is none.
-	Ask func(fetch.VariableUse) (Consent, error)
+	Ask func(consent.VariableUse) (Consent, error)
 
 	// AskHosts puts one question about hosts; nil if there is nobody to ask.
-	AskHosts func([]fetch.HostUse) (Consent, error)
+	AskHosts func([]consent.HostUse) (Consent, error)
 
 	mu      sync.Mutex
 	answers map[project.Variable]bool
@@ -51,7 +51,7 @@ func (h *Host) variables() (*project.Variables, error) {
 
 // Agree returns nil if the variable may be sent to the host, else an error of class Refused
 // that says how to agree. Nothing has been sent then.
-func (h *Host) Agree(u fetch.VariableUse) error {
+func (h *Host) Agree(u consent.VariableUse) error {
 	v, err := project.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {
 		return u.Refusal() // nobody could agree to such a name
@@ -115,7 +115,7 @@ func (h *Host) changeVariables(change func(*project.Variables) error) error {
 }
 
 // headerUses are the variables that the headers of a remote server would send, and where.
-func headerUses(s project.Server) ([]fetch.VariableUse, error) {
+func headerUses(s project.Server) ([]consent.VariableUse, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, s.Name, "", fmt.Errorf("its URL: %w", err))
@@ -124,9 +124,9 @@ func headerUses(s project.Server) ([]fetch.VariableUse, error) {
 	if u.Scheme == "https" {
 		host = strings.TrimSuffix(host, ":443")
 	}
-	var uses []fetch.VariableUse
+	var uses []consent.VariableUse
 	for _, name := range s.HeaderVariables() {
-		uses = append(uses, fetch.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " + s.Name})
+		uses = append(uses, consent.VariableUse{Variable: name, Host: host, File: project.ConfigFile + ", headers of " + s.Name})
 	}
 	return uses, nil
 }

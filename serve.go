@@ -22,8 +22,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -91,7 +93,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
-	o.Fetch.AllowAddr, o.Fetch.AnyHost = fetch.RefusePrivate(o.AllowHosts...), true
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
 	if n := o.Limits.Checks; n > 0 {
 		// So that a publish whose hosts are slow does not keep another waiting.
@@ -274,7 +276,7 @@ func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	}
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}
 	files, err := client.Files(ctx, ref)
-	var outside *fetch.Error
+	var outside *wire.Error
 	switch {
 	case errors.As(err, &outside) && ctx.Err() == nil:
 		return evidence.Report{evidence.CannotVerify(claim, outside.Cause, reason(outside))}, nil
@@ -336,7 +338,7 @@ const ownerLabel = "io.modelcontextprotocol.server.name"
 
 // said is evidence of what a package says, or of why that could not be had.
 func said(ctx context.Context, claim evidence.Claim, text string, err error) (evidence.Evidence, error) {
-	var outside *fetch.Error
+	var outside *wire.Error
 	switch {
 	case errors.As(err, &outside) && ctx.Err() == nil:
 		return evidence.CannotVerify(claim, outside.Cause, reason(outside)), nil

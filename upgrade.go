@@ -14,8 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -307,7 +307,7 @@ func Upgrade(ctx context.Context, h *Host, dir string, names []string, o Upgrade
 	}
 	any := len(facets) > 0 || u.all && len(w.config.Facets)+len(w.lock.Facets()) > 0
 	done()
-	var uses []fetch.HostUse
+	var uses []consent.HostUse
 	if any {
 		uses = w.facetsUses()
 	}

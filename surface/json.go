@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -416,33 +417,23 @@ func (p *parser) parseUnicodeEscape() (rune, *Error) {
 	if !ok {
 		return 0, p.syntaxError("no four hex digits after \\u")
 	}
-	if r < 0xd800 || r > 0xdfff {
+	if !utf16.IsSurrogate(r) {
 		p.pos += 6
 		return r, nil
 	}
-	low, ok := p.parseHex4(p.pos + 6)
-	if !ok || r > 0xdbff || low < 0xdc00 || low > 0xdfff {
+	low, _ := p.parseHex4(p.pos + 6)
+	whole := utf16.DecodeRune(r, low)
+	if whole == utf8.RuneError { // no pair stands for that
 		return 0, newError(ProblemSurrogate, "half of a surrogate pair, \\u%04x, at byte %d", r, p.pos)
 	}
 	p.pos += 12
-	return (r-0xd800)<<10 + (low - 0xdc00) + 0x10000, nil
+	return whole, nil
 }
 
 // parseHex4 reads \uXXXX at byte i.
 func (p *parser) parseHex4(i int) (rune, bool) {
-	if len(p.src)-i < 6 || p.src[i:i+2] != `\u` {
+	if len(p.src)-i < 2 || p.src[i:i+2] != `\u` {
 		return 0, false
 	}
-	var r rune
-	for _, c := range []byte(p.src[i+2 : i+6]) {
-		switch {
-		case '0' <= c && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			r = r<<4 | rune(c|0x20-'a'+10)
-		default:
-			return 0, false
-		}
-	}
-	return r, true
+	return ReadUnit(p.src, i+2)
 }

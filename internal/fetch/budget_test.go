@@ -108,7 +108,7 @@ func TestHeld(t *testing.T) {
 	d, err := get(t, c, url+"/f")
 	wantBody(t, d, err, body(4000))
 	held[1].Close()
-	if n := c.held.spent.Load(); n != 0 {
+	if n := c.held.Spent(); n != 0 {
 		t.Errorf("%d bytes are held by nobody", n)
 	}
 
@@ -128,7 +128,7 @@ func TestHeld(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := c.held.spent.Load(); n != 0 {
+	if n := c.held.Spent(); n != 0 {
 		t.Errorf("%d bytes are held by nobody", n)
 	}
 }

@@ -12,23 +12,33 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// CargoConfig says where crates come from.
-type CargoConfig struct {
-	// Index is the root of a sparse index, with or without cargo's "sparse+" before
-	// it. "" is that of the public registry: "index." before its host.
-	Index string
+// cargo is the registry of crates, or the sparse index that a user has in its place.
+type cargo struct{ ordinary }
 
-	// API is the base URL for readmes. "" is what the index's configuration says.
-	API string
+func (cargo) kind() artifact.Kind { return artifact.Cargo }
+
+func (cargo) configure(config *Config, user *userconfig.Reader) (err error) {
+	config.Cargo, err = user.Cargo()
+	return err
 }
 
-func (g CargoConfig) index() string {
+func (cargo) registries(config Config) (public, configured []string) {
+	return []string{model.RegistryURLCrates, indexURL(userconfig.Cargo{})}, []string{config.Cargo.Index}
+}
+
+// indexURL is the root of the sparse index.
+func indexURL(g userconfig.Cargo) string {
 	if g.Index != "" {
 		return strings.TrimPrefix(g.Index, "sparse+")
 	}
@@ -46,30 +56,32 @@ type crate struct {
 // cargoConfig fetches the index's configuration: "dl", a template for downloads, and
 // "api".
 func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *url.URL, error) {
-	u, err := below(c.config.Cargo.index(), "config.json")
+	u, err := below(indexURL(c.config.Cargo), "config.json")
 	if err == nil {
-		err = checkURL(u)
+		err = transfer.CheckURL(u)
 	}
 	if err != nil {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err),
+		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err:  fmt.Errorf("the crates index: %w", err),
 			Hint: "crates come from a sparse index over https; see [source] in cargo's config.toml"}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Authorization: c.authorized(nil)})
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // no index is there, which says nothing of the crate
 		}
 		return nil, nil, err
 	}
 	config := parseObject(data)
 	if config.text("dl") == "" {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u), Err: errors.New("the answer is not the configuration of an index")}
+		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: wire.ShowURL(u),
+			Err: errors.New("the answer is not the configuration of an index")}
 	}
 	return config, u, nil
 }
 
-// fetchCargo downloads a .crate.
-func (c *Client) fetchCargo(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+// fetch downloads a .crate.
+func (cargo) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
 	config, from, err := c.cargoConfig(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -80,14 +92,15 @@ func (c *Client) fetchCargo(ctx context.Context, ref artifact.Ref, algs []digest
 	}
 	u, err := line.download(from, config.text("dl"))
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 	}
 	var claims []evidence.Claim
 	var bad evidence.Report
 	if line.checksum != "" {
 		claims, bad = registryClaim(ref, "the crates index, cksum", "sha256:"+line.checksum)
 	}
-	d, err := c.download(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)}, needed(algs, claims))
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+		Authorization: c.authorized(nil)}, needed(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -100,20 +113,21 @@ func (c *Client) fetchCargo(ctx context.Context, ref artifact.Ref, algs []digest
 
 // cargoLine fetches what the index says of the crate.
 func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error) {
-	u, err := below(c.config.Cargo.index(), indexPath(ref.Name())...)
+	u, err := below(indexURL(c.config.Cargo), indexPath(ref.Name())...)
 	if err != nil {
-		return crate{}, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the crates index: %w", err)}
+		return crate{}, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err: fmt.Errorf("the crates index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Authorization: c.authorized(nil)})
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Hint = "is this crate published, and to this registry?"
 		}
 		return crate{}, err
 	}
 	line, cause, err := parseIndexLines(data, ref.Name(), ref.Version())
 	if err != nil {
-		return crate{}, &Error{Ref: ref.String(), Cause: cause, URL: show(u), Err: err}
+		return crate{}, &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(u), Err: err}
 	}
 	return line, nil
 }
@@ -144,7 +158,8 @@ func parseIndexLines(data []byte, name, version string) (crate, evidence.Cause, 
 		}
 		one := crate{line.text("name"), version, line.text("cksum"), line.truth("yanked")}
 		if found != nil && *found != one {
-			return crate{}, evidence.Ambiguous, errors.New("the index lists this version twice, with different contents")
+			return crate{}, evidence.Ambiguous,
+				errors.New("the index lists this version twice, with different contents")
 		}
 		found = &one
 	}
@@ -183,15 +198,15 @@ func (k crate) download(from *url.URL, template string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkURL(u); err != nil {
-		return nil, fmt.Errorf("dl of the index's configuration, %s: %w", show(u), err)
+	if err := transfer.CheckURL(u); err != nil {
+		return nil, fmt.Errorf("dl of the index's configuration, %s: %w", wire.ShowURL(u), err)
 	}
 	return u, nil
 }
 
-// cargoReadme is a crate's readme as its registry shows it. The API tells where it is;
+// description is a crate's readme as its registry shows it. The API tells where it is;
 // that may be the API's host or the one that crates come from.
-func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, error) {
+func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
 	api := c.config.Cargo.API
 	config, from, err := c.cargoConfig(ctx, ref)
 	if err != nil {
@@ -201,7 +216,7 @@ func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, err
 		api = config.text("api")
 	}
 	refuse := func(cause evidence.Cause, err error) (string, error) {
-		return "", &Error{Ref: ref.String(), Cause: cause, URL: show(from), Err: err}
+		return "", &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(from), Err: err}
 	}
 	if api == "" {
 		return refuse(evidence.Unsupported, errors.New("the index names no API, so that there are no readmes"))
@@ -210,7 +225,8 @@ func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, err
 	if err != nil {
 		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byAnswer, accept: "application/json", authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer, Accept: "application/json",
+		Authorization: c.authorized(nil)})
 	if err != nil {
 		return "", err
 	}
@@ -226,11 +242,14 @@ func (c *Client) cargoReadme(ctx context.Context, ref artifact.Ref) (string, err
 	if err != nil {
 		return refuse(evidence.Unsupported, err)
 	}
-	if !sameHost(at, u) && !sameHost(at, crates) {
-		return refuse(evidence.Unsupported, fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", show(at)))
+	if !wire.SameHost(at, u) && !wire.SameHost(at, crates) {
+		return refuse(evidence.Unsupported,
+			fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", wire.ShowURL(at)))
 	}
-	page, err := c.document(ctx, ref, c.plain, request{url: at, by: byAnswer, accept: "text/html", authorization: c.authorized(nil)})
-	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusForbidden || e.Status == http.StatusNotFound) {
+	page, err := c.document(ctx, ref, transfer.Request{URL: at, By: consent.ByAnswer, Accept: "text/html",
+		Authorization: c.authorized(nil)})
+	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
+		e.Status == http.StatusNotFound) {
 		// The public host of readmes says 403 of what it does not have.
 		e.Cause, e.Hint = evidence.NotFound, "does this version exist, and has it a readme?"
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
 func indexLine(name, version, body, more string) string {
@@ -157,7 +159,7 @@ func TestCargoURLs(t *testing.T) {
 		}
 	}
 	public, _ := url.Parse(model.RegistryURLCrates)
-	if got := (CargoConfig{}).index(); got != "https://index."+public.Host {
+	if got := indexURL(userconfig.Cargo{}); got != "https://index."+public.Host {
 		t.Errorf("%s", got)
 	}
 }

@@ -2,17 +2,14 @@ package fetch
 
 import (
 	"errors"
-	"net"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 )
 
 // checkout is the configuration in a checkout with these files, of a user with that .npmrc.
@@ -27,13 +24,13 @@ func checkout(t *testing.T, files map[string]string, user string, env map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Agreement.Ask = func(u VariableUse) error {
+	config.Agreement.Ask = func(u consent.VariableUse) error {
 		if slices.Contains(agreed, u.String()) {
 			return nil
 		}
 		return u.Refusal()
 	}
-	config.Agreement.AskHost = func(HostUse) error { return nil } // hostuse_test.go is about hosts
+	config.Agreement.AskHost = func(consent.HostUse) error { return nil } // hostuse_test.go is about hosts
 	return New(config)
 }
 
@@ -63,7 +60,7 @@ func TestVariablesOfACheckout(t *testing.T) {
 		{"//npm.example.com/:_authToken=literal", ""},
 	} {
 		c := checkout(t, map[string]string{".npmrc": "registry=https://npm.example.com/\n" + tt.rc}, "", env)
-		header, err := c.config.NPM.authorization(u)
+		header, err := c.config.NPM.Authorization(u)
 		_, rc, filesErr := c.NPMFiles()
 		if strings.Contains(header+rc, "s3cret") {
 			t.Errorf("%s: %q %q", tt.rc, header, rc)
@@ -77,7 +74,7 @@ func TestVariablesOfACheckout(t *testing.T) {
 		refusedFor(t, err, tt.use)
 		refusedFor(t, filesErr, tt.use)
 		c = checkout(t, map[string]string{".npmrc": "registry=https://npm.example.com/\n" + tt.rc}, "", env, tt.use)
-		if header, err := c.config.NPM.authorization(u); err != nil || header == "" {
+		if header, err := c.config.NPM.Authorization(u); err != nil || header == "" {
 			t.Errorf("%s: agreed to, and %q, %v", tt.rc, header, err)
 		}
 		if _, _, err := c.NPMFiles(); err != nil {
@@ -92,11 +89,11 @@ func TestVariablesOfACheckout(t *testing.T) {
 	}
 	// A registry's address: its path may hold a variable, its host none.
 	c = checkout(t, map[string]string{".npmrc": "registry=https://npm.example.com/${TOKEN}/"}, "", env)
-	_, err := c.config.NPM.registry("a")
+	_, err := c.config.NPM.Registry("a")
 	refusedFor(t, err, "TOKEN="+host)
 	for _, value := range []string{"https://${TOKEN}.example.com/", "https://${TOKEN}@npm.example.com/", "${TOKEN}", "https://a${TOKEN}/", "${TOKEN}://x/", "https://npm.example.com:${TOKEN}/", "https://npm.example.com?${TOKEN}"} {
 		c = checkout(t, map[string]string{".npmrc": "registry=" + value}, "", env, "TOKEN=npm.example.com")
-		if base, err := c.config.NPM.registry("a"); err != nil || strings.Contains(base, "s3cret") || len(c.Ignored()) != 1 {
+		if base, err := c.config.NPM.Registry("a"); err != nil || strings.Contains(base, "s3cret") || len(c.Ignored()) != 1 {
 			t.Errorf("%s: %s, %v", value, base, err)
 		}
 	}
@@ -116,13 +113,13 @@ func TestVariablesOfACheckout(t *testing.T) {
 	}
 	// The user's own file is read as before.
 	c = checkout(t, nil, "//npm.example.com/:_authToken=${TOKEN}", env)
-	if header, err := c.config.NPM.authorization(u); err != nil || header != "Bearer s3cret" {
+	if header, err := c.config.NPM.Authorization(u); err != nil || header != "Bearer s3cret" {
 		t.Errorf("%q, %v", header, err)
 	}
 	// A checkout that chooses who is trusted on the way gets none of the user's secrets.
 	for _, key := range []string{"cafile=ca.pem", "proxy=http://p.example.com/", "https-proxy=http://p.example.com/", "ca=x"} {
 		c = checkout(t, map[string]string{".npmrc": key}, "//npm.example.com/:_authToken=mine", nil)
-		header, err := c.config.NPM.authorization(u)
+		header, err := c.config.NPM.Authorization(u)
 		user, rc, filesErr := c.NPMFiles()
 		if err != nil || filesErr != nil || header != "" || strings.Contains(user+rc, "mine") || len(c.Ignored()) == 0 {
 			t.Errorf("%s: %q, %v, %v, %s", key, header, err, filesErr, user)
@@ -135,54 +132,4 @@ func TestVariablesOfACheckout(t *testing.T) {
 	refusedFor(t, err, "UV_INDEX_INTERNAL_PASSWORD=pypi.example.com")
 	_, err = c.PipVariables()
 	refusedFor(t, err, "UV_INDEX_INTERNAL_PASSWORD=pypi.example.com")
-}
-
-// What npm reads is what stands there, whatever a value holds.
-func TestNPMQuote(t *testing.T) {
-	env := environment(map[string]string{"X": "expanded"})
-	for _, value := range []string{"plain", "${X}", `\${X}`, `\\${X}`, `a"b`, `"quoted"`, "a;b#c", `a\b`, " spaced ", "line\nbreak=1", "${X-d}", "${X?}", "ünï"} {
-		got := parseNPMRC("key="+npmQuote(value)+"\n", env)
-		if len(got) != 1 || got["key"] != strings.TrimSpace(value) {
-			t.Errorf("%q: %q", value, got)
-		}
-	}
-}
-
-// A server that takes a connection and says nothing is given up.
-func TestSilentGit(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			defer c.Close()
-		}
-	}()
-	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), Limits: Limits{FileTime: time.Second}, Work: t.TempDir(),
-		May: func(HostUse) error { return nil }}
-	began := time.Now()
-	_, err = r.Resolve(t.Context(), GitRef{})
-	var e *Error
-	if !errors.As(err, &e) || e.Cause != evidence.Unreachable {
-		t.Errorf("%v", err)
-	}
-	if took := time.Since(began); took > 15*time.Second {
-		t.Errorf("took %s", took)
-	}
-	if left, _ := os.ReadDir(r.Work); len(left) > 0 {
-		t.Errorf("%v is left", left)
-	}
-}
-
-func TestGitWithoutPassword(t *testing.T) {
-	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: func(HostUse) error { return nil }}
-	if _, err := r.Resolve(t.Context(), GitRef{}); err == nil || strings.Contains(err.Error(), "s3cret") {
-		t.Error(err)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // registryClaim is a claim of a package's own registry. Text that is no digest comes
@@ -17,7 +18,7 @@ import (
 func registryClaim(ref artifact.Ref, where, text string) (claims []evidence.Claim, bad evidence.Report) {
 	const most = 300 // bytes; the longest digest has half of that
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Registry, Where: where}
-	text = plain(text, most)
+	text = wire.Plain(text, most)
 	claim, e, ok := evidence.ParseClaim(claim, text)
 	if !ok {
 		return nil, evidence.Report{e}
@@ -35,7 +36,7 @@ func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evid
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(hashes)) {
-		return registryClaim(ref, where+"."+plain(name, 32), name+":"+hashes[name])
+		return registryClaim(ref, where+"."+wire.Plain(name, 32), name+":"+hashes[name])
 	}
 	return nil, nil
 }

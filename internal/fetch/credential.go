@@ -1,11 +1,13 @@
 package fetch
 
 import (
-	"encoding/base64"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // HostCredential is what an operator lets a server say to one host, on behalf of the
@@ -27,7 +29,7 @@ type HostCredential struct {
 func (c *Client) For(namespace string) *Client {
 	namespace, _, _ = strings.Cut(namespace, "/")
 	view := *c
-	view.namespace, view.together = namespace, newBudget(c.limits.Together)
+	view.namespace, view.together = namespace, transfer.NewBudget(c.limits.Together)
 	view.credentials = *c.operator.Load()
 	return &view
 }
@@ -42,7 +44,7 @@ func (c *Client) credential(u *url.URL) (HostCredential, bool) {
 		return HostCredential{}, false
 	}
 	i := slices.IndexFunc(c.credentials, func(k HostCredential) bool {
-		return k.Host != "" && k.hostPort() == hostPort(u) && slices.Contains(k.Namespaces, c.namespace)
+		return k.Host != "" && k.hostPort() == wire.HostPort(u) && slices.Contains(k.Namespaces, c.namespace)
 	})
 	if i < 0 {
 		return HostCredential{}, false
@@ -67,30 +69,12 @@ func (c *Client) authorized(own func(*url.URL) (string, error)) func(*url.URL) (
 }
 
 // hostPort is the host as hostPort has it of a URL.
-func (k HostCredential) hostPort() string { return hostPort(&url.URL{Host: k.Host}) }
+func (k HostCredential) hostPort() string { return wire.HostPort(&url.URL{Host: k.Host}) }
 
 // header is the value of an Authorization header.
 func (k HostCredential) header() (string, error) {
 	if k.Username != "" || k.Password != "" {
-		return basic(k.Username, k.Password), nil
+		return userconfig.Basic(k.Username, k.Password), nil
 	}
-	return bearer(k.Token, "the credential for "+plain(k.Host, 255))
-}
-
-func basic(user, password string) string {
-	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
-}
-
-// bearer is the header for a token, "" for none. The setting is named in errors, the
-// token never.
-func bearer(token, setting string) (string, error) {
-	for i := range len(token) {
-		if token[i] <= ' ' || token[i] > '~' {
-			return "", fmt.Errorf("%s has characters that cannot be sent", setting)
-		}
-	}
-	if token == "" {
-		return "", nil
-	}
-	return "Bearer " + token, nil
+	return userconfig.Bearer(k.Token, "the credential for "+wire.Plain(k.Host, 255))
 }

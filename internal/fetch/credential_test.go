@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
 // TestOperatorCredentials: they are for their host, and for the namespaces that are
@@ -36,7 +38,7 @@ func TestOperatorCredentials(t *testing.T) {
 	images := strings.TrimPrefix(serve(t, guarded(r, func() string { return `Basic realm="x"` }, "Basic dTpw")), "https://")
 	config.NPM = settings(map[string]string{"registry": s.base + "/npm"})
 	config.PyPI.Base, config.NuGet.Index, config.Cargo.Index = s.base, s.base+"/nuget", s.base
-	config.GitHub = GitHubConfig{Base: s.base, API: s.base}
+	config.GitHub = userconfig.GitHub{Base: s.base, API: s.base}
 	config.Credentials = []HostCredential{
 		{Host: s.host(), Token: "wrong", Namespaces: []string{"com.other"}},
 		{Host: s.host(), Token: "nobody's"},
@@ -129,9 +131,9 @@ func TestServerAddresses(t *testing.T) {
 	base := strings.Replace(s.base, "127.0.0.1", "localhost", 1)
 	server := ServerConfig()
 	server.Dir, server.RootCAs, server.Limits = config.Dir, config.RootCAs, config.Limits
-	server.AllowAddr = RefusePrivate("localhost")
+	server.AllowAddr = transfer.RefusePrivate("localhost")
 	server.PyPI.Base, server.NuGet.Index, server.Cargo.Index = base, base+"/nuget", base
-	server.GitHub = GitHubConfig{Base: base, API: base}
+	server.GitHub = userconfig.GitHub{Base: base, API: base}
 	c := newClient(t, server)
 	for _, ref := range []string{"pypi:doc==1.0", "pypi:file==1.0", "github:o/r/v1/a", "nuget:a@1.0.0", "cargo:a@1.0.0",
 		"oci:" + strings.TrimPrefix(base, "https://") + "/acme/notes:1"} {

@@ -11,6 +11,9 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // maxCredentials is the size of a file of credentials, in bytes.
@@ -49,7 +52,7 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 	if err != nil {
 		return nil, err
 	}
-	text, err := readFile(path, maxCredentials)
+	text, err := userconfig.ReadFile(path, maxCredentials)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +63,11 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 	var all []HostCredential
 	for i, c := range file.Credential {
 		fail := func(format string, v ...any) error {
-			return fmt.Errorf("credential %d, host %s: %w", i+1, quoted(c.Host), fmt.Errorf(format, v...))
+			return fmt.Errorf("credential %d, host %s: %w", i+1, wire.Quoted(c.Host), fmt.Errorf(format, v...))
 		}
 		if runtime.GOOS != "windows" && (c.Token != "" || c.Password != "") && info.Mode().Perm()&0o037 != 0 {
-			return nil, fmt.Errorf("the file holds a secret and has mode %04o; make it 0600, or name variables with token_env and password_env", info.Mode().Perm())
+			return nil, fmt.Errorf("the file holds a secret and has mode %04o; make it 0600,"+
+				" or name variables with token_env and password_env", info.Mode().Perm())
 		}
 		if u, err := url.Parse("https://" + c.Host); err != nil || u.Hostname() == "" || u.Host != c.Host {
 			return nil, fail("is neither host nor host:port")
@@ -73,12 +77,12 @@ func ReadCredentials(path string, env func(string) string) ([]HostCredential, er
 		}
 		for _, n := range c.Namespaces {
 			if n == "" || strings.ContainsAny(n, "/* ") {
-				return nil, fail("%s is no namespace, such as com.example", quoted(n))
+				return nil, fail("%s is no namespace, such as com.example", wire.Quoted(n))
 			}
 			if slices.ContainsFunc(all, func(k HostCredential) bool {
-				return k.hostPort() == hostPort(&url.URL{Host: c.Host}) && slices.Contains(k.Namespaces, n)
+				return k.hostPort() == wire.HostPort(&url.URL{Host: c.Host}) && slices.Contains(k.Namespaces, n)
 			}) {
-				return nil, fail("namespace %s has one already", quoted(n))
+				return nil, fail("namespace %s has one already", wire.Quoted(n))
 			}
 		}
 		k := HostCredential{Host: c.Host, Namespaces: c.Namespaces, Username: c.Username}
@@ -111,7 +115,7 @@ func secret(text, variable string, env func(string) string) (string, error) {
 		return "", errors.New("is given twice")
 	}
 	if text = env(variable); text == "" {
-		return "", fmt.Errorf("the variable %s is not set", quoted(variable))
+		return "", fmt.Errorf("the variable %s is not set", wire.Quoted(variable))
 	}
 	return text, nil
 }

@@ -6,55 +6,73 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// stagingFile is what is needed of an *os.File.
-type stagingFile interface {
-	io.Writer
-	io.Seeker
-	io.Closer
-	Name() string
-	Truncate(size int64) error
+// Download is an artifact on this machine. Its file is removed by Close.
+type Download struct {
+	Ref      artifact.Ref
+	Observed evidence.Observed // From is the URL asked for, without query
+
+	// Claims are what the package's own registry says of the file; they are
+	// empty if it says nothing that could be compared.
+	Claims []evidence.Claim
+
+	// Unverifiable holds the registry's claims that could not be read: malformed,
+	// or under an unknown algorithm.
+	Unverifiable evidence.Report
+
+	// Yanked is why the publisher has withdrawn the version, "" if that was not
+	// done. The text is the publisher's.
+	Yanked string
+
+	// Notes are what a person should know of how the file was got.
+	Notes []string
+
+	// NPM is the version's document for an npm: Ref, else nil.
+	NPM *NPMVersion
+
+	path string
+	free func() // gives back the room that the file took
 }
 
-func createTemp(dir string) (stagingFile, error) {
-	f, err := os.CreateTemp(dir, "hallmark-*") // mode 0600
-	if err != nil {
-		return nil, err
+// Path is the file's place. It has mode 0600.
+func (d *Download) Path() string { return d.path }
+
+// Open opens the file for reading.
+func (d *Download) Open() (*os.File, error) { return os.Open(d.path) }
+
+// Close removes the file. Further calls do nothing.
+func (d *Download) Close() error {
+	if d.free != nil {
+		d.free()
+		d.free = nil
 	}
-	return f, nil
-}
-
-// fileSink writes to a file and hashes.
-type fileSink struct {
-	file   stagingFile
-	algs   []digest.Algorithm
-	hasher *digest.Hasher
-}
-
-func (s *fileSink) Write(p []byte) (int, error) {
-	n, err := s.file.Write(p)
-	s.hasher.Write(p[:n])
-	return n, err
-}
-
-func (s *fileSink) reset() error {
-	s.hasher = digest.NewHasher(s.algs...)
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return err
+	if err := os.Remove(d.path); err != nil && !os.IsNotExist(err) {
+		return fmt.Errorf("%s: remove download: %w", wire.Name(d.Ref.String()), err)
 	}
-	return s.file.Truncate(0)
+	return nil
+}
+
+// transfer prepares one for ref, over the network of its ecosystem. A request without a bound
+// of its own may have most bytes.
+func (c *Client) transfer(ref artifact.Ref, r transfer.Request, most int64, to transfer.Sink) *transfer.Transfer {
+	r.Most = cmp.Or(r.Most, most)
+	return &transfer.Transfer{Network: c.network(ref.Kind()), Hosts: c.hosts, Request: r, Limits: c.limits.transfer(),
+		Together: c.together, Sink: to, Log: c.log}
 }
 
 // download brings the body of r into a staging file.
-func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r request, algs []digest.Algorithm) (_ *Download, err error) {
+func (c *Client) download(ctx context.Context, ref artifact.Ref, r transfer.Request,
+	algs []digest.Algorithm) (_ *Download, err error) {
 	file, err := c.config.create(c.config.Dir)
 	if err != nil {
 		return nil, c.staging(ref, err)
@@ -66,18 +84,18 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r r
 		}
 	}()
 	to := &fileSink{file: file, algs: algs, hasher: digest.NewHasher(algs...)}
-	t := &transfer{net: n, hosts: c.hosts, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.FileSize),
-		together: c.together, held: c.held, sink: to, log: c.log}
+	t := c.transfer(ref, r, c.limits.FileSize, to)
+	t.Held = c.held
 	defer func() {
 		if err != nil {
-			c.held.give(t.done)
+			t.Discard()
 		}
 	}()
 	if c.config.Progress != nil {
-		t.progress = func(done, total int64) { c.config.Progress(ref, done, total) }
+		t.Progress = func(done, total int64) { c.config.Progress(ref, done, total) }
 	}
-	if err := t.run(ctx); err != nil {
-		return nil, c.explain(ctx, ref, r.url, err)
+	if err := t.Run(ctx); err != nil {
+		return nil, c.explain(ctx, ref, r.URL, err)
 	}
 	if err := file.Close(); err != nil {
 		return nil, c.staging(ref, err)
@@ -87,27 +105,26 @@ func (c *Client) download(ctx context.Context, ref artifact.Ref, n *network, r r
 		Observed: evidence.Observed{
 			Digests: to.hasher.Digests(),
 			Size:    to.hasher.Size(),
-			From:    show(r.url),
+			From:    wire.ShowURL(r.URL),
 		},
 		path: file.Name(),
-		free: func() { c.held.give(t.done) },
+		free: t.Discard,
 	}, nil
 }
 
 // documentSink holds a document in memory. Its transfer bounds it.
-type documentSink struct{ bytes.Buffer }
+type documentSink struct{ held bytes.Buffer }
 
-func (s *documentSink) reset() error { s.Reset(); return nil }
+func (s *documentSink) Write(p []byte) (int, error) { return s.held.Write(p) }
+func (s *documentSink) Reset() error                { s.held.Reset(); return nil }
 
 // document brings the body of r, a registry's document, into memory.
-func (c *Client) document(ctx context.Context, ref artifact.Ref, n *network, r request) ([]byte, error) {
+func (c *Client) document(ctx context.Context, ref artifact.Ref, r transfer.Request) ([]byte, error) {
 	var to documentSink
-	t := &transfer{net: n, hosts: c.hosts, request: r, limits: c.limits, most: cmp.Or(r.most, c.limits.DocumentSize),
-		together: c.together, sink: &to, log: c.log}
-	if err := t.run(ctx); err != nil {
-		return nil, c.explain(ctx, ref, r.url, err)
+	if err := c.transfer(ref, r, c.limits.DocumentSize, &to).Run(ctx); err != nil {
+		return nil, c.explain(ctx, ref, r.URL, err)
 	}
-	return to.Bytes(), nil
+	return to.held.Bytes(), nil
 }
 
 // staging is an error of this machine's disk.
@@ -116,18 +133,19 @@ func (c *Client) staging(ref artifact.Ref, err error) error {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	return fmt.Errorf("%s: staging the download in %s: %w", name(ref.String()), dir, err)
+	return fmt.Errorf("%s: staging the download in %s: %w", wire.Name(ref.String()), dir, err)
 }
 
 // explain makes the error of a transfer into one of the three kinds that the
 // package comment names. What a person has to agree to first stays as it is.
 func (c *Client) explain(ctx context.Context, ref artifact.Ref, u *url.URL, err error) error {
-	if refusedUse(err) {
+	if consent.NotAgreed(err) != nil {
 		return err
 	}
-	var f *failure
+	var f *transfer.Failure
 	if errors.As(err, &f) {
-		return &Error{Ref: ref.String(), Cause: f.cause, URL: show(u), Status: f.status, Err: f.err, Hint: f.hint}
+		return &wire.Error{Ref: ref.String(), Cause: f.Cause, URL: wire.ShowURL(u), Status: f.Status,
+			Err: f.Err, Hint: f.Hint}
 	}
 	if ctx.Err() != nil {
 		return interrupted(ctx, ref)

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
 // gitHubRelease is the API's answer for a tag with assets "name digest".
@@ -52,7 +54,7 @@ func TestGitHub(t *testing.T) {
 	for path, page := range api.pages {
 		api.pages[path] = strings.ReplaceAll(page, "SITE", www.base)
 	}
-	config.GitHub = GitHubConfig{Base: www.base, API: api.base}
+	config.GitHub = userconfig.GitHub{Base: www.base, API: api.base}
 	c := newClient(t, config)
 
 	for ref, want := range map[string]string{
@@ -144,7 +146,7 @@ func TestGitHubForeignDownload(t *testing.T) {
 	www := newSite(t, map[string]string{"/o/r/releases/download/v1/a.zip": "site"})
 	other := newSite(t, map[string]string{"/evil": "other"})
 	api := newSite(t, map[string]string{"/repos/o/r/releases/tags/v1": `{"tag_name":"v1","assets":[{"name":"a.zip","browser_download_url":"` + other.base + `/evil"}]}`})
-	config.GitHub = GitHubConfig{Base: www.base, API: api.base}
+	config.GitHub = userconfig.GitHub{Base: www.base, API: api.base}
 	d, err := get(t, newClient(t, config), "github:o/r/v1/a.zip")
 	wantBody(t, d, err, "site")
 }
@@ -153,19 +155,19 @@ func TestGitHubUserConfig(t *testing.T) {
 	public, _ := url.Parse(model.RegistryURLGitHub)
 	for _, tt := range []struct {
 		env  map[string]string
-		want GitHubConfig
+		want userconfig.GitHub
 		api  string
 	}{
-		{nil, GitHubConfig{}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_TOKEN": "b", "GH_ENTERPRISE_TOKEN": "c"}, GitHubConfig{Token: "b"}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": public.Host}, GitHubConfig{Token: "a"}, "https://api." + public.Host},
-		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": "Git.example.com"}, GitHubConfig{Base: "https://git.example.com", API: "https://git.example.com/api/v3"}, "https://git.example.com/api/v3"},
-		{map[string]string{"GITHUB_ENTERPRISE_TOKEN": "c", "GH_TOKEN": "b", "GH_HOST": "git.example.com"}, GitHubConfig{Base: "https://git.example.com", API: "https://git.example.com/api/v3", Token: "c"}, "https://git.example.com/api/v3"},
-		{map[string]string{"GH_TOKEN": "b", "GH_HOST": "acme.ghe.com"}, GitHubConfig{Base: "https://acme.ghe.com", Token: "b"}, "https://api.acme.ghe.com"},
+		{nil, userconfig.GitHub{}, "https://api." + public.Host},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_TOKEN": "b", "GH_ENTERPRISE_TOKEN": "c"}, userconfig.GitHub{Token: "b"}, "https://api." + public.Host},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": public.Host}, userconfig.GitHub{Token: "a"}, "https://api." + public.Host},
+		{map[string]string{"GITHUB_TOKEN": "a", "GH_HOST": "Git.example.com"}, userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3"}, "https://git.example.com/api/v3"},
+		{map[string]string{"GITHUB_ENTERPRISE_TOKEN": "c", "GH_TOKEN": "b", "GH_HOST": "git.example.com"}, userconfig.GitHub{Base: "https://git.example.com", API: "https://git.example.com/api/v3", Token: "c"}, "https://git.example.com/api/v3"},
+		{map[string]string{"GH_TOKEN": "b", "GH_HOST": "acme.ghe.com"}, userconfig.GitHub{Base: "https://acme.ghe.com", Token: "b"}, "https://api.acme.ghe.com"},
 	} {
-		got := gitHubUser(func(key string) string { return tt.env[key] })
-		if got != tt.want || got.api() != tt.api {
-			t.Errorf("%v: %+v, %s", tt.env, got, got.api())
+		got := (&userconfig.Reader{Env: func(key string) string { return tt.env[key] }}).GitHub()
+		if got != tt.want || apiURL(got) != tt.api {
+			t.Errorf("%v: %+v, %s", tt.env, got, apiURL(got))
 		}
 	}
 }

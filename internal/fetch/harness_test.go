@@ -28,6 +28,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // authority signs certificates for localhost and 127.0.0.1.
@@ -62,7 +63,11 @@ var authority = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
-	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key}, pool
+	parsedLeaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		panic(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der, caDER}, PrivateKey: key, Leaf: parsedLeaf}, pool
 })
 
 // serve starts a TLS server on loopback and returns its "https://127.0.0.1:port".
@@ -166,16 +171,16 @@ func wantBody(t *testing.T, d *Download, err error, body string) {
 }
 
 // wantError checks the cause of err and that its text has each of parts.
-func wantError(t *testing.T, err error, cause evidence.Cause, parts ...string) *Error {
+func wantError(t *testing.T, err error, cause evidence.Cause, parts ...string) *wire.Error {
 	t.Helper()
-	var e *Error
+	var e *wire.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error is %v, not an *Error", err)
+		t.Fatalf("error is %v, not an *wire.Error", err)
 	}
 	if e.Cause != cause {
 		t.Errorf("cause %s, not %s: %v", e.Cause, cause, err)
 	}
-	for _, p := range append(parts, name(e.Ref)) {
+	for _, p := range append(parts, wire.Name(e.Ref)) {
 		if !strings.Contains(err.Error(), p) {
 			t.Errorf("%q does not mention %q", err, p)
 		}
@@ -288,4 +293,8 @@ func outcomes(t *testing.T, d *Download, err error) []evidence.Outcome {
 		all = append(all, e.Outcome)
 	}
 	return all
+}
+
+func environment(m map[string]string) func(string) string {
+	return func(key string) string { return m[key] }
 }

@@ -5,17 +5,14 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 )
 
 // listener counts who connects to it, and answers nobody.
@@ -109,13 +106,13 @@ func TestHostsOfACheckout(t *testing.T) {
 				}
 				config.Limits.Retries = -1
 				if agreed != nil {
-					config.Agreement.AskHost = func(u HostUse) error {
+					config.Agreement.AskHost = func(u consent.HostUse) error {
 						for _, a := range agreed {
 							if a == u.Host {
 								return nil
 							}
 						}
-						return Refusal(u)
+						return consent.Refusal(u)
 					}
 				}
 				return New(config)
@@ -131,7 +128,7 @@ func TestHostsOfACheckout(t *testing.T) {
 			if n := connections.Load(); n > 0 {
 				t.Errorf("%d connections before anybody agreed", n)
 			}
-			if err := use(at(host)); NotAgreed(err) != nil {
+			if err := use(at(host)); consent.NotAgreed(err) != nil {
 				t.Errorf("agreed to: %v", err)
 			}
 			if n := connections.Load(); (n == 0) != tt.silent {
@@ -183,7 +180,7 @@ func TestHostThatAnswers(t *testing.T) {
 	near := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, far, http.StatusFound) })
 	c := newClient(t, config)
 	ref := mustRef(t, near+"/notes.mcpb")
-	if _, err := c.Fetch(t.Context(), ref); NotAgreed(err) == nil {
+	if _, err := c.Fetch(t.Context(), ref); consent.NotAgreed(err) == nil {
 		t.Errorf("nobody named it: %v", err)
 	}
 	d, err := c.Asking(ref).Fetch(t.Context(), ref)
@@ -191,44 +188,7 @@ func TestHostThatAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Close()
-	if _, err := c.Fetch(t.Context(), ref); NotAgreed(err) == nil {
+	if _, err := c.Fetch(t.Context(), ref); consent.NotAgreed(err) == nil {
 		t.Errorf("who named it was another: %v", err)
-	}
-}
-
-// TestRepositoryHost: git is not started for a host that nobody agreed to.
-func TestRepositoryHost(t *testing.T) {
-	host, connections := listener(t)
-	var asked sync.Map
-	for _, may := range []func(HostUse) error{nil, func(u HostUse) error { asked.Store(u.Host, true); return Refusal(u) }} {
-		for _, address := range []string{"https://" + host + "/kit.git", "ssh://git@" + host + "/kit.git", "https://user:s3cret@" + host + "/kit.git"} {
-			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: may, Work: t.TempDir()}
-			_, resolving := r.Resolve(t.Context(), GitRef{})
-			_, fetching := r.Fetch(t.Context(), strings.Repeat("a", 40))
-			for _, err := range []error{resolving, fetching} {
-				if NotAgreed(err) == nil || strings.Contains(err.Error(), "s3cret") {
-					t.Errorf("%s: %v", address, err)
-				}
-			}
-		}
-	}
-	if _, ok := asked.Load(host); !ok || connections.Load() > 0 {
-		t.Errorf("%d connections", connections.Load())
-	}
-}
-
-func TestHostOf(t *testing.T) {
-	for text, want := range map[string]string{
-		"https://Registry.example.com/x": "registry.example.com", "https://registry.example.com:443/": "registry.example.com", "https://registry.example.com:8443/": "registry.example.com:8443",
-		"http://127.0.0.1/": "127.0.0.1:80", "http://127.0.0.1:8080/": "127.0.0.1:8080", "ssh://git@git.example.com/kit.git": "git.example.com:22", "ssh://git@git.example.com:2222/kit.git": "git.example.com:2222",
-		"https://[::1]/": "[::1]", "http://[::1]/": "[::1]:80", "https://user:x@example.com/": "example.com",
-	} {
-		u, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := HostOf(u); got != want {
-			t.Errorf("%s: %q, want %q", text, got, want)
-		}
 	}
 }

@@ -3,7 +3,6 @@ package fetch
 import (
 	"context"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 )
 
 func TestRedirects(t *testing.T) {
@@ -140,13 +140,13 @@ func TestCertificates(t *testing.T) {
 
 	_, config.RootCAs = authority()
 	config.AllowAddr = nil
-	c := newClient(t, config)
-	c.plain.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+	far := config
+	far.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, strings.TrimPrefix(base, "https://"))
 	}
-	_, err = get(t, c, "https://files.example.com/f") // the certificate is for another host
+	_, err = get(t, newClient(t, far), "https://files.example.com/f") // the certificate is for another host
 	wantError(t, err, evidence.Unreachable, "certificate", "files.example.com")
-	c = newClient(t, config)
+	c := newClient(t, config)
 
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -174,36 +174,20 @@ func TestAddresses(t *testing.T) {
 	_, err := get(t, newClient(t, server), outer+"/f")
 	wantError(t, err, evidence.Unsupported, "connection to localhost refused", "not a public address")
 	var asked atomic.Int32
-	server.AllowAddr = func(host string, addr netip.Addr) error { asked.Add(1); return RefusePrivate()(host, addr) }
+	server.AllowAddr = func(host string, addr netip.Addr) error { asked.Add(1); return transfer.RefusePrivate()(host, addr) }
 	_, err = get(t, newClient(t, server), inner+"/f")
 	wantError(t, err, evidence.Unsupported, "is not a public address")
 	if asked.Load() != 1 {
 		t.Errorf("%d connections were tried", asked.Load())
 	}
 
-	server.AllowAddr = RefusePrivate("localhost")
+	server.AllowAddr = transfer.RefusePrivate("localhost")
 	c := newClient(t, server)
 	d, err := get(t, c, outer+"/f")
 	wantBody(t, d, err, "fine")
 	for _, host := range []string{"127.0.0.1", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "[::]", "127.1.2.3"} {
 		_, err = get(t, c, outer+"/f?to="+url.QueryEscape(host))
 		wantError(t, err, evidence.Unsupported, "is not a public address")
-	}
-}
-
-// What a server says of a failure goes to the publisher, who must not learn about the
-// network that it is in.
-func TestFailureTellsNoAddress(t *testing.T) {
-	here, there := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 40000}, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 443}
-	for _, err := range []error{
-		&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "inside.example.com", Server: "10.0.0.7:53", IsNotFound: true}},
-		&net.OpError{Op: "read", Net: "tcp", Source: here, Addr: there, Err: errors.New("reset")},
-		&addressError{"inside.example.com", RefusePrivate()("inside.example.com", netip.MustParseAddr("10.0.0.7"))},
-	} {
-		f := connectionFailure(fmt.Errorf("sent: %w", err))
-		if text := f.Error(); strings.Contains(text, "10.0.0.7") || !strings.Contains(text, "reset") && !strings.Contains(text, "inside.example.com") {
-			t.Errorf("%v: says %s", err, text)
-		}
 	}
 }
 

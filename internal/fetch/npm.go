@@ -11,11 +11,48 @@ import (
 	"path"
 	"strings"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
+
+// npm is npm's registry, or what a user has in its place.
+type npm struct{ ordinary }
+
+func (npm) kind() artifact.Kind { return artifact.NPM }
+
+func (npm) configure(config *Config, user *userconfig.Reader) (err error) {
+	config.NPM, err = user.NPM()
+	return err
+}
+
+// route is npm's own where its configuration has authorities or a proxy of its own.
+func (npm) route(config Config, shared transfer.Route) *transfer.Route {
+	own := shared
+	own.Authorities = config.NPM.Authorities
+	if config.NPM.Proxy != nil {
+		own.Proxy = config.NPM.Proxy
+	}
+	if config.NPM.Authorities == nil && config.NPM.Proxy == nil {
+		return nil
+	}
+	return &own
+}
+
+func (npm) registries(config Config) (public, configured []string) {
+	if config.NPM.Setting != nil {
+		configured = []string{config.NPM.Setting("registry")}
+	}
+	return []string{model.RegistryURLNPM}, configured
+}
+
+func (npm) packageHosts(config Config, name string) []string { return config.NPM.Hosts(name) }
 
 // NPMVersion is what an npm registry says of one version of a package. All text is
 // the publisher's.
@@ -45,23 +82,19 @@ func (c *Client) NPM(ctx context.Context, ref artifact.Ref) (*NPMVersion, error)
 	return c.npmVersion(ctx, ref)
 }
 
-// fetchNPM downloads a version's tarball, from where its document says.
-func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+// fetch downloads a version's tarball, from where its document says.
+func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
 	v, err := c.npmVersion(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	u, err := c.config.NPM.tarball(v)
+	u, err := tarballURL(c.config.NPM, v)
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: v.From, Err: err}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: v.From, Err: err}
 	}
 	claims, bad := v.claims(ref)
-	for _, claim := range claims {
-		for _, want := range claim.Want {
-			algs = append(algs, want.Algorithm())
-		}
-	}
-	d, err := c.download(ctx, ref, c.npm, request{url: u, by: byAnswer, authorization: c.authorized(c.config.NPM.authorization)}, algs)
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+		Authorization: c.authorized(c.config.NPM.Authorization)}, needed(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -70,28 +103,28 @@ func (c *Client) fetchNPM(ctx context.Context, ref artifact.Ref, algs []digest.A
 }
 
 func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion, error) {
-	base, err := c.config.NPM.registry(ref.Name())
+	base, err := c.config.NPM.Registry(ref.Name())
 	if err != nil {
 		return nil, err
 	}
 	u, err := npmVersionURL(base, ref.Name(), ref.Version())
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: err,
 			Hint: "see 'registry' in your npm configuration"}
 	}
-	data, err := c.document(ctx, ref, c.npm, request{url: u, by: byConfig, accept: "application/json",
-		authorization: c.authorized(c.config.NPM.authorization)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+		Authorization: c.authorized(c.config.NPM.Authorization)})
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 			e.Hint = "is this version published, and to this registry?"
 		}
 		return nil, err
 	}
 	v, cause, err := parseNPMVersion(data, ref.Name(), ref.Version())
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: cause, URL: show(u), Err: err}
+		return nil, &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(u), Err: err}
 	}
-	v.From = show(u)
+	v.From = wire.ShowURL(u)
 	return v, nil
 }
 
@@ -102,8 +135,8 @@ func npmVersionURL(base, name, version string) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the npm registry's URL cannot be parsed")
 	}
-	if err := checkURL(u); err != nil {
-		return nil, fmt.Errorf("the npm registry %s: %w", show(u), err)
+	if err := transfer.CheckURL(u); err != nil {
+		return nil, fmt.Errorf("the npm registry %s: %w", wire.ShowURL(u), err)
 	}
 	escaped := strings.TrimRight(u.EscapedPath(), "/") + "/" + url.PathEscape(name) + "/" + url.PathEscape(version)
 	clear := strings.TrimRight(u.Path, "/") + "/" + name + "/" + version
@@ -126,7 +159,8 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 		Raw:        data,
 	}
 	if v.Name != name || v.Version != version {
-		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", quoted(v.Name), quoted(v.Version))
+		return nil, evidence.NotFound, fmt.Errorf("the answer is for %s version %s", wire.Quoted(v.Name),
+			wire.Quoted(v.Version))
 	}
 	if string(bytes.TrimSpace(doc["deprecated"])) == "true" {
 		v.Deprecated = "deprecated"
@@ -139,15 +173,6 @@ func parseNPMVersion(data []byte, name, version string) (*NPMVersion, evidence.C
 	}
 	v.Bin = npmBin(name, doc["bin"])
 	return v, "", nil
-}
-
-// text is a JSON string, or "".
-func text(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
 }
 
 // npmBin brings "bin" into one form: a single path is the command named as the
@@ -185,9 +210,9 @@ func npmBin(name string, raw json.RawMessage) map[string]string {
 	return bin
 }
 
-// tarball is the URL to download. If the registry passes on documents of the public
+// tarballURL is the URL to download. If the registry passes on documents of the public
 // one unchanged, the tarball is asked of the registry too, as npm does.
-func (n NPMConfig) tarball(v *NPMVersion) (*url.URL, error) {
+func tarballURL(n userconfig.NPM, v *NPMVersion) (*url.URL, error) {
 	const most = 2048
 	if len(v.Tarball) > most {
 		return nil, fmt.Errorf("dist.tarball is longer than %d bytes", most)
@@ -197,7 +222,7 @@ func (n NPMConfig) tarball(v *NPMVersion) (*url.URL, error) {
 		return nil, errors.New("dist.tarball is not a URL")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	registry, err := n.registry(v.Name)
+	registry, err := n.Registry(v.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -209,11 +234,11 @@ func (n NPMConfig) tarball(v *NPMVersion) (*url.URL, error) {
 	if replace == "npmjs" {
 		replace = strings.TrimPrefix(model.RegistryURLNPM, "https://")
 	}
-	if !sameHost(u, base) && (replace == "always" || replace == hostPort(u)) {
+	if !wire.SameHost(u, base) && (replace == "always" || replace == wire.HostPort(u)) {
 		u = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: u.Path, RawPath: u.RawPath}
 	}
-	if err := checkURL(u); err != nil {
-		return nil, fmt.Errorf("dist.tarball %s: %w", show(u), err)
+	if err := transfer.CheckURL(u); err != nil {
+		return nil, fmt.Errorf("dist.tarball %s: %w", wire.ShowURL(u), err)
 	}
 	return u, nil
 }
@@ -248,3 +273,10 @@ func (v *NPMVersion) claims(ref artifact.Ref) (claims []evidence.Claim, bad evid
 	}
 	return claims, bad
 }
+
+// NPMSetting is the value of a key of the user's npm configuration, "" if unset.
+func (c *Client) NPMSetting(key string) string { return c.config.NPM.Setting(key) }
+
+// NPMFiles are the texts of the files that npm is to read in place of those of the user and
+// of the checkout: see [userconfig.NPM.Files].
+func (c *Client) NPMFiles() (user, checkout string, err error) { return c.config.NPM.Files(c.hosts) }

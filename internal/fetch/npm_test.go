@@ -14,13 +14,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
-func settings(m map[string]string) NPMConfig {
-	return NPMConfig{Setting: func(key string) string { return m[key] }}
+func settings(m map[string]string) userconfig.NPM {
+	return userconfig.NPM{Setting: func(key string) string { return m[key] }}
 }
 
 func sri(body string) string {
@@ -287,7 +289,7 @@ func TestReplaceRegistryHost(t *testing.T) {
 		{"https://npm.example.com/", "cdn.example.com", "https://cdn.example.com/a.tgz", "https://npm.example.com/a.tgz"},
 	} {
 		n := settings(map[string]string{"registry": tt.registry, "replace-registry-host": tt.setting})
-		u, err := n.tarball(&NPMVersion{Name: "a", Tarball: tt.tarball})
+		u, err := tarballURL(n, &NPMVersion{Name: "a", Tarball: tt.tarball})
 		if err != nil || u.String() != tt.want {
 			t.Errorf("%+v: %v, %v", tt, u, err)
 		}

@@ -4,13 +4,16 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -77,10 +80,10 @@ func TestUserConfig(t *testing.T) {
 	if err != nil || config.NPM.Setting("a") != "" {
 		t.Errorf("without files: %q, %v", config.NPM.Setting("a"), err)
 	}
-	if got, err := config.NPM.registry("@p/a"); err != nil || !strings.HasPrefix(got, "https://") {
+	if got, err := config.NPM.Registry("@p/a"); err != nil || !strings.HasPrefix(got, "https://") {
 		t.Errorf("registry %q, %v", got, err)
 	}
-	write(t, filepath.Join(home, ".npmrc"), strings.Repeat("#", maxNPMRC+1))
+	write(t, filepath.Join(home, ".npmrc"), strings.Repeat("#", 1<<20+1))
 	if _, err = UserConfig(environment(nil), "", home); err == nil || !strings.Contains(err.Error(), ".npmrc is larger") {
 		t.Errorf("error %v", err)
 	}
@@ -125,15 +128,29 @@ func TestAuthorities(t *testing.T) {
 	if err != nil || config.NPM.Authorities == nil || config.RootCAs != nil {
 		t.Fatalf("%+v, %v", config.NPM, err)
 	}
+	read := 0
+	named := config.NPM.Authorities
+	config.NPM.Authorities = func() (*x509.CertPool, error) {
+		read++
+		return named()
+	}
 	c := New(config)
-	if c.npm.transport.TLSClientConfig.RootCAs != nil {
+	if read != 0 {
 		t.Error("authorities are read before they are needed")
 	}
-	if err := errors.Join(c.npm.trust(), c.plain.trust()); err != nil {
-		t.Error(err)
-	}
-	if c.npm == c.plain || c.plain.transport.TLSClientConfig.RootCAs != nil || c.npm.transport.TLSClientConfig.RootCAs == nil {
+	if c.network(artifact.NPM) == c.shared || c.network(artifact.PyPI) == c.network(artifact.NPM) {
 		t.Error("npm's authorities count for npm alone")
+	}
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	config.Dir, config.AnyHost, config.Limits.Retries = t.TempDir(), true, -1
+	config.NPM.Setting = func(key string) string { return map[string]string{"registry": base}[key] }
+	c = newClient(t, config)
+	_, err = get(t, c, "npm:a@1.0.0")
+	wantError(t, err, evidence.NotFound)
+	_, err = get(t, c, base+"/f")
+	wantError(t, err, evidence.Unreachable, "certificate")
+	if read != 1 {
+		t.Errorf("authorities are read %d times", read)
 	}
 	given := func(config Config) (*x509.CertPool, error) {
 		if config.NPM.Authorities == nil {
@@ -157,7 +174,7 @@ func TestAuthorities(t *testing.T) {
 	c = newClient(t, config)
 	for range 2 { // and not only the first time
 		_, err := get(t, c, "npm:a@1.0.0")
-		if f, ok := errors.AsType[*Error](err); !ok || f.Cause != evidence.Unsupported || !strings.Contains(err.Error(), empty+" holds no certificate") {
+		if f, ok := errors.AsType[*wire.Error](err); !ok || f.Cause != evidence.Unsupported || !strings.Contains(err.Error(), empty+" holds no certificate") {
 			t.Errorf("a cafile without a certificate was taken: %v", err)
 		}
 	}
@@ -197,6 +214,7 @@ func TestUserProxy(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
+	base := serve(t, func(w http.ResponseWriter, r *http.Request) { t.Error("certificates are not verified") })
 	for _, tt := range []struct {
 		env  map[string]string
 		want string
@@ -216,8 +234,9 @@ func TestWarnings(t *testing.T) {
 		if (tt.want == "") != (all == "") || !strings.Contains(all, tt.want) || strings.Contains(all, "secret") {
 			t.Errorf("%v: %q", tt.env, all)
 		}
-		if New(config).npm.transport.TLSClientConfig.InsecureSkipVerify {
-			t.Error("certificates are not verified")
-		}
+		config.Dir, config.AnyHost, config.Limits.Retries = t.TempDir(), true, -1
+		config.NPM.Setting = func(key string) string { return map[string]string{"registry": base}[key] }
+		_, err = get(t, newClient(t, config), "npm:a@1.0.0")
+		wantError(t, err, evidence.Unreachable, "certificate")
 	}
 }

@@ -12,10 +12,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // NuGetConfig says where NuGet packages come from.
@@ -23,24 +27,41 @@ type NuGetConfig struct {
 	Index string // URL of a service index (V3), "" is the public one
 }
 
+// nuget is the registry of .NET packages, or another with a service index.
+type nuget struct{ ordinary }
+
+func (nuget) kind() artifact.Kind { return artifact.NuGet }
+
+func (nuget) registries(config Config) (public, configured []string) {
+	return []string{model.RegistryURLNuGet}, []string{config.NuGet.Index}
+}
+
 // Resources of a service index that are used.
 const (
-	nugetFlat   = "PackageBaseAddress/3.0.0"
-	nugetReadme = "ReadmeUriTemplate/6.13.0"
+	nugetFlat            = "PackageBaseAddress/3.0.0"
+	nugetReadmeTemplates = "ReadmeUriTemplate/6.13.0"
 )
 
-// nugetIndex fetches the service index: URLs by their type, the first of a type.
-func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (map[string]string, *url.URL, error) {
+// serviceIndex is a registry's list of its services.
+type serviceIndex struct {
+	resources map[string]string // URLs by their type, the first of a type
+	from      *url.URL          // the index's own
+}
+
+// nugetIndex fetches the service index.
+func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceIndex, error) {
 	u, err := url.Parse(cmp.Or(c.config.NuGet.Index, model.RegistryURLNuGet))
 	if err != nil {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: errors.New("the URL of the NuGet service index cannot be parsed")}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err: errors.New("the URL of the NuGet service index cannot be parsed")}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byConfig, accept: "application/json", authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+		Authorization: c.authorized(nil)})
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
 		}
-		return nil, nil, err
+		return nil, err
 	}
 	resources := make(map[string]string)
 	for _, r := range parseObject(data).list("resources") {
@@ -49,59 +70,61 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (map[string]s
 		}
 	}
 	if resources[nugetFlat] == "" {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u),
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: wire.ShowURL(u),
 			Err: errors.New("the answer is not a service index with " + nugetFlat)}
 	}
-	return resources, u, nil
+	return &serviceIndex{resources, u}, nil
 }
 
-// fetchNuGet downloads a .nupkg. The flat container says nothing of its hash.
-func (c *Client) fetchNuGet(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
-	resources, from, err := c.nugetIndex(ctx, ref)
+// fetch downloads a .nupkg. The flat container says nothing of its hash.
+func (nuget) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+	index, err := c.nugetIndex(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return c.nugetPackage(ctx, ref, resources, from, algs)
+	return c.nugetPackage(ctx, ref, index, algs)
 }
 
-func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, resources map[string]string, from *url.URL, algs []digest.Algorithm) (*Download, error) {
+func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serviceIndex,
+	algs []digest.Algorithm) (*Download, error) {
 	id, version := ref.Normal().Name(), ref.Normal().Version() // lower case, as the protocol has it
-	u, err := below(resources[nugetFlat], id, version, id+"."+version+".nupkg")
-	if err != nil || checkURL(u) != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from),
+	u, err := below(index.resources[nugetFlat], id, version, id+"."+version+".nupkg")
+	if err != nil || transfer.CheckURL(u) != nil {
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from),
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
 	}
-	d, err := c.download(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)}, algs)
-	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
+	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+		Authorization: c.authorized(nil)}, algs)
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 		e.Hint = "is this version published? a new one takes some minutes to appear"
 	}
 	return d, err
 }
 
-// nugetReadme is the readme of a package: as its registry serves it, or from within
+// description is the readme of a package: as its registry serves it, or from within
 // the package where the registry does not offer that.
-func (c *Client) nugetReadme(ctx context.Context, ref artifact.Ref) (string, error) {
-	resources, from, err := c.nugetIndex(ctx, ref)
+func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
+	index, err := c.nugetIndex(ctx, ref)
 	if err != nil {
 		return "", err
 	}
-	template := resources[nugetReadme]
+	template := index.resources[nugetReadmeTemplates]
 	if template == "" {
-		d, err := c.nugetPackage(ctx, ref, resources, from, nil)
+		d, err := c.nugetPackage(ctx, ref, index, nil)
 		if err != nil {
 			return "", err
 		}
 		defer d.Close()
 		return packedReadme(ref, d.Path(), c.limits.DocumentSize)
 	}
-	u, err := fileURL(from, strings.NewReplacer(
+	u, err := fileURL(index.from, strings.NewReplacer(
 		"{lower_id}", url.PathEscape(ref.Normal().Name()),
 		"{lower_version}", url.PathEscape(ref.Normal().Version())).Replace(template))
 	if err != nil {
-		return "", &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
+		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from), Err: err}
 	}
-	data, err := c.document(ctx, ref, c.plain, request{url: u, by: byAnswer, authorization: c.authorized(nil)})
-	if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer, Authorization: c.authorized(nil)})
+	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
 	}
 	return string(data), err
@@ -110,7 +133,8 @@ func (c *Client) nugetReadme(ctx context.Context, ref artifact.Ref) (string, err
 // packedReadme reads the file that the .nuspec of a .nupkg names as its readme.
 func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
 	unreadable := func(err error) (string, error) {
-		return "", &Error{Ref: ref.String(), Cause: evidence.Unreachable, Err: fmt.Errorf("the package cannot be read: %w", err)}
+		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable,
+			Err: fmt.Errorf("the package cannot be read: %w", err)}
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -130,7 +154,7 @@ func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
 		case 1:
 			return z.read(found[0], limit)
 		}
-		return nil, fmt.Errorf("it has both %s and %s", quoted(found[0]), quoted(found[1]))
+		return nil, fmt.Errorf("it has both %s and %s", wire.Quoted(found[0]), wire.Quoted(found[1]))
 	}
 	data, err := read(func(name string) bool {
 		return !strings.Contains(name, "/") && strings.EqualFold(path.Ext(name), ".nuspec")
@@ -146,7 +170,7 @@ func packedReadme(ref artifact.Ref, file string, limit int64) (string, error) {
 		return unreadable(errors.New("it has no .nuspec that can be parsed"))
 	}
 	if !strings.EqualFold(nuspec.ID, ref.Name()) {
-		return unreadable(fmt.Errorf("its .nuspec is of %s", quoted(nuspec.ID)))
+		return unreadable(fmt.Errorf("its .nuspec is of %s", wire.Quoted(nuspec.ID)))
 	}
 	if nuspec.Readme == "" {
 		return "", nil

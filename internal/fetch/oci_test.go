@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
 const (
@@ -32,25 +32,25 @@ const (
 	ociIndex = "application/vnd.oci.image.index.v1+json"
 )
 
-// images is a real image registry, with what is pushed to it.
-type images struct {
+// imageServer is a real image registry, with what is pushed to it.
+type imageServer struct {
 	handler http.Handler
 	mu      sync.Mutex
 	log     []string // path and Authorization
 }
 
-func newImages() *images {
-	return &images{handler: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
+func newImages() *imageServer {
+	return &imageServer{handler: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
 }
 
-func (r *images) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *imageServer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mu.Lock()
 	r.log = append(r.log, req.URL.Path+" <- "+req.Header.Get("Authorization"))
 	r.mu.Unlock()
 	r.handler.ServeHTTP(w, req)
 }
 
-func (r *images) requests() []string {
+func (r *imageServer) requests() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	log := r.log
@@ -58,7 +58,7 @@ func (r *images) requests() []string {
 	return log
 }
 
-func (r *images) put(t *testing.T, path, kind, body string) {
+func (r *imageServer) put(t *testing.T, path, kind, body string) {
 	t.Helper()
 	method := http.MethodPut
 	if strings.Contains(path, "/blobs/") {
@@ -74,7 +74,7 @@ func (r *images) put(t *testing.T, path, kind, body string) {
 }
 
 // image pushes an image whose configuration has the label, and returns its manifest.
-func (r *images) image(t *testing.T, tag, name string) string {
+func (r *imageServer) image(t *testing.T, tag, name string) string {
 	config := fmt.Sprintf(`{"os":"linux","architecture":"amd64","config":{"Labels":{"%s":"%s"}}}`, ociLabel, name)
 	r.put(t, "/v2/acme/notes/blobs/x", "", config)
 	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s","config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
@@ -87,7 +87,7 @@ func descriptor(manifest, platform string) string {
 	return fmt.Sprintf(`{"mediaType":"%s","digest":"sha256:%s","size":%d,"platform":{%s}}`, ociImage, sha(manifest), len(manifest), platform)
 }
 
-func (r *images) index(t *testing.T, tag string, descriptors ...string) string {
+func (r *imageServer) index(t *testing.T, tag string, descriptors ...string) string {
 	index := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"%s","manifests":[%s]}`, ociIndex, strings.Join(descriptors, ","))
 	r.put(t, "/v2/acme/notes/manifests/"+tag, ociIndex, index)
 	return index
@@ -434,11 +434,11 @@ func TestOCIPlainHTTP(t *testing.T) {
 	_, err = get(t, newClient(t, config), "oci:"+strings.TrimPrefix(moving.URL, "http://")+"/acme/notes:1")
 	wantError(t, err, evidence.Unsupported, "plain http is refused")
 	// Nor from another machine, though it be in this network.
-	c := newClient(t, config)
-	c.plain.transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+	far := config
+	far.dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, host)
 	}
-	_, err = get(t, c, "oci:10.0.0.1:5000/acme/notes:1")
+	_, err = get(t, newClient(t, far), "oci:10.0.0.1:5000/acme/notes:1")
 	wantError(t, err, evidence.Unreachable, "does not speak TLS")
 	if log := r.requests(); len(log) != 0 {
 		t.Errorf("requests %v", log)
@@ -488,7 +488,7 @@ func TestDockerKeychain(t *testing.T) {
 		}
 	}
 	dir := tree(t, map[string]string{".docker/config.json": `{"auths":{"a":{"auth":"secret"`})
-	_, err := dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}.Resolve(mustRepository(t, "oci.example.com/a"))
+	_, err := dockerAt(dir).Resolve(mustRepository(t, "oci.example.com/a"))
 	if err == nil || !strings.Contains(err.Error(), filepath.Join(".docker", "config.json")) || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v", err)
 	}
@@ -512,7 +512,7 @@ func TestDockerHelper(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", filepath.Join(dir, "bin")+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	config.OCI.Keychain = dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}
+	config.OCI.Keychain = dockerAt(dir)
 	for host, want := range map[string]string{ociname.DefaultRegistry: authn.DefaultAuthKey, "oci.example.com": "oci.example.com"} {
 		auth, err := config.OCI.Keychain.Resolve(mustRepository(t, host+"/a"))
 		if err != nil {
@@ -562,7 +562,7 @@ func TestDockerHelperBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(ctx context.Context, host string) (*authn.AuthConfig, error) {
-		auth, err := authn.Resolve(ctx, dockerKeychain{func(string) string { return "" }, dir, foreign.FindCheckout(".", "")}, mustRepository(t, host+".example.com/a"))
+		auth, err := authn.Resolve(ctx, dockerAt(dir), mustRepository(t, host+".example.com/a"))
 		if err != nil {
 			return nil, err
 		}
@@ -601,4 +601,10 @@ func mustRepository(t *testing.T, name string) authn.Resource {
 		t.Fatal(err)
 	}
 	return r.name
+}
+
+// dockerAt is the keychain of a user whose home is dir.
+func dockerAt(dir string) authn.Keychain {
+	user := &userconfig.Reader{Env: func(string) string { return "" }, Project: ".", Home: dir}
+	return user.Keychain()
 }

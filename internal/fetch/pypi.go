@@ -3,39 +3,52 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// PyPIConfig says where Python packages come from.
-type PyPIConfig struct {
-	// Base is the URL below which /pypi/NAME/VERSION/json and /simple/NAME/ are;
-	// "" is the public registry.
-	Base string
+// pypi is the Python package index, or the indexes that a user has in its place.
+type pypi struct{ ordinary }
 
-	// Indexes are the roots of simple APIs (PEP 503 and 691), as pip's index-url. If
-	// there are any, Base is not asked. They are asked in order until one has the
-	// file; one that does not answer ends the search.
-	Indexes []string
+func (pypi) kind() artifact.Kind { return artifact.PyPI }
 
-	// Authorization gives the Authorization header for a URL, "" for none. Nil means
-	// no credentials.
-	Authorization func(*url.URL) (string, error)
+func (pypi) configure(config *Config, user *userconfig.Reader) (err error) {
+	config.PyPI, err = user.PyPI()
+	return err
+}
 
-	// Authorities gives those for PyPI alone, as that of NPMConfig does.
-	Authorities func() (*x509.CertPool, error)
+// route is pip's own where its configuration has authorities of its own.
+func (pypi) route(config Config, shared transfer.Route) *transfer.Route {
+	if config.PyPI.Authorities == nil {
+		return nil
+	}
+	shared.Authorities = config.PyPI.Authorities
+	return &shared
+}
 
-	pip func(string) string // pip's settings of the user; nil: none
-	uv  map[string]any      // uv's of the user, see chosenUV
+func (pypi) registries(config Config) (public, configured []string) {
+	return []string{model.RegistryURLPyPI}, append(slices.Clone(config.PyPI.Indexes), config.PyPI.Base)
+}
+
+func (pypi) packageHosts(config Config, _ string) []string {
+	var addresses []string
+	for _, ix := range pypiSources(config.PyPI) {
+		addresses = append(addresses, ix.simple)
+	}
+	return hostsOf(addresses...)
 }
 
 // pypiFile is what an index says of one file of a release.
@@ -51,11 +64,10 @@ func (f pypiFile) same(g pypiFile) bool {
 	return f.url.String() == g.url.String() && fmt.Sprint(f.hashes) == fmt.Sprint(g.hashes)
 }
 
-// Files expands a PyPI release to one Ref for each of its files, by name; any other
-// Ref, such as one that names a file, is returned alone. Files of a yanked release
-// are included.
-func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, error) {
-	if ref.Kind() != artifact.PyPI || ref.Filename() != "" {
+// files expands a release to one Ref for each of its files, by name. Those of a yanked
+// release are included.
+func (pypi) files(ctx context.Context, c *Client, ref artifact.Ref) ([]artifact.Ref, error) {
+	if ref.Filename() != "" {
 		return []artifact.Ref{ref}, nil
 	}
 	ctx, release, err := c.begin(ctx, ref)
@@ -71,31 +83,32 @@ func (c *Client) Files(ctx context.Context, ref artifact.Ref) ([]artifact.Ref, e
 	for i, f := range files {
 		refs[i], err = artifact.NewPyPI(ref.Name(), ref.Version(), f.name)
 		if err != nil {
-			return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported,
-				Err: fmt.Errorf("the release has a file that no Ref can name: %s", quoted(f.name))}
+			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+				Err: fmt.Errorf("the release has a file that no Ref can name: %s", wire.Quoted(f.name))}
 		}
 	}
 	return refs, nil
 }
 
-// fetchPyPI downloads the file that ref names, or the only one of its release.
-func (c *Client) fetchPyPI(ctx context.Context, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
+// fetch downloads the file that ref names, or the only one of its release.
+func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest.Algorithm) (*Download, error) {
 	files, err := c.pypiFiles(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) > 1 {
-		e := &Error{Ref: ref.String(), Cause: evidence.Ambiguous,
-			Hint: "name one of the files: " + name(ref.String()) + "/" + files[0].name}
+		e := &wire.Error{Ref: ref.String(), Cause: evidence.Ambiguous,
+			Hint: "name one of the files: " + wire.Name(ref.String()) + "/" + files[0].name}
 		for _, f := range files {
-			e.Files = append(e.Files, plain(f.name, 255))
+			e.Files = append(e.Files, wire.Plain(f.name, 255))
 		}
 		e.Err = fmt.Errorf("the release has %d files: %s", len(files), strings.Join(e.Files, ", "))
 		return nil, e
 	}
 	file := files[0]
 	claims, bad := hashClaim(ref, file.where, file.hashes)
-	d, err := c.download(ctx, ref, c.pypi, request{url: file.url, by: byAnswer, authorization: c.authorized(c.config.PyPI.Authorization)}, needed(algs, claims))
+	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, By: consent.ByAnswer,
+		Authorization: c.authorized(c.config.PyPI.Authorization)}, needed(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +119,11 @@ func (c *Client) fetchPyPI(ctx context.Context, ref artifact.Ref, algs []digest.
 // pypiFiles are the files that ref names, of the first index that has any: sorted by
 // name and at least one.
 func (c *Client) pypiFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, error) {
-	var missing *Error
-	indexes := c.config.PyPI.indexes()
+	var missing *wire.Error
+	indexes := pypiSources(c.config.PyPI)
 	for _, ix := range indexes {
 		files, err := c.pypiIndex(ctx, ref, ix)
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			if missing == nil {
 				missing = e
 			}
@@ -131,7 +144,8 @@ func (c *Client) pypiFiles(ctx context.Context, ref artifact.Ref) ([]pypiFile, e
 // simple API, also those that stand in for the public registry under its own name.
 type pypiSource struct{ base, simple string }
 
-func (p PyPIConfig) indexes() []pypiSource {
+// pypiSources are the places to ask, in order.
+func pypiSources(p userconfig.PyPI) []pypiSource {
 	public := strings.TrimRight(model.RegistryURLPyPI, "/")
 	if len(p.Indexes) == 0 {
 		base := cmp.Or(strings.TrimRight(p.Base, "/"), public)
@@ -148,12 +162,12 @@ func (p PyPIConfig) indexes() []pypiSource {
 	return all
 }
 
-// pypiIndex asks one index. That it has no such file is an *Error with not_found.
+// pypiIndex asks one index. That it has no such file is an *wire.Error with not_found.
 func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource) (files []pypiFile, err error) {
 	if ix.base != "" {
 		files, err = c.pypiJSON(ctx, ref, ix.base)
 	}
-	if e, ok := errors.AsType[*Error](err); ix.base == "" || ok && e.Cause == evidence.NotFound {
+	if e, ok := errors.AsType[*wire.Error](err); ix.base == "" || ok && e.Cause == evidence.NotFound {
 		files, err = c.pypiSimple(ctx, ref, ix.simple)
 	}
 	if err != nil {
@@ -162,8 +176,8 @@ func (c *Client) pypiIndex(ctx context.Context, ref artifact.Ref, ix pypiSource)
 	slices.SortStableFunc(files, func(a, b pypiFile) int { return strings.Compare(a.name, b.name) })
 	for i := 1; i < len(files); i++ {
 		if files[i].name == files[i-1].name && !files[i].same(files[i-1]) {
-			return nil, &Error{Ref: ref.String(), Cause: evidence.Ambiguous,
-				Err: fmt.Errorf("the index lists %s twice, with different contents", quoted(files[i].name))}
+			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Ambiguous,
+				Err: fmt.Errorf("the index lists %s twice, with different contents", wire.Quoted(files[i].name))}
 		}
 	}
 	return slices.CompactFunc(files, func(a, b pypiFile) bool { return a.name == b.name }), nil
@@ -180,7 +194,7 @@ func pypiPick(ref artifact.Ref, files []pypiFile, from *url.URL) ([]pypiFile, er
 		if ref.Filename() != "" {
 			missing = errors.New("the release has no such file")
 		}
-		return nil, &Error{Ref: ref.String(), Cause: evidence.NotFound, URL: show(from), Err: missing}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.NotFound, URL: wire.ShowURL(from), Err: missing}
 	}
 	return files, nil
 }
@@ -191,3 +205,10 @@ func sameRelease(ref artifact.Ref, name, version string) bool {
 	want, err2 := artifact.NewPyPI(ref.Name(), ref.Version(), "")
 	return err == nil && err2 == nil && got.Normal() == want.Normal()
 }
+
+// UVFile is the text of the uv.toml that uv is to read in place of all others: see
+// [userconfig.PyPI.UVFile].
+func (c *Client) UVFile() (string, error) { return c.config.PyPI.UVFile(c.hosts) }
+
+// PipVariables are the variables by which pip is told all that it is to know.
+func (c *Client) PipVariables() ([]string, error) { return c.config.PyPI.PipVariables(c.hosts) }

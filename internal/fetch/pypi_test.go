@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/modelcontextprotocol/registry/pkg/model"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
 )
 
 // release is a document of the JSON API with files "name" or "name=body claimed".
@@ -251,15 +253,15 @@ func TestPyPIIndexes(t *testing.T) {
 func TestPyPISources(t *testing.T) {
 	public := model.RegistryURLPyPI
 	for _, tt := range []struct {
-		config PyPIConfig
+		config userconfig.PyPI
 		want   []pypiSource
 	}{
-		{PyPIConfig{}, []pypiSource{{public, public + "/simple"}}},
-		{PyPIConfig{Base: "https://pypi.example.com/"}, []pypiSource{{"https://pypi.example.com", "https://pypi.example.com/simple"}}},
-		{PyPIConfig{Indexes: []string{"https://pypi.example.com/simple", public + "/simple/"}},
+		{userconfig.PyPI{}, []pypiSource{{public, public + "/simple"}}},
+		{userconfig.PyPI{Base: "https://pypi.example.com/"}, []pypiSource{{"https://pypi.example.com", "https://pypi.example.com/simple"}}},
+		{userconfig.PyPI{Indexes: []string{"https://pypi.example.com/simple", public + "/simple/"}},
 			[]pypiSource{{"", "https://pypi.example.com/simple"}, {public, public + "/simple/"}}},
 	} {
-		if got := tt.config.indexes(); !slices.Equal(got, tt.want) {
+		if got := pypiSources(tt.config); !slices.Equal(got, tt.want) {
 			t.Errorf("%+v: %v", tt.config, got)
 		}
 	}

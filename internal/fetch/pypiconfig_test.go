@@ -4,7 +4,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
 // tree writes files below a new directory and returns it.
@@ -52,7 +53,7 @@ func TestPyPIUserConfig(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the places of files are those of linux")
 	}
-	const pub = defaultIndex
+	const pub = model.RegistryURLPyPI + "/simple"
 	for name, tt := range map[string]struct {
 		files, env map[string]string
 		want       []string
@@ -111,7 +112,7 @@ func TestPyPIUserConfig(t *testing.T) {
 		"uv file":       {map[string]string{"home/.config/uv/uv.toml": "["}, nil, "uv.toml"},
 		"certificate":   {map[string]string{"home/x.pem": "no certificate"}, map[string]string{"PIP_CERT": "HOME/x.pem"}, "holds no certificate"},
 		"cargo file":    {map[string]string{"home/.cargo/config.toml": "["}, nil, "cargo configuration"},
-		"a large netrc": {map[string]string{"home/.netrc": strings.Repeat("x", maxConfigFile+1)}, nil, "larger than"},
+		"a large netrc": {map[string]string{"home/.netrc": strings.Repeat("x", 1<<20+1)}, nil, "larger than"},
 	} {
 		config, err := userOf(t, tt.files, tt.env)
 		if err == nil && config.PyPI.Authorities != nil { // which are read when they are needed
@@ -227,80 +228,4 @@ func TestPyPICertificates(t *testing.T) {
 	if _, err = get(t, c, base+"/f"); err == nil || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("%v", err)
 	}
-}
-
-func TestParsePipConf(t *testing.T) {
-	for text, want := range map[string]string{
-		"[global]\nindex-url = x":                          "x",
-		"[global]\r\nindex-url = x\r\n":                    "x",
-		"\ufeff[global]\nIndex_URL: x ":                    "x",
-		"[global]\n--index-url=x":                          "x",
-		"[global]\nindex-url = x ; y":                      "x ; y",
-		"[global]\nindex-url = x\n# c\n; c\n  y\n":         "x\ny",
-		"[global]\nindex-url =\n  x\n\n  y":                "x\ny",
-		"[global]\nindex-url = x\n[global]\nindex-url = y": "y",
-		"[global\nindex-url = x":                           "",
-		"index-url = x":                                    "",
-		"[other]\nindex-url = x":                           "",
-		"[global]\nindex-url":                              "",
-		"[global]\n= x\n  y":                               "",
-		"  x":                                              "",
-	} {
-		if got := parsePipConf(text)["global"]["index-url"]; got != want {
-			t.Errorf("%q: %q, not %q", text, got, want)
-		}
-	}
-}
-
-func TestParseNetrc(t *testing.T) {
-	for text, want := range map[string]map[string]login{
-		"":                                     {},
-		"machine A.example login u password p": {"a.example": {"u", "p"}},
-		"machine a\n  password p\n\tlogin u\n# machine b login c password d\nmachine c login v": {"a": {"u", "p"}, "c": {"v", ""}},
-		"machine a login u password #p":                                             {"a": {"u", "#p"}},
-		"machine a user u account x password p":                                     {"a": {"u", "p"}},
-		`machine a login "u v" password "p\"\\"`:                                    {"a": {"u v", `p"\`}},
-		"machine a login u password p machine a login v password q":                 {"a": {"u", "p"}},
-		"default login u password p":                                                {},
-		"machine a login u password p default login v password q":                   {"a": {"u", "p"}},
-		"macdef init\nmachine a login u password p\n\nmachine b login v password q": {"b": {"v", "q"}},
-		"machine a login u password p macdef x\nmachine b\n":                        {"a": {"u", "p"}},
-		"login u password p":                                                        {},
-		"machine":                                                                   {},
-		"machine a":                                                                 {},
-		"machine a login":                                                           {},
-		"machine login password x":                                                  {"login": {"", "x"}},
-	} {
-		if got := parseNetrc(text); !maps.Equal(got, want) {
-			t.Errorf("%q: %v, not %v", text, got, want)
-		}
-	}
-}
-
-func FuzzNetrc(f *testing.F) {
-	f.Add("machine a login u password \"p\\\"\ndefault login x password y\nmacdef z\n\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		for machine, l := range parseNetrc(text) {
-			if machine == "" || l == (login{}) {
-				t.Errorf("%q: %v", machine, l)
-			}
-		}
-		// What follows "default" is nobody's.
-		if l, ok := parseNetrc("default login DEFAULT\n" + strings.ReplaceAll(text, "machine", ""))[""]; ok {
-			t.Errorf("%v", l)
-		}
-	})
-}
-
-func FuzzPipConf(f *testing.F) {
-	f.Add("[global]\nindex-url = x\n  y\n[install]\n: x")
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, section := range parsePipConf(text) {
-			for key := range section {
-				if key == "" || key != strings.ToLower(key) || strings.Contains(key, "_") {
-					t.Errorf("key %q", key)
-				}
-			}
-		}
-	})
 }

@@ -9,28 +9,35 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // pypiRelease fetches a release's document of the JSON API at base, from the path
 // below /pypi.
-func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL, error) {
+func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string, path ...string) (object, *url.URL,
+	error) {
 	u, err := below(base, append([]string{"pypi"}, path...)...)
 	if err != nil {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the package index: %w", err)}
+		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err: fmt.Errorf("the package index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, c.pypi, request{url: u, by: byConfig, accept: "application/json",
-		authorization: c.authorized(c.config.PyPI.Authorization)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
+		Authorization: c.authorized(c.config.PyPI.Authorization)})
 	if err != nil {
 		return nil, nil, err
 	}
 	doc := parseObject(data)
 	info := doc.object("info")
 	if info == nil {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u), Err: errors.New("the answer is not a release's document")}
+		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: wire.ShowURL(u),
+			Err: errors.New("the answer is not a release's document")}
 	}
 	if !sameRelease(ref, info.text("name"), info.text("version")) {
-		return nil, nil, &Error{Ref: ref.String(), Cause: evidence.NotFound, URL: show(u),
-			Err: fmt.Errorf("the answer is for %s version %s", quoted(info.text("name")), quoted(info.text("version")))}
+		return nil, nil, &wire.Error{Ref: ref.String(), Cause: evidence.NotFound, URL: wire.ShowURL(u),
+			Err: fmt.Errorf("the answer is for %s version %s", wire.Quoted(info.text("name")),
+				wire.Quoted(info.text("version")))}
 	}
 	return doc, u, nil
 }
@@ -43,12 +50,13 @@ func (c *Client) pypiJSON(ctx context.Context, ref artifact.Ref, base string) ([
 	}
 	var files []pypiFile
 	for _, entry := range doc.list("urls") {
-		f := pypiFile{name: entry.text("filename"), where: "the PyPI registry, digests", hashes: hashes(entry.object("digests"))}
+		f := pypiFile{name: entry.text("filename"), where: "the PyPI registry, digests",
+			hashes: hashes(entry.object("digests"))}
 		if f.name == "" || entry.text("url") == "" {
 			continue
 		}
 		if f.url, err = fileURL(from, entry.text("url")); err != nil {
-			return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: show(from), Err: err}
+			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 		}
 		if entry.truth("yanked") {
 			f.yanked = yanked(entry.text("yanked_reason"))
@@ -77,20 +85,20 @@ func yanked(reason string) string {
 	return reason
 }
 
-// pypiDescription is info.description of a release. Where an index has no documents of
+// description is info.description of a release. Where an index has no documents of
 // releases, that of the project serves if it is of the same release.
-func (c *Client) pypiDescription(ctx context.Context, ref artifact.Ref) (string, error) {
+func (pypi) description(ctx context.Context, c *Client, ref artifact.Ref) (string, error) {
 	var missing error
-	for _, ix := range c.config.PyPI.indexes() {
+	for _, ix := range pypiSources(c.config.PyPI) {
 		if ix.base == "" { // many that serve a simple API serve the other beside it
 			ix.base, _ = strings.CutSuffix(strings.TrimRight(ix.simple, "/"), "/simple")
 		}
 		project := ref.Normal().Name()
 		doc, _, err := c.pypiRelease(ctx, ref, ix.base, project, ref.Version(), "json")
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			doc, _, err = c.pypiRelease(ctx, ref, ix.base, project, "json")
 		}
-		if e, ok := errors.AsType[*Error](err); ok && e.Cause == evidence.NotFound {
+		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			missing = err
 			continue
 		}

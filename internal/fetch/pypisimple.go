@@ -16,6 +16,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // What a project's page may come as: PEP 691 JSON, or the HTML of PEP 503.
@@ -29,14 +32,15 @@ const (
 func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) ([]pypiFile, error) {
 	u, err := below(root, ref.Normal().Name(), "")
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("the package index: %w", err)}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
+			Err: fmt.Errorf("the package index: %w", err)}
 	}
 	var media string
 	from := u
-	data, err := c.document(ctx, ref, c.pypi, request{
-		url: u, by: byConfig, accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
-		authorization: c.authorized(c.config.PyPI.Authorization),
-		head: func(resp *http.Response) {
+	data, err := c.document(ctx, ref, transfer.Request{
+		URL: u, By: consent.ByConfig, Accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
+		Authorization: c.authorized(c.config.PyPI.Authorization),
+		Head: func(resp *http.Response) {
 			media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 			from = resp.Request.URL // links are relative to where a redirect led
 		},
@@ -51,10 +55,10 @@ func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) 
 	case simpleHTML, "text/html":
 		files, err = parseSimpleHTML(data, from)
 	default:
-		err = fmt.Errorf("the answer is of type %s, not a project's page", quoted(media))
+		err = fmt.Errorf("the answer is of type %s, not a project's page", wire.Quoted(media))
 	}
 	if err != nil {
-		return nil, &Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: show(u), Err: err}
+		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unreachable, URL: wire.ShowURL(u), Err: err}
 	}
 	files = slices.DeleteFunc(files, func(f pypiFile) bool {
 		version, ok := releaseOf(ref.Normal().Name(), f.name)
@@ -68,11 +72,12 @@ func parseSimpleJSON(data []byte, from *url.URL) ([]pypiFile, error) {
 	doc := parseObject(data)
 	version := doc.object("meta").text("api-version")
 	if major, _, _ := strings.Cut(version, "."); major != "1" {
-		return nil, fmt.Errorf("the answer is no project's page of version 1, but %s", quoted(version))
+		return nil, fmt.Errorf("the answer is no project's page of version 1, but %s", wire.Quoted(version))
 	}
 	var files []pypiFile
 	for _, entry := range doc.list("files") {
-		f := pypiFile{name: entry.text("filename"), where: "the package index, hashes", hashes: hashes(entry.object("hashes"))}
+		f := pypiFile{name: entry.text("filename"), where: "the package index, hashes",
+			hashes: hashes(entry.object("hashes"))}
 		var err error
 		if f.url, err = fileURL(from, entry.text("url")); err != nil || f.name == "" {
 			continue // of another release, perhaps

@@ -166,39 +166,6 @@ func TestRetryAfter(t *testing.T) {
 	if took := time.Since(start); took > 5*time.Second {
 		t.Errorf("waited %s", took)
 	}
-
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for value, want := range map[string]time.Duration{
-		"":                              0,
-		"7":                             7 * time.Second,
-		" 7 ":                           7 * time.Second,
-		"-7":                            0,
-		"1.5":                           0,
-		"soon":                          0,
-		"999999999999999999":            1 << 20 * time.Second,
-		"99999999999999999999999999":    0,
-		"Fri, 02 Jan 2026 03:04:15 GMT": 10 * time.Second,
-		"Fri, 02 Jan 2026 03:04:00 GMT": 0,
-	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
-			t.Errorf("Retry-After %q is %s, not %s", value, got, want)
-		}
-	}
-}
-
-func TestPauseGrows(t *testing.T) {
-	tr := &transfer{limits: Limits{Backoff: 100 * time.Millisecond, BackoffMax: time.Second}}
-	for attempt, full := range []time.Duration{100, 200, 400, 800, 1000, 1000} {
-		full *= time.Millisecond
-		for range 50 {
-			if got := tr.pause(attempt, 0); got < full/2 || got > full {
-				t.Errorf("pause %d is %s, not between %s and %s", attempt, got, full/2, full)
-			}
-		}
-	}
-	if got := tr.pause(1000, 0); got > time.Second {
-		t.Errorf("pause %s", got)
-	}
 }
 
 func TestEncodedReplyRefused(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
 // Bounds of the list of files at the end of a zip, in bytes. The list is held in memory
@@ -57,7 +58,7 @@ func (z *zipped) read(path string, limit int64) ([]byte, error) {
 	defer r.Close()
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(data)) > limit {
-		err = fmt.Errorf("%s is larger than %s bytes", quoted(path), evidence.Group(limit))
+		err = fmt.Errorf("%s is larger than %s bytes", wire.Quoted(path), evidence.Group(limit))
 	}
 	return data, err
 }

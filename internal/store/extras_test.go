@@ -50,7 +50,7 @@ func TestAuditWithoutSidecar(t *testing.T) {
 		{nil, evidence.Report{match, match}, true},
 		{nil, evidence.Report{mismatch}, true},
 	} {
-		if got := (&audit{note: tt.note, report: tt.report}).bad(); got != tt.bad {
+		if got := (&audit{sidecar: tt.note, report: tt.report}).isBad(); got != tt.bad {
 			t.Errorf("sidecar %v, %v: bad is %t", tt.note != nil, tt.report, got)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/places"
@@ -111,7 +112,7 @@ func (a *App) HostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 		Logger: logger, Doing: a.Bars.doing, Stderr: aside{a}, Now: time.Now,
 	}
 	config.Agreement.Ask = h.Agree
-	config.Agreement.AskHost = func(u fetch.HostUse) error { return h.MayAsk(u) }
+	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
 	h.Fetch = fetch.New(config)
 	return h, nil
 }

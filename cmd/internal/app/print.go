@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -86,19 +84,9 @@ func (a *App) Reporting(asJSON *bool, run func(*cobra.Command, []string) error) 
 // EscapeJSON writes what a terminal would obey or hide, such as bidi controls, as \u
 // escapes. In a JSON document it can only stand in strings, where that means the same.
 func EscapeJSON(document []byte) []byte {
-	out := make([]byte, 0, len(document))
-	for _, r := range string(document) {
-		switch {
-		case r < 0x7f || surface.Escape(string(r)) == string(r):
-			out = utf8.AppendRune(out, r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
+	return surface.EscapeJSON(document, func(r rune) bool {
+		return r >= 0x7f && surface.Escape(string(r)) != string(r)
+	})
 }
 
 // WriteReport prints what a verdict allowed to w, warnings with their details. What it

@@ -1,0 +1,114 @@
+package consent
+
+import (
+	"cmp"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// Naming is who named the host of a request.
+type Naming int
+
+// The sources of a host's name.
+const (
+	ByRef    Naming = iota // a Ref, and so whoever wrote that
+	ByConfig               // the configuration: the user's, unless a file of the checkout said so
+	ByAnswer               // a host that may be asked, as by a redirect
+)
+
+// Named are the hosts that a configuration names. Its zero value has none.
+type Named struct {
+	user     map[string]bool    // by the user's own files
+	checkout map[string]HostUse // by a checkout's files
+}
+
+// Add notes the host of a URL for packages of a kind: named by the user if file is empty,
+// else by that file of the checkout. Of a checkout the first file that names a host is kept.
+func (n *Named) Add(base string, kind artifact.Kind, file string) {
+	host := wire.HostOfText(strings.TrimPrefix(base, "sparse+"))
+	switch _, known := n.checkout[host]; {
+	case host == "" || known && file != "":
+	case file == "":
+		if n.user == nil {
+			n.user = make(map[string]bool)
+		}
+		n.user[wire.HostOfText(base)] = true
+	default:
+		if n.checkout == nil {
+			n.checkout = make(map[string]HostUse)
+		}
+		n.checkout[host] = HostUse{host, file, kind}
+	}
+}
+
+// Hosts decides which hosts a client asks. Its zero value lets nothing be asked but what the
+// program or the user configured.
+type Hosts struct {
+	any    bool               // all: of a server
+	mine   map[string]bool    // that the program, the user or the caller name
+	theirs map[string]HostUse // that only the checkout's configuration names
+	agreed *Agreement
+}
+
+// NewHosts lets those be asked that the user's configuration names, and of those that a
+// checkout names the ones that agreed allows. With any every host may be asked.
+func NewHosts(named Named, agreed *Agreement, any bool) Hosts {
+	h := Hosts{any: any, mine: make(map[string]bool), theirs: named.checkout, agreed: agreed}
+	maps.Copy(h.mine, named.user)
+	return h
+}
+
+// Allow lets hosts be asked without a question; "" is none.
+func (h Hosts) Allow(hosts ...string) {
+	for _, host := range hosts {
+		if host != "" {
+			h.mine[host] = true
+		}
+	}
+}
+
+// AllowConfigured is Allow for what a configuration holds, unless a checkout's file says so.
+func (h Hosts) AllowConfigured(hosts ...string) {
+	for _, host := range hosts {
+		if _, ok := h.theirs[host]; !ok {
+			h.Allow(host)
+		}
+	}
+}
+
+// With is a copy that lets hosts be asked without a question.
+func (h Hosts) With(hosts ...string) Hosts {
+	h.mine = maps.Clone(h.mine)
+	h.Allow(hosts...)
+	return h
+}
+
+// Check returns nil if u may be asked, else an error that says how to agree.
+func (h Hosts) Check(u *url.URL, by Naming) error {
+	host := wire.HostOf(u)
+	use, theirs := h.theirs[host]
+	if by == ByAnswer || h.any || h.mine[host] || by == ByConfig && !theirs {
+		return nil
+	}
+	return h.agreed.CheckHost(HostUse{Host: host, File: cmp.Or(use.File, wire.ShowURL(u))})
+}
+
+// Names reports whether the program itself, the user's configuration or the caller names a
+// host, so that nobody need be asked about it.
+func (h Hosts) Names(host string) bool { return h.any || h.mine[host] }
+
+// OfCheckout are the hosts that nobody but the checkout's configuration names and that
+// packages of a kind may be asked of, or by, sorted.
+func (h Hosts) OfCheckout(kind artifact.Kind) (uses []HostUse) {
+	for _, host := range slices.Sorted(maps.Keys(h.theirs)) {
+		if use := h.theirs[host]; use.Kind == kind && !h.mine[host] {
+			uses = append(uses, use)
+		}
+	}
+	return uses
+}

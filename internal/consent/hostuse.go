@@ -1,0 +1,44 @@
+package consent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// HostUse is a host that a file of a checkout wants asked. It is not asked, and its name is
+// not looked up, before a person agreed to that.
+type HostUse struct {
+	Host string        // as wire.HostOf has it
+	File string        // what names it, for messages: "hallmark.toml, [registry] url"
+	Kind artifact.Kind // of the packages that come from there; may be empty
+}
+
+// Refusal is the error of hosts that nobody agreed to have asked; there is at least one.
+// Nothing was sent.
+func Refusal(uses ...HostUse) error {
+	var options, names []string
+	for i, u := range uses {
+		name := wire.Plain(u.Host, 255)
+		options = append(options, "--allow-host "+name)
+		if i > 0 && u.File != uses[0].File {
+			name += " (" + wire.Plain(u.File, 300) + ")"
+		}
+		names = append(names, name)
+	}
+	return evidence.Errorf(evidence.Refused, wire.Plain(uses[0].File, 300),
+		"if that may be asked: "+strings.Join(options, " "),
+		fmt.Errorf("wants %s asked, and %w", strings.Join(names, ", "), errNotAgreed))
+}
+
+// CheckHost returns nil if a person agreed that the host is asked, else an *evidence.Error of
+// class Refused.
+func (a *Agreement) CheckHost(u HostUse) error {
+	if a != nil && a.AskHost != nil {
+		return a.AskHost(u)
+	}
+	return Refusal(u)
+}

@@ -1,0 +1,87 @@
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/userconfig"
+)
+
+// Config says how a [Client] reaches the outside. Its zero value fetches from the
+// public registries without credentials, proxy or restriction of addresses.
+type Config struct {
+	Limits  Limits
+	Dir     string            // where downloads are staged; "" is os.TempDir()
+	NPM     userconfig.NPM    //
+	PyPI    userconfig.PyPI   //
+	GitHub  userconfig.GitHub //
+	NuGet   NuGetConfig       //
+	Cargo   userconfig.Cargo  //
+	OCI     OCIConfig         //
+	RootCAs *x509.CertPool    // nil: the system's
+
+	// Credentials are an operator's; they are used by clients of [Client.For], until
+	// [Client.SetCredentials] says otherwise.
+	Credentials []HostCredential
+
+	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
+	Proxy func(*url.URL) (*url.URL, error)
+
+	// AllowAddr is asked about every address that is about to be connected to,
+	// after resolution, for each connection, also of redirects; an error refuses
+	// it. With a proxy it sees the proxy's address, so a server has none. Nil
+	// allows all.
+	AllowAddr func(host string, addr netip.Addr) error
+
+	// Progress is told the bytes received so far and in all (-1: unknown), from
+	// the goroutine that fetches. It may be told less than before, when a
+	// transfer begins anew. May be nil.
+	Progress func(ref artifact.Ref, done, total int64)
+
+	// Agreement asks for consent to send variables and to ask hosts that a checkout's files
+	// name. Nil refuses them. UserConfig sets it; who asks is set there.
+	Agreement *consent.Agreement
+
+	// AnyHost lets every host be asked without consent: for a server, which is told by
+	// strangers what to fetch, and restricts addresses.
+	AnyHost bool
+
+	Logger   *slog.Logger // nil: silent
+	Warnings []string     // what UserConfig read and does not honour; New logs them
+
+	// create makes the staging file; nil is os.CreateTemp. For tests.
+	create func(dir string) (stagingFile, error)
+
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // see transfer.Route; for tests
+
+	ignored *userconfig.Ignored // what a checkout's files say and is not taken; may be nil
+	named   consent.Named       // hosts that the files of the user and the checkout name
+}
+
+// ServerConfig is the configuration of a server: no ambient credentials, no
+// user's configuration, no proxy, no private addresses.
+func ServerConfig() Config {
+	return Config{AllowAddr: transfer.RefusePrivate(), AnyHost: true}
+}
+
+// UserConfig is the configuration that a user already has, as it counts in a checkout: see
+// package userconfig. env is [os.Getenv] or a stand-in; projectDir and home may be empty.
+func UserConfig(env func(string) string, projectDir, home string) (Config, error) {
+	user := &userconfig.Reader{Env: env, Project: projectDir, Home: home,
+		Agreement: new(consent.Agreement), Ignored: new(userconfig.Ignored)}
+	config := Config{Agreement: user.Agreement, ignored: user.Ignored, Proxy: user.Proxy()}
+	for _, e := range ecosystems {
+		if err := e.configure(&config, user); err != nil {
+			return config, err
+		}
+	}
+	config.named, config.Warnings = user.Named, user.Warnings
+	return config, nil
+}

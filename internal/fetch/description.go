@@ -1,0 +1,53 @@
+package fetch
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+)
+
+// Description fetches the text in which a package may say which MCP server it is
+// for: the description of a PyPI release, the readme of a NuGet or cargo package as
+// its registry shows it (HTML for cargo, without comments). It is the publisher's and
+// at most Limits.DocumentSize bytes. A package without such a text gives "" or an
+// error whose cause is not_found.
+func (c *Client) Description(ctx context.Context, ref artifact.Ref) (string, error) {
+	e, err := ecosystemOf(ref)
+	if err != nil {
+		return "", err
+	}
+	ctx, release, err := c.begin(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	return e.description(ctx, c, ref)
+}
+
+// OwnerToken reports whether text holds "mcp-name: NAME" as the official MCP registry
+// wants it: with one space, in this case, and not as the beginning of a longer name.
+// What ends a name is the end of the text, a character that no name has, or the end
+// of an HTML comment, whose first characters a name could have.
+func OwnerToken(text, name string) bool {
+	if name == "" {
+		return false
+	}
+	token := "mcp-name: " + name
+	for {
+		i := strings.Index(text, token)
+		if i < 0 {
+			return false
+		}
+		if after := text[i+len(token):]; after == "" || !nameByte(after[0]) ||
+			strings.HasPrefix(after, "-->") || strings.HasPrefix(after, "--!>") {
+			return true
+		}
+		text = text[i+1:]
+	}
+}
+
+// nameByte reports whether a server's name can go on with c.
+func nameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("._-/", c) >= 0
+}

@@ -1,0 +1,81 @@
+package fetch
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+)
+
+// Limits bound what one fetch may cost. A field that is zero has the value of
+// [DefaultLimits]; a negative Redirects or Retries means none.
+type Limits struct {
+	FileSize     int64         // bytes of an artifact
+	DocumentSize int64         // bytes of a registry's document
+	FileTime     time.Duration // for an artifact, all its requests, retries and pauses
+	Stall        time.Duration // longest silence before an attempt is given up
+	Redirects    int           // per request
+	Retries      int           // attempts after the first, per file or document
+	Backoff      time.Duration // pause before the first retry; doubles each time
+	BackoffMax   time.Duration // longest pause, also if Retry-After asks for more
+	Parallel     int           // fetches at once in one Client
+
+	// Of one document, as who fetches for it counts.
+	DocumentFiles  int // in all
+	DocumentAtOnce int // at the same time
+
+	// Together bounds all that one client of [Client.For] fetches, in bytes: files,
+	// documents, and what had to be fetched again. What does not fit is too large.
+	Together int64 // 0: no limit
+
+	// Held bounds the files of a Client that are on this machine at once, in bytes. A
+	// file for which there is no room is tried again later, as one that a host does
+	// not give.
+	Held int64 // 0: no limit
+}
+
+// DefaultLimits are the limits of a client that sets none.
+func DefaultLimits() Limits {
+	return Limits{
+		FileSize:     1 << 30,
+		DocumentSize: 8 << 20,
+		FileTime:     10 * time.Minute,
+		Stall:        time.Minute,
+		Redirects:    5,
+		Retries:      4,
+		Backoff:      500 * time.Millisecond,
+		BackoffMax:   30 * time.Second,
+		Parallel:     4,
+
+		DocumentFiles:  64,
+		DocumentAtOnce: 4,
+	}
+}
+
+// orDefault replaces what is unset.
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	return Limits{
+		FileSize:     cmp.Or(l.FileSize, d.FileSize),
+		DocumentSize: cmp.Or(l.DocumentSize, d.DocumentSize),
+		FileTime:     cmp.Or(l.FileTime, d.FileTime),
+		Stall:        cmp.Or(l.Stall, d.Stall),
+		Redirects:    cmp.Or(l.Redirects, d.Redirects),
+		Retries:      cmp.Or(l.Retries, d.Retries),
+		Backoff:      cmp.Or(l.Backoff, d.Backoff),
+		BackoffMax:   cmp.Or(l.BackoffMax, d.BackoffMax),
+		Parallel:     cmp.Or(l.Parallel, d.Parallel),
+
+		DocumentFiles:  cmp.Or(l.DocumentFiles, d.DocumentFiles),
+		DocumentAtOnce: cmp.Or(l.DocumentAtOnce, d.DocumentAtOnce),
+
+		Together: l.Together,
+		Held:     l.Held,
+	}
+}
+
+// transfer are those of one transfer.
+func (l Limits) transfer() transfer.Limits {
+	return transfer.Limits{Time: l.FileTime, Stall: l.Stall, Retries: l.Retries, Backoff: l.Backoff,
+		BackoffMax: l.BackoffMax}
+}

@@ -1,0 +1,46 @@
+package fetch
+
+import (
+	"io"
+	"os"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+)
+
+// stagingFile is what is needed of an *os.File.
+type stagingFile interface {
+	io.Writer
+	io.Seeker
+	io.Closer
+	Name() string
+	Truncate(size int64) error
+}
+
+func createTemp(dir string) (stagingFile, error) {
+	f, err := os.CreateTemp(dir, "hallmark-*") // mode 0600
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// fileSink writes to a file and hashes.
+type fileSink struct {
+	file   stagingFile
+	algs   []digest.Algorithm
+	hasher *digest.Hasher
+}
+
+func (s *fileSink) Write(p []byte) (int, error) {
+	n, err := s.file.Write(p)
+	s.hasher.Write(p[:n])
+	return n, err
+}
+
+func (s *fileSink) Reset() error {
+	s.hasher = digest.NewHasher(s.algs...)
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	return s.file.Truncate(0)
+}

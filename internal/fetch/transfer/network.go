@@ -1,0 +1,177 @@
+package transfer
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// UserAgent says who asks; some registries refuse a client that does not.
+const UserAgent = "hallmark (+https://github.com/hallmark-mcp/hallmark)"
+
+// Network sends requests under one set of authorities and one proxy.
+type Network struct {
+	transport *http.Transport
+	redirects int // most hops per request
+
+	trust func() error // completes transport; called before each request
+}
+
+// Route says how a [Network] reaches the outside.
+type Route struct {
+	RootCAs *x509.CertPool // nil: the system's
+
+	// Authorities gives those that count in place of RootCAs, unless it gives nil. It is
+	// called once, before the first request. It may be nil.
+	Authorities func() (*x509.CertPool, error)
+
+	// Proxy chooses a proxy for a request; nil, or a nil URL, means none.
+	Proxy func(*url.URL) (*url.URL, error)
+
+	AllowAddr func(host string, addr netip.Addr) error // see [Dialer]
+	// Dial takes the place of a [Dialer] with AllowAddr; nil is that.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+	Redirects int // most hops per request
+	Idle      int // connections to a host that are kept
+}
+
+// NewNetwork returns a network; nothing is sent.
+func NewNetwork(r Route) *Network {
+	t := &http.Transport{
+		TLSClientConfig:        &tls.Config{RootCAs: r.RootCAs, MinVersion: tls.VersionTLS12},
+		DisableCompression:     true, // else Go asks for gzip and decodes it silently
+		MaxResponseHeaderBytes: 64 << 10,
+		TLSHandshakeTimeout:    15 * time.Second,
+		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConnsPerHost:    max(r.Idle, 1),
+		DialContext:            r.Dial,
+	}
+	if t.DialContext == nil {
+		t.DialContext = Dialer(r.AllowAddr)
+	}
+	if r.Proxy != nil {
+		t.Proxy = func(req *http.Request) (*url.URL, error) { return r.Proxy(req.URL) }
+	}
+	trust := func() error { return nil }
+	if r.Authorities != nil {
+		trust = sync.OnceValue(func() error {
+			roots, err := r.Authorities()
+			if roots != nil {
+				t.TLSClientConfig.RootCAs = roots
+			}
+			return err
+		})
+	}
+	return &Network{transport: t, redirects: max(r.Redirects, 0), trust: trust}
+}
+
+// CloseIdleConnections closes connections that are kept for reuse.
+func (n *Network) CloseIdleConnections() { n.transport.CloseIdleConnections() }
+
+// RoundTrip sends one request as it is, with no rule of ours but those of the [Route]. It is
+// for libraries that speak HTTP themselves.
+func (n *Network) RoundTrip(req *http.Request) (*http.Response, error) {
+	return n.transport.RoundTrip(req)
+}
+
+// get sends r and follows redirects. The reply may have any other status; its body
+// must be closed. Errors are failures.
+func (n *Network) get(ctx context.Context, r Request) (*http.Response, error) {
+	if err := n.trust(); err != nil {
+		return nil, Refused("%w", err)
+	}
+	at, seen := r.URL, []string{r.URL.String()}
+	authorization := r.Authorization
+	for {
+		if err := r.checkURL(at); err != nil {
+			return nil, Refused("%s: %w", wire.ShowURL(at), err)
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+		if err != nil {
+			return nil, Refused("%s cannot be requested", wire.ShowURL(at))
+		}
+		req.Header.Set("User-Agent", UserAgent)
+		req.Header.Set("Accept-Encoding", "identity")
+		if r.Accept != "" {
+			req.Header.Set("Accept", r.Accept)
+		}
+		if r.from > 0 {
+			req.Header.Set("Range", "bytes="+strconv.FormatInt(r.from, 10)+"-")
+			req.Header.Set("If-Range", r.ifRange)
+		}
+		if authorization != nil {
+			value, err := authorization(at)
+			if consent.NotAgreed(err) != nil {
+				return nil, err // a person decides; nothing was sent
+			}
+			if err != nil {
+				return nil, Refused("%w", err)
+			}
+			if value != "" {
+				req.Header.Set("Authorization", value)
+			}
+		}
+		resp, err := n.transport.RoundTrip(req)
+		if consent.NotAgreed(err) != nil {
+			return nil, err // a proxy that nobody agreed to
+		}
+		if err != nil {
+			return nil, ConnectionFailure(err)
+		}
+		if !isRedirect(resp.StatusCode) {
+			return resp, nil
+		}
+		io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be reused
+		resp.Body.Close()
+		next, err := r.location(at, resp)
+		if err != nil {
+			return nil, err
+		}
+		key := next.String()
+		if i := slices.Index(seen, key); i >= 0 {
+			return nil, Refused("redirect loop: %s", showLoop(seen[i:]))
+		}
+		if len(seen) > n.redirects {
+			return nil, Refused("more than %d redirects, the last to %s", n.redirects, wire.ShowURL(next))
+		}
+		seen = append(seen, key)
+		if !wire.SameHost(at, next) {
+			authorization = nil
+		}
+		at = next
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// showLoop prints the members of a redirect loop.
+func showLoop(members []string) string {
+	var names []string
+	for _, m := range append(members, members[0]) {
+		if u, err := url.Parse(m); err == nil {
+			names = append(names, wire.ShowURL(u))
+		}
+	}
+	return strings.Join(names, " -> ")
+}

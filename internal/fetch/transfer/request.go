@@ -1,0 +1,80 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// Request is a GET.
+type Request struct {
+	URL    *url.URL
+	Accept string // media type; "" is any
+
+	// Authorization gives the Authorization header for a URL, "" for none. It may
+	// be nil. It is not asked after a redirect to another host.
+	Authorization func(*url.URL) (string, error)
+
+	// Head is given each reply whose body is read from its beginning, before that.
+	// It may be nil.
+	Head func(*http.Response)
+
+	Most      int64          // bytes that the body may have
+	By        consent.Naming // who named the host of URL
+	Final429  bool           // 429 is an answer, not a reason to wait
+	PlainHost string         // host and port on this machine that may be asked over plain http
+
+	from    int64  // first byte wanted; with 0 the whole is asked for
+	ifRange string // validator that from depends on
+}
+
+// checkURL applies our rules to a URL that is about to be requested.
+func (r Request) checkURL(u *url.URL) error { return CheckURLPlain(u, r.PlainHost) }
+
+// location is where a redirect leads.
+func (r Request) location(at *url.URL, resp *http.Response) (*url.URL, error) {
+	header := resp.Header.Get("Location")
+	if header == "" {
+		return nil, &Failure{Cause: evidence.Unreachable, Status: resp.StatusCode,
+			Err: fmt.Errorf("answered %d without a Location", resp.StatusCode)}
+	}
+	next, err := at.Parse(header)
+	if err != nil {
+		return nil, Refused("redirect to something that is no URL")
+	}
+	next.Fragment, next.RawFragment = "", ""
+	if err := r.checkURL(next); err != nil {
+		return nil, Refused("redirect to %s: %w", wire.ShowURL(next), err)
+	}
+	return next, nil
+}
+
+var errPlainHTTP = errors.New("plain http is refused, only https is fetched")
+
+// CheckURL applies our rules to a URL.
+func CheckURL(u *url.URL) error {
+	switch {
+	case u.Scheme == "http":
+		return errPlainHTTP
+	case u.Scheme != "https":
+		return fmt.Errorf("scheme %s is refused, only https is fetched", wire.Quoted(u.Scheme))
+	case u.Hostname() == "":
+		return errors.New("the URL has no host")
+	case u.User != nil:
+		return errors.New("a URL with user name or password is refused")
+	}
+	return nil
+}
+
+// CheckURLPlain is CheckURL that allows plain http to one host and port; "" is none.
+func CheckURLPlain(u *url.URL, plainHost string) error {
+	if u.Scheme == "http" && plainHost != "" && u.Host == plainHost && u.User == nil {
+		return nil
+	}
+	return CheckURL(u)
+}

@@ -1,0 +1,111 @@
+package userconfig
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// login is what a netrc says for a machine.
+type login struct{ user, password string }
+
+// parseNetrc reads a netrc file: words "machine NAME login USER password SECRET
+// account X", in any order after the machine. A word may be quoted with escapes, "#"
+// at the beginning of a word begins a comment unless a value is due there, and
+// "macdef NAME" lasts until an empty line. The first entry of a machine counts. The
+// default entry is left out: it would be sent to every host. Nothing is an error.
+func parseNetrc(text string) map[string]login {
+	logins := make(map[string]login)
+	machine, entry := "", login{}
+	flush := func() {
+		if _, seen := logins[machine]; machine != "" && !seen && (entry.user != "" || entry.password != "") {
+			logins[machine] = entry
+		}
+		machine, entry = "", login{}
+	}
+	macro, due := false, ""
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
+		if macro {
+			macro = strings.TrimSpace(line) != ""
+			continue
+		}
+		for line = strings.TrimLeft(line, " \t"); line != ""; line = strings.TrimLeft(line, " \t") {
+			var word string
+			if due == "" && line[0] == '#' {
+				break
+			}
+			word, line = netrcWord(line)
+			switch due {
+			case "machine":
+				machine = strings.ToLower(word)
+			case "login":
+				entry.user = word
+			case "password":
+				entry.password = word
+			}
+			if due != "" {
+				due = ""
+				continue
+			}
+			switch word {
+			case "machine":
+				flush()
+				due = word
+			case "login", "password", "account":
+				due = word
+			case "user":
+				due = "login"
+			case "default":
+				flush()
+			case "macdef":
+				flush()
+				macro, line = true, ""
+			}
+		}
+	}
+	flush()
+	return logins
+}
+
+// netrcWord takes one word off a line.
+func netrcWord(line string) (word, rest string) {
+	if line[0] != '"' {
+		i := strings.IndexAny(line, " \t")
+		if i < 0 {
+			return line, ""
+		}
+		return line[:i], line[i:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(line); i++ {
+		switch {
+		case line[i] == '"':
+			return b.String(), line[i+1:]
+		case line[i] == '\\' && i+1 < len(line):
+			i++
+		}
+		b.WriteByte(line[i])
+	}
+	return b.String(), ""
+}
+
+// netrcLogins reads the file that NETRC names, else ~/.netrc or ~/_netrc.
+func netrcLogins(env func(string) string, home string) (map[string]login, error) {
+	paths := []string{env("NETRC")}
+	if paths[0] == "" && home != "" {
+		paths = []string{filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")}
+	}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		text, err := ReadFile(resolve(path, "", home), maxConfigFile)
+		if err != nil {
+			return nil, fmt.Errorf("netrc: %w", err)
+		}
+		if text != "" {
+			return parseNetrc(text), nil
+		}
+	}
+	return nil, nil
+}

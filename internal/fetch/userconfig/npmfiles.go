@@ -1,0 +1,103 @@
+package userconfig
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// npmFile is the text of an .npmrc with these settings: what npm reads from it is exactly
+// them, and no variable.
+func npmFile(settings map[string]string) string {
+	var b strings.Builder
+	for _, key := range sortedKeys(settings) {
+		if strings.ContainsFunc(key, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+				strings.ContainsRune("@._~:/%[]-", r))
+		}) {
+			continue // no registry has such a name
+		}
+		fmt.Fprintf(&b, "%s=%s\n", key, npmQuote(settings[key]))
+	}
+	return b.String()
+}
+
+// Files are the texts of the files that npm is to read in place of those of the user and
+// of the checkout: the user's own settings, and what is taken of the checkout's. It is an
+// error if a registry that npm may ask needs a variable that nobody agreed to send there.
+func (n NPM) Files(hosts consent.Hosts) (user, checkout string, err error) {
+	mine := map[string]string{}
+	for key, value := range n.user {
+		if _, _, credential := foreign.HostKey(key); foreign.UserNPMKey(key) && !(credential && n.project.trust != "") {
+			mine[key] = value
+		}
+	}
+	theirs := map[string]string{}
+	for key, value := range n.project.settings {
+		theirs[key] = value
+	}
+	var asked []string // hosts of registries
+	for key, t := range n.project.templates {
+		if _, _, credential := foreign.HostKey(key); credential {
+			continue
+		}
+		if theirs[key], err = n.sent(key); err != nil {
+			return "", "", err
+		}
+		asked = append(asked, t.uses[0].Host)
+	}
+	for _, settings := range []map[string]string{mine, theirs} {
+		for key, value := range settings {
+			if !registryKey(key) || value == "" {
+				continue
+			}
+			u, err := url.Parse(value)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+				// npm would warn, and ask another registry for what may be a private name.
+				return "", "", &wire.Error{Ref: "npm", Cause: evidence.Malformed,
+					Err: fmt.Errorf("%s of .npmrc is no URL of a registry", key)}
+			}
+			asked = append(asked, wire.HostPort(u))
+		}
+	}
+	if u, err := url.Parse(n.Setting("registry")); err == nil {
+		asked = append(asked, wire.HostPort(u))
+	}
+	for key, t := range n.project.templates {
+		if _, _, credential := foreign.HostKey(key); !credential || !slices.Contains(asked, t.uses[0].Host) {
+			continue // npm has no reason to ask that host
+		}
+		value, err := n.sent(key)
+		if err != nil {
+			return "", "", err
+		}
+		if !strings.Contains(value, "${") { // a variable that is not set is no credential
+			theirs[key] = value
+		}
+	}
+	for key, value := range theirs {
+		if !registryKey(key) && !proxyKey(key) || proxyKey(key) && off(value) {
+			continue
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Host == "" {
+			delete(theirs, key) // npm might read it otherwise
+			continue
+		}
+		if err := hosts.Check(u, consent.ByConfig); err != nil {
+			return "", "", err
+		}
+	}
+	if n.project.settings["cafile"] != "" {
+		theirs["cafile"] = n.cafile
+	} else if mine["cafile"] != "" {
+		mine["cafile"] = n.cafile
+	}
+	return npmFile(mine), npmFile(theirs), nil
+}

@@ -1,0 +1,37 @@
+package userconfig
+
+import (
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+)
+
+// template is a value of a checkout's file that names variables.
+type template struct {
+	text string
+	uses []consent.VariableUse
+}
+
+// fill gives the value, if a person agreed to every use that would read something.
+func (t template) fill(env func(string) string, a *consent.Agreement) (string, error) {
+	for _, u := range t.uses {
+		if env(u.Variable) == "" {
+			continue // there is nothing to send
+		}
+		if err := a.CheckVariable(u); err != nil {
+			return "", err
+		}
+	}
+	return expand(t.text, env), nil
+}
+
+// variablesIn are the names of all variables that expand may look up in s.
+func variablesIn(s string) []string {
+	var names []string
+	expand(s, func(name string) string {
+		names = append(names, name)
+		return ""
+	})
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,153 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// Commit is one commit of a repository, on this machine until Close.
+type Commit struct {
+	ID   string
+	repo Repository
+	dir  string
+}
+
+// Fetch gets a commit, with its history only where the server does not give it alone.
+func (r Repository) Fetch(ctx context.Context, commit string) (*Commit, error) {
+	if !objectID.MatchString(commit) {
+		return nil, fmt.Errorf("%+q is not the id of a commit", commit)
+	}
+	if err := r.checkHost(); err != nil {
+		return nil, err
+	}
+	dir, _, err := foreign.MakeDir(r.Work, "git-")
+	if err != nil {
+		return nil, err
+	}
+	c := &Commit{ID: commit, repo: r, dir: dir}
+	if err := c.fetch(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Commit) fetch(ctx context.Context) error {
+	r := c.repo
+	ctx, cancel := context.WithTimeoutCause(ctx, r.time(), r.timeUp())
+	defer cancel()
+	ctx, stop := c.boundSize(ctx)
+	defer stop()
+	if _, err := r.run(ctx, c.dir, "init", "--quiet", "--bare", "--template="); err != nil {
+		return err
+	}
+	fetch := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"--no-auto-maintenance"}
+	if _, err := r.run(ctx, c.dir, append(fetch, "--depth=1", "--", r.URL, c.ID)...); err != nil {
+		// Not every server gives a commit by its id.
+		all := []string{"--", r.URL, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"}
+		if _, err := r.run(ctx, c.dir, append(fetch, all...)...); err != nil {
+			return err
+		}
+	}
+	kind, err := r.run(ctx, c.dir, "cat-file", "-t", c.ID)
+	if err != nil || strings.TrimSpace(string(kind)) != "commit" {
+		return &wire.Error{Ref: r.name() + "#" + c.ID, Cause: evidence.NotFound, Err: ErrNoRef}
+	}
+	return nil
+}
+
+// boundSize ends what runs under the context once the directory of c has grown too large.
+func (c *Commit) boundSize(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	tick := time.NewTicker(200 * time.Millisecond)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			var size int64
+			filepath.WalkDir(c.dir, func(_ string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() {
+					if info, err := d.Info(); err == nil {
+						size += info.Size()
+					}
+				}
+				return nil
+			})
+			if size > maxSize {
+				cancel(&wire.Error{Ref: c.repo.name(), Cause: evidence.TooLarge,
+					Err: fmt.Errorf("more than %s bytes", evidence.Group(maxSize))})
+				return
+			}
+		}
+	}()
+	return ctx, func() { tick.Stop(); cancel(nil) }
+}
+
+// Close removes what Fetch got.
+func (c *Commit) Close() error { return os.RemoveAll(c.dir) }
+
+// File is one file of a commit.
+type File struct {
+	Path string
+	Size int64
+	Kind string // what it is, if it is no regular file: "a symbolic link", "a submodule"
+	id   string
+}
+
+// Files lists the files of a directory of the commit, "" for its root, by their paths
+// below it.
+func (c *Commit) Files(ctx context.Context, sub string) (map[string]File, error) {
+	at := c.ID
+	if sub != "" {
+		at += ":" + sub
+	}
+	out, err := c.repo.run(ctx, c.dir, "ls-tree", "-r", "-z", "-l", "--full-tree", at)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]File{}
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		head, path, ok := strings.Cut(entry, "\t")
+		fields := strings.Fields(head)
+		if !ok || len(fields) != 4 {
+			continue
+		}
+		f := File{Path: path, id: fields[2]}
+		switch fields[0] {
+		case "100644", "100755", "100664":
+			if f.Size, err = strconv.ParseInt(fields[3], 10, 64); err != nil {
+				return nil, fmt.Errorf("git ls-tree: %w", err)
+			}
+		case "120000":
+			f.Kind = "a symbolic link"
+		case "160000":
+			f.Kind = "a submodule"
+		default:
+			f.Kind = "no file"
+		}
+		files[path] = f
+	}
+	return files, nil
+}
+
+// Open reads a file that Files listed.
+func (c *Commit) Open(ctx context.Context, f File) (io.ReadCloser, error) {
+	out, err := c.repo.run(ctx, c.dir, "cat-file", "blob", f.id)
+	return io.NopCloser(bytes.NewReader(out)), err
+}

@@ -1,0 +1,99 @@
+package git
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+)
+
+// listener counts who connects to it, and answers nobody.
+func listener(t *testing.T) (address string, connections *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	connections = new(atomic.Int32)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			c.Close()
+		}
+	}()
+	return l.Addr().String(), connections
+}
+
+// A server that takes a connection and says nothing is given up.
+func TestSilentGit(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+		}
+	}()
+	r := Repository{URL: "https://" + l.Addr().String() + "/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), Time: time.Second, Work: t.TempDir(),
+		May: func(consent.HostUse) error { return nil }}
+	began := time.Now()
+	_, err = r.Resolve(t.Context(), Ref{})
+	var e *wire.Error
+	if !errors.As(err, &e) || e.Cause != evidence.Unreachable {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("took %s", took)
+	}
+	if left, _ := os.ReadDir(r.Work); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+func TestGitWithoutPassword(t *testing.T) {
+	r := Repository{URL: "https://user:s3cret@127.0.0.1:1/kit.git", Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: func(consent.HostUse) error { return nil }}
+	if _, err := r.Resolve(t.Context(), Ref{}); err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Error(err)
+	}
+}
+
+// TestRepositoryHost: git is not started for a host that nobody agreed to.
+func TestRepositoryHost(t *testing.T) {
+	host, connections := listener(t)
+	var asked sync.Map
+	for _, may := range []func(consent.HostUse) error{nil, func(u consent.HostUse) error { asked.Store(u.Host, true); return consent.Refusal(u) }} {
+		for _, address := range []string{"https://" + host + "/kit.git", "ssh://git@" + host + "/kit.git", "https://user:s3cret@" + host + "/kit.git"} {
+			r := Repository{URL: address, Checkout: foreign.FindCheckout(".", ""), Environ: os.Environ(), May: may, Work: t.TempDir()}
+			_, resolving := r.Resolve(t.Context(), Ref{})
+			_, fetching := r.Fetch(t.Context(), strings.Repeat("a", 40))
+			for _, err := range []error{resolving, fetching} {
+				if consent.NotAgreed(err) == nil || strings.Contains(err.Error(), "s3cret") {
+					t.Errorf("%s: %v", address, err)
+				}
+			}
+		}
+	}
+	if _, ok := asked.Load(host); !ok || connections.Load() > 0 {
+		t.Errorf("%d connections", connections.Load())
+	}
+}

@@ -1,0 +1,64 @@
+package git
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// settings go before the user's own.
+var settings = []string{
+	"protocol.allow=never", "protocol.https.allow=always", "protocol.ssh.allow=always",
+	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.askPass=", "credential.interactive=false",
+	"fetch.fsckObjects=true", "gc.auto=0", "maintenance.auto=false", "submodule.recurse=false",
+	"fetch.writeCommitGraph=false",
+	"uploadpack.packObjectsHook=", "advice.detachedHead=false",
+}
+
+// run runs the git command in a directory of ours.
+func (r Repository) run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	stall := int(stallTime / time.Second)
+	all := []string{"--git-dir=" + dir}
+	for _, s := range append(settings, "http.lowSpeedLimit=1", "http.lowSpeedTime="+strconv.Itoa(stall)) {
+		all = append(all, "-c", s)
+	}
+	bin, err := r.Checkout.Find(foreign.Variable(r.Environ, "PATH"), "git")
+	if evidence.ClassOf(err) == evidence.Refused {
+		return nil, err
+	}
+	if err != nil {
+		return nil, &wire.Error{Ref: r.name(), Cause: evidence.Unsupported, Err: errors.New("git is not installed")}
+	}
+	ssh := cmp.Or(foreign.Variable(r.Environ, "GIT_SSH_COMMAND"), "ssh")
+	out, err := foreign.Run(ctx, foreign.Call{
+		Tool: foreign.Git, Path: bin, Args: append(all, args...), Dir: dir,
+		Checkout: r.Checkout, Environ: r.Environ, Time: r.time(), Output: maxOutput,
+		Set: []string{
+			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never",
+			"GIT_SSH_COMMAND=" + ssh + " -oBatchMode=yes -oConnectTimeout=" + strconv.Itoa(stall) +
+				" -oServerAliveInterval=15 -oServerAliveCountMax=4",
+			"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_ATTR_NOSYSTEM=1",
+			"GIT_CEILING_DIRECTORIES=" + filepath.Dir(dir), "LC_ALL=C",
+		},
+	})
+	if err == nil {
+		return out.Stdout, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	text := strings.ReplaceAll(strings.TrimSpace(string(out.Messages)), "\n", "; ")
+	return nil, &wire.Error{Ref: r.name(), Cause: evidence.Unreachable,
+		Err: fmt.Errorf("git %s: %w: %s", args[0], err, surface.Escape(artifact.RedactURLs(text)))}
+}

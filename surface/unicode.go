@@ -1,0 +1,49 @@
+package surface
+
+import (
+	"fmt"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ReadUnit reads the four hex digits at s[i:] that stand after \u in a JSON string: a code
+// point, or half of a surrogate pair. ok is false if they are not there.
+func ReadUnit[T ~string | ~[]byte](s T, i int) (unit rune, ok bool) {
+	if i+4 > len(s) {
+		return 0, false
+	}
+	for k := range 4 {
+		c := s[i+k]
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		unit = unit<<4 | rune(c)
+	}
+	return unit, true
+}
+
+// EscapeJSON writes the code points of a JSON document that hide names as \u escapes, those
+// beyond U+FFFF as two. They must be such as stand in strings only, where an escape means
+// the same.
+func EscapeJSON(document []byte, hide func(rune) bool) []byte {
+	out := make([]byte, 0, len(document))
+	for _, r := range string(document) {
+		switch {
+		case !hide(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
