@@ -30,7 +30,7 @@ func invalidArchive(file, path, format string, args ...any) error {
 
 // readFacet reads a .facet of one kind.
 func readFacet(ctx context.Context, kind ledger.Kind, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
-	a, err := facet.Read(&contextReader{ctx, r}, limits, nil)
+	a, err := facet.Read(contextReader(ctx, r), limits, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +51,4 @@ func readFacet(ctx context.Context, kind ledger.Kind, r *io.SectionReader, limit
 	}
 	c.Evidence = a.Evidence(c.Name+"@"+c.Version, "the archive")
 	return c, nil
-}
-
-// contextReader ends with its context.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
 }

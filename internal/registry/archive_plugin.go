@@ -33,7 +33,7 @@ func ArchiveKinds(limits archive.Limits) []ArchiveKind {
 // readPlugin reads the zip of a plugin. Its files are unpacked for each hash anew, and
 // not held.
 func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*ArchiveContent, error) {
-	packed, _, err := digest.FromReader(&contextReader{ctx, r})
+	packed, _, err := digest.FromReader(contextReader(ctx, r))
 	if err != nil {
 		return nil, err
 	}

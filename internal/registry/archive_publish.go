@@ -331,7 +331,7 @@ func (s *server) archiveProven(ctx context.Context, rec ArchiveRecord, index int
 	}
 	if index < 0 {
 		var err error
-		if index, err = s.Log.entries.LogIndex(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version); err != nil {
+		if index, err = s.Log.Entries().LogIndex(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version); err != nil {
 			return nil, fmt.Errorf("entry of %s %+q: %w", rec.Kind, rec.Subject(), err)
 		}
 	}

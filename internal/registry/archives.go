@@ -91,8 +91,8 @@ type archives struct {
 	uploads chan struct{}
 }
 
-// mount registers the paths of a kind.
-func (s *server) mount(mux *http.ServeMux, a *Archives) error {
+// mountArchives registers the paths of a kind.
+func (s *server) mountArchives(mux *http.ServeMux, a *Archives) error {
 	if a.Kind == "" || strings.Trim(a.Kind, "abcdefghijklmnopqrstuvwxyz-") != "" || a.Blobs == nil || a.Accept == nil || a.Find == nil {
 		return fmt.Errorf("registry: archives %+q lack a kind, blobs, accept or find", a.Kind)
 	}

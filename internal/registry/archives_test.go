@@ -68,7 +68,7 @@ func newShelf(t *testing.T, blobs Blobs) *shelf {
 
 // archiveServer serves a shelf.
 func archiveServer(t *testing.T, s *shelf) *fixture {
-	return serve(t, nil, func(c *Config) { c.Blobs, c.archives = s.Blobs, []*Archives{&s.Archives} })
+	return serve(t, nil, func(c *Config) { c.Blobs, c.Further = s.Blobs, []*Archives{&s.Archives} })
 }
 
 func upload(t *testing.T, url string, body io.Reader) (*http.Response, string) {
@@ -336,7 +336,7 @@ func TestArchivePresigned(t *testing.T) {
 	}
 	s = newShelf(t, fileBlobs(t))
 	s.Presign = time.Minute
-	if err := (&server{}).mount(http.NewServeMux(), &s.Archives); err == nil {
+	if err := mounted(&s.Archives); err == nil {
 		t.Error("files have no URLs to send to")
 	}
 }
@@ -392,11 +392,20 @@ func TestArchivesNeed(t *testing.T) {
 	} {
 		a := whole
 		change(&a)
-		if err := (&server{}).mount(http.NewServeMux(), &a); err == nil {
+		if err := mounted(&a); err == nil {
 			t.Errorf("mounted without %s", name)
 		}
 	}
-	if err := (&server{}).mount(http.NewServeMux(), &whole); err != nil {
+	if err := mounted(&whole); err != nil {
 		t.Error(err)
 	}
+}
+
+// mounted says whether a registry takes a kind of archives.
+func mounted(a *Archives) error {
+	s, err := newServer(Config{Records: struct{ Records }{}, Validation: Off, Further: []*Archives{a}})
+	if err != nil {
+		return err
+	}
+	return s.mountAPI(http.NewServeMux())
 }

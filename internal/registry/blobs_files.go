@@ -76,7 +76,7 @@ func (b *FileBlobs) Put(ctx context.Context, sum digest.Digest, size int64, r io
 		return false, err
 	}
 	defer os.Remove(f.Name())
-	_, err = io.Copy(f, &cancelReader{ctx, content(r, sum, size)})
+	_, err = io.Copy(f, contextReader(ctx, content(r, sum, size)))
 	if err == nil {
 		err = f.Sync()
 	}
@@ -135,19 +135,6 @@ func syncDirectory(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// cancelReader ends with the error of a context that has ended.
-type cancelReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c *cancelReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}
-
 // Open implements [Blobs].
 func (b *FileBlobs) Open(ctx context.Context, sum digest.Digest, offset, length int64) (io.ReadCloser, error) {
 	path, err := b.path(sum)
@@ -167,7 +154,7 @@ func (b *FileBlobs) Open(ctx context.Context, sum digest.Digest, offset, length 
 	return struct {
 		io.Reader
 		io.Closer
-	}{&cancelReader{ctx, io.NewSectionReader(f, offset, length)}, f}, nil
+	}{contextReader(ctx, io.NewSectionReader(f, offset, length)), f}, nil
 }
 
 // Stat implements [Blobs].

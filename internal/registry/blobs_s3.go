@@ -159,7 +159,7 @@ func (b *S3Blobs) Put(ctx context.Context, sum digest.Digest, size int64, r io.R
 	}
 	// The server checks the checksum, where it can. That these are the bytes is known
 	// before any is sent.
-	if _, err := io.Copy(io.Discard, &cancelReader{ctx, content(r, sum, size)}); err != nil {
+	if _, err := io.Copy(io.Discard, contextReader(ctx, content(r, sum, size))); err != nil {
 		return false, fmt.Errorf("blob %s: %w", sum, err)
 	}
 	for try := 0; ; try++ {

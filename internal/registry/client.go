@@ -190,14 +190,14 @@ func (c *Client) eachVersion(ctx context.Context, name string, query url.Values,
 // List returns one page of records.
 func (c *Client) List(ctx context.Context, q Query) (*Page, error) {
 	var p Page
-	if err := c.do(ctx, http.MethodGet, "/servers", q.values(), nil, "", &p); err != nil {
+	if err := c.do(ctx, http.MethodGet, "/servers", queryValues(q), nil, "", &p); err != nil {
 		return nil, err
 	}
 	return &p, nil
 }
 
-// values are the parameters that select what q selects.
-func (q Query) values() url.Values {
+// queryValues are the parameters that select what q selects.
+func queryValues(q Query) url.Values {
 	query := url.Values{}
 	set := func(key, value string) {
 		if value != "" {

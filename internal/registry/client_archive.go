@@ -33,7 +33,7 @@ func (c *Client) ListArchives(ctx context.Context, kind string, q Query) (*Archi
 		return nil, err
 	}
 	var p ArchivePage
-	if err := c.do(ctx, http.MethodGet, strings.TrimSuffix(path, "/x"), q.values(), nil, "", &p); err != nil {
+	if err := c.do(ctx, http.MethodGet, strings.TrimSuffix(path, "/x"), queryValues(q), nil, "", &p); err != nil {
 		return nil, err
 	}
 	for _, rec := range p.Archives {

@@ -20,7 +20,7 @@ import (
 
 func TestExportAndRead(t *testing.T) {
 	ctx := context.Background()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	const n = 2*MaxLimit + 3
 	for i := range n {
 		insert(t, db, record(t, fmt.Sprintf("io.github.o/a%03d", i), "1.0.0", i))

@@ -51,7 +51,7 @@ func serve(t *testing.T, report evidence.Report, change func(*Config)) *fixture 
 	var mu sync.Mutex
 	now := epoch
 	c := Config{
-		Records:        openTest(t, filepath.Join(t.TempDir(), "registry.db")),
+		Records:        openFile(t, filepath.Join(t.TempDir(), "registry.db")),
 		Check:          func(context.Context, *serverjson.Document) (evidence.Report, error) { return report, nil },
 		AllowAnonymous: true,
 		Logger:         slog.New(slog.NewTextHandler(&f.log, nil)),
@@ -370,8 +370,8 @@ func TestFaults(t *testing.T) {
 		}
 	}
 	f := serve(t, nil, func(c *Config) {
-		db := openTest(t, filepath.Join(t.TempDir(), "closed.db"))
-		if err := db.read.Close(); err != nil {
+		db := openFile(t, filepath.Join(t.TempDir(), "closed.db"))
+		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
 		c.Records = db
@@ -388,7 +388,7 @@ func TestFaults(t *testing.T) {
 func TestDatabaseFull(t *testing.T) {
 	var db *SQLite
 	f := serve(t, nil, func(c *Config) {
-		db = openTest(t, filepath.Join(t.TempDir(), "full.db"))
+		db = openFile(t, filepath.Join(t.TempDir(), "full.db"))
 		c.Records = db
 	})
 	next := 0
@@ -399,12 +399,12 @@ func TestDatabaseFull(t *testing.T) {
 	}
 	pages := func(most int) {
 		t.Helper()
-		if _, err := db.write.Exec(fmt.Sprintf("PRAGMA max_page_count = %d", most)); err != nil {
+		if _, err := db.Writer().Exec(fmt.Sprintf("PRAGMA max_page_count = %d", most)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	size := 0
-	if err := db.write.QueryRow("PRAGMA page_count").Scan(&size); err != nil {
+	if err := db.Writer().QueryRow("PRAGMA page_count").Scan(&size); err != nil {
 		t.Fatal(err)
 	}
 	pages(size)
@@ -439,7 +439,7 @@ func TestLog(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	check := func(context.Context, *serverjson.Document) (evidence.Report, error) { return nil, nil }
 	for name, c := range map[string]Config{
 		"no records":              {Check: check},
@@ -460,7 +460,7 @@ func TestNewRefuses(t *testing.T) {
 // A publish outlasts what the server grants others for reading and writing.
 func TestSlowPublish(t *testing.T) {
 	h, err := New(Config{
-		Records: openTest(t, filepath.Join(t.TempDir(), "registry.db")), AllowAnonymous: true,
+		Records: openFile(t, filepath.Join(t.TempDir(), "registry.db")), AllowAnonymous: true,
 		Check: func(ctx context.Context, _ *serverjson.Document) (evidence.Report, error) {
 			select {
 			case <-ctx.Done():

@@ -131,6 +131,9 @@ func (l *Log) Close() {
 // Key is the verifier key, as clients pin it.
 func (l *Log) Key() string { return l.key.VerifierKey }
 
+// Entries are what the log signs.
+func (l *Log) Entries() Entries { return l.entries }
+
 // Err is nil, or why nothing is signed: an error that wraps ErrLogBroken stays.
 func (l *Log) Err() error {
 	l.mu.Lock()

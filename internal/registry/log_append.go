@@ -198,6 +198,30 @@ func toHash(b []byte) (tlog.Hash, error) {
 	return tlog.Hash(b), nil
 }
 
+// readHashes reads rows of an index and a hash, by index from first on.
+func readHashes(rows interface {
+	Next() bool
+	Scan(...any) error
+}, first int64) ([]tlog.Hash, error) {
+	var hashes []tlog.Hash
+	for rows.Next() {
+		var index int64
+		var raw []byte
+		if err := rows.Scan(&index, &raw); err != nil {
+			return nil, err
+		}
+		if index != first+int64(len(hashes)) {
+			break // a gap ends the log
+		}
+		h, err := toHash(raw)
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, h)
+	}
+	return hashes, nil
+}
+
 // beforeTheLog is the publisher of records of before the log: nobody kept who it was.
 const beforeTheLog = "before the log"
 

@@ -341,7 +341,7 @@ func TestNewLogIsNeverWithoutItsHead(t *testing.T) {
 // stops nothing.
 func TestHeadGoesWithTheKey(t *testing.T) {
 	ctx := context.Background()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	dir := t.TempDir()
 	heads := BesideHeads{FileHeads{filepath.Join(dir, "bucket")}, HeadsOf(filepath.Join(dir, "log.key"))}
 	key := testKey(t)

@@ -86,21 +86,9 @@ func postgresHashes(ctx context.Context, q rowser, level int, first int64, n int
 		return nil, err
 	}
 	defer rows.Close()
-	var hashes []tlog.Hash
-	for rows.Next() {
-		var index int64
-		var raw []byte
-		if err := rows.Scan(&index, &raw); err != nil {
-			return nil, err
-		}
-		if index != first+int64(len(hashes)) {
-			break // a gap ends the log
-		}
-		h, err := toHash(raw)
-		if err != nil {
-			return nil, err
-		}
-		hashes = append(hashes, h)
+	hashes, err := readHashes(rows, first)
+	if err != nil {
+		return nil, err
 	}
 	rows.Close()
 	return hashes, rows.Err()

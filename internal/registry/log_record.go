@@ -34,14 +34,14 @@ func (s *server) recordEntries(ctx context.Context, in *provenInput) (*recordEnt
 // entriesOf are the places in the log of what is about one version of what is published as
 // kind.
 func (s *server) entriesOf(ctx context.Context, kind ledger.Kind, name, version string) (RecordEntries, error) {
-	index, err := s.Log.entries.LogIndex(ctx, kind, name, version)
+	index, err := s.Log.Entries().LogIndex(ctx, kind, name, version)
 	if errors.Is(err, ErrNotFound) {
 		return RecordEntries{}, problem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
 	}
 	if err != nil {
 		return RecordEntries{}, err
 	}
-	later, err := s.Log.entries.LogLater(ctx, kind, name, version, maxLaterEach)
+	later, err := s.Log.Entries().LogLater(ctx, kind, name, version, maxLaterEach)
 	return RecordEntries{index, append([]int64{}, later...)}, err
 }
 

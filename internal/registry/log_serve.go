@@ -80,7 +80,7 @@ func (s *server) proof(ctx context.Context, in *provenInput) (*huma.StreamRespon
 			return nil, err
 		}
 	}
-	index, err := s.Log.entries.LogIndex(ctx, ledger.Server, in.Name, version)
+	index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, in.Name, version)
 	if errors.Is(err, ErrNotFound) {
 		return nil, problem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
 	}
@@ -125,7 +125,7 @@ func (s *server) tile(w http.ResponseWriter, r *http.Request) {
 		// Another replica may have signed it, and this one not know yet: who saw that
 		// one's checkpoint must not take this one for a log that went back. Only what
 		// was signed never changes.
-		state, err := s.Log.entries.LogState(r.Context())
+		state, err := s.Log.Entries().LogState(r.Context())
 		if err == nil && !ledger.InTree(t, state.Size) {
 			err = ErrNotFound
 		}

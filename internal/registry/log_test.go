@@ -513,7 +513,7 @@ func fill(t testing.TB, db Records, from, to int) (records []Record) {
 
 func TestLogSigns(t *testing.T) {
 	ctx := context.Background()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	if head := l.Head(); head.Size != 0 || head.Origin != "log.example.com" {
 		t.Fatalf("%+v", head)
@@ -575,7 +575,7 @@ func TestLogRefusesToGoBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			db := openTest(t, filepath.Join(dir, "registry.db"))
+			db := openFile(t, filepath.Join(dir, "registry.db"))
 			l := openTestLog(t, db)
 			fill(t, db, 0, 5)
 			if err := db.Backup(ctx, filepath.Join(dir, "backup.db")); err != nil {
@@ -590,12 +590,10 @@ func TestLogRefusesToGoBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.after >= 0 {
-				db = openTest(t, filepath.Join(dir, "backup.db"))
+				db = openFile(t, filepath.Join(dir, "backup.db"))
 				fill(t, db, 100, 100+tt.after)
 			}
-			if _, err := db.write.Exec(tt.spoil); err != nil {
-				t.Fatal(err)
-			}
+			alter(t, db, tt.spoil)
 			if err := l.again(t, db); !errors.Is(err, ErrLogBroken) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want one with %q", err, tt.want)
 			}
@@ -619,15 +617,13 @@ func TestLogNoticesWhileServing(t *testing.T) {
 		"DELETE FROM log_entries WHERE idx >= 3",
 		"UPDATE log_entries SET hash = zeroblob(32) WHERE idx = 4",
 	} {
-		db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+		db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 		l := openTestLog(t, db)
 		fill(t, db, 0, 5)
 		if _, err := l.Covering(context.Background(), 4); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.write.Exec(spoil); err != nil {
-			t.Fatal(err)
-		}
+		alter(t, db, spoil)
 		if _, err := l.Covering(context.Background(), 5); !errors.Is(err, ErrLogBroken) {
 			t.Errorf("%s: %v", spoil, err)
 		}
@@ -639,7 +635,7 @@ func TestLogNoticesWhileServing(t *testing.T) {
 
 func TestLogHeadFile(t *testing.T) {
 	ctx := context.Background()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	fill(t, db, 0, 3)
 	if _, err := l.Covering(ctx, 2); err != nil {
@@ -749,7 +745,7 @@ func testReplicas(t *testing.T, db logged, heads Heads) {
 }
 
 func TestReplicasSQLiteFile(t *testing.T) {
-	testReplicas(t, openTest(t, filepath.Join(t.TempDir(), "registry.db")), FileHeads{filepath.Join(t.TempDir(), "head")})
+	testReplicas(t, openFile(t, filepath.Join(t.TempDir(), "registry.db")), FileHeads{filepath.Join(t.TempDir(), "head")})
 }
 
 func TestReplicasPostgresS3(t *testing.T) {
@@ -893,7 +889,7 @@ func (h *faultyHeads) Swap(ctx context.Context, tag string, note []byte) (string
 
 // A swap that was done and not reported is found to be ours.
 func TestLogAfterAnUnknownSwap(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}, silent: true}
 	l, err := firstLog(db, heads, testKey(t))
 	if err != nil {
@@ -912,7 +908,7 @@ func TestLogAfterAnUnknownSwap(t *testing.T) {
 // Who waits for a checkpoint is told at once that the disk is full, and the next one gets
 // it as soon as there is room.
 func TestLogOnAFullDisk(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	heads := &faultyHeads{Heads: FileHeads{filepath.Join(t.TempDir(), "head")}}
 	l, err := firstLog(db, heads, testKey(t))
 	if err != nil {
@@ -1095,9 +1091,7 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := f.Config.Records.(*SQLite)
-	if _, err := db.write.Exec("DELETE FROM log_entries"); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, "DELETE FROM log_entries")
 	if _, err := l.Covering(ctx, 1); !errors.Is(err, ErrLogBroken) {
 		t.Fatal(err)
 	}
@@ -1134,7 +1128,7 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 // An entry that is not signed yet and goes from the database is noticed: what comes after
 // it would wait for ever.
 func TestLogNoticesAGap(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	fill(t, db, 0, 5)
 	if _, err := l.Covering(context.Background(), 4); err != nil {
@@ -1142,9 +1136,7 @@ func TestLogNoticesAGap(t *testing.T) {
 	}
 	l.Close()
 	fill(t, db, 5, 8)
-	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 5"); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, "DELETE FROM log_entries WHERE idx = 5")
 	if err := l.again(t, db); err != nil {
 		t.Fatal(err)
 	}
@@ -1217,9 +1209,7 @@ func TestTilesBeyondTheHead(t *testing.T) {
 	if status, _ := get("/tile/0/000.p/6"); status != http.StatusNotFound {
 		t.Errorf("beyond the database: %d", status)
 	}
-	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 1"); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, "DELETE FROM log_entries WHERE idx = 1")
 	if status, _ := get("/tile/entries/000.p/3"); status != http.StatusNotFound {
 		t.Errorf("without one of its entries: %d", status)
 	}
@@ -1229,16 +1219,14 @@ func TestTilesBeyondTheHead(t *testing.T) {
 // that is left. It is never one with the name of the old.
 func TestReplaceLog(t *testing.T) {
 	ctx := context.Background()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	fill(t, db, 0, 5)
 	if _, err := l.Covering(ctx, 4); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.write.Exec("DELETE FROM log_entries WHERE idx = 4"); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := sqliteHashes(ctx, db.read, 0, 0, 4)
+	alter(t, db, "DELETE FROM log_entries WHERE idx = 4")
+	rows, err := db.LogHashes(ctx, 0, 0, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1246,9 +1234,7 @@ func TestReplaceLog(t *testing.T) {
 	for _, h := range rows {
 		edge.Add(h)
 	}
-	if _, err := db.write.Exec("UPDATE log_head SET edge = ?", edge.Marshal()); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, "UPDATE log_head SET edge = ?", edge.Marshal())
 	if err := l.again(t, db); !errors.Is(err, ErrLogBroken) {
 		t.Fatal(err)
 	}

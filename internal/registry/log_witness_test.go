@@ -122,7 +122,7 @@ func (w *aWitness) cosign(note []byte, at time.Time) []byte {
 
 // A cosignature from the future is not taken: it would outlive all others.
 func TestWitnessAhead(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	a, b := startWitness(t, "a.example.com", l.trust), startWitness(t, "b.example.com", l.trust)
 	b.ahead = 2 * witnessAhead
@@ -130,37 +130,36 @@ func TestWitnessAhead(t *testing.T) {
 	if _, err := l.Covering(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
-	f := &feeder{log: l.Log, witnesses: []Witness{a.Witness, b.Witness}, trust: l.trust, client: http.DefaultClient, known: make([]int64, 2)}
-	f.trust.Witnesses = append(f.trust.Witnesses, a.Key, b.Key)
-	if err := f.round(t.Context(), l.Head()); err == nil || !strings.Contains(err.Error(), `"b.example.com": it cosigned in the future`) {
+	f := NewFeeder(l.Log, l.trust, a.Witness, b.Witness)
+	if err := f.Round(t.Context(), l.Head()); err == nil || !strings.Contains(err.Error(), `"b.example.com": it cosigned in the future`) {
 		t.Errorf("round: %v", err)
 	}
-	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Cosignatures[0].Witness != "a.example.com" {
+	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Cosignatures[0].Witness != "a.example.com" {
 		t.Errorf("%+v, %v", signed, err)
 	}
 	// nor from the database
 	note := append(bytes.Clone(l.Checkpoint()), b.cosign(l.Head().Note, time.Now().Add(b.ahead))...)
-	if signed, err := f.trust.Open(note); err != nil || len(signed.Cosignatures) != 2 {
+	if signed, err := f.Open(note); err != nil || len(signed.Cosignatures) != 2 {
 		t.Fatalf("%+v, %v", signed, err)
 	}
 	if err := db.SetLogState(t.Context(), LogState{Signed: true, Cosigned: note}); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.serve(t.Context(), ledger.Signed{}); err != nil || bytes.Equal(l.Checkpoint(), note) {
+	if err := f.Serve(t.Context(), ledger.Signed{}); err != nil || bytes.Equal(l.Checkpoint(), note) {
 		t.Errorf("served, %v", err)
 	}
 	// one that is a little ahead is in time
 	b.mu.Lock()
 	b.ahead = witnessAhead / 2
 	b.mu.Unlock()
-	if err := f.round(t.Context(), l.Head()); err != nil {
+	if err := f.Round(t.Context(), l.Head()); err != nil {
 		t.Error(err)
 	}
 }
 
 // A witness that fails is asked again soon, though nothing new is published.
 func TestWitnessFailsForAMoment(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	w := startWitness(t, "a.example.com", l.trust)
 	w.failures = 2
@@ -183,7 +182,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 func TestWitnessesCosign(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	var witnesses []Witness
 	var keys []string
@@ -247,7 +246,7 @@ func TestWitnessesCosign(t *testing.T) {
 
 // While a witness does not answer, what the others cosigned is served in time.
 func TestWitnessAway(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	l := openTestLog(t, db)
 	a, b := startWitness(t, "a.example.com", l.trust), startWitness(t, "b.example.com", l.trust)
 	b.status = http.StatusForbidden
@@ -257,27 +256,26 @@ func TestWitnessAway(t *testing.T) {
 	if _, err := l.Covering(ctx, 2); err != nil {
 		t.Fatal(err)
 	}
-	f := &feeder{log: l.Log, witnesses: []Witness{a.Witness, b.Witness}, trust: l.trust, client: http.DefaultClient, known: make([]int64, 2)}
-	f.trust.Witnesses = append(f.trust.Witnesses, a.Key, b.Key)
-	if err := f.round(ctx, l.Head()); err == nil || !strings.Contains(err.Error(), "b.example.com") || strings.Contains(err.Error(), "a.example.com") {
+	f := NewFeeder(l.Log, l.trust, a.Witness, b.Witness)
+	if err := f.Round(ctx, l.Head()); err == nil || !strings.Contains(err.Error(), "b.example.com") || strings.Contains(err.Error(), "a.example.com") {
 		t.Errorf("round: %v", err)
 	}
-	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Size != 3 {
+	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 1 || signed.Size != 3 {
 		t.Errorf("%+v, %v", signed, err)
 	}
 	// The other one comes back, ahead of what is known of it.
 	b.mu.Lock()
 	b.status, b.last = 0, ledger.Checkpoint{Origin: l.key.Name(), Size: 2}
 	b.mu.Unlock()
-	edge, _, err := l.edgeAt(ctx, 2)
+	edge, _, err := l.EdgeAt(ctx, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.last.Root = edge.Root()
-	if err := f.round(ctx, l.Head()); err != nil {
+	if err := f.Round(ctx, l.Head()); err != nil {
 		t.Error(err)
 	}
-	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 {
+	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 {
 		t.Errorf("%+v, %v", signed, err)
 	}
 	// One that saw another history does not cosign.
@@ -289,11 +287,11 @@ func TestWitnessAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.round(ctx, head); err == nil || !strings.Contains(err.Error(), "b.example.com") {
+	if err := f.Round(ctx, head); err == nil || !strings.Contains(err.Error(), "b.example.com") {
 		t.Errorf("round: %v", err)
 	}
 	// What both cosigned is served for some time yet.
-	if signed, err := f.trust.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 || signed.Size != 3 {
+	if signed, err := f.Open(l.Checkpoint()); err != nil || len(signed.Cosignatures) != 2 || signed.Size != 3 {
 		t.Errorf("%+v, %v", signed, err)
 	}
 }

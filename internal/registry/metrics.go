@@ -19,7 +19,8 @@ type metrics struct {
 	checks   prometheus.Histogram
 }
 
-func newMetrics(s *server) *metrics {
+// newMetrics are those of a registry, whose places for publishes are turns.
+func newMetrics(config Config, turns *turns) *metrics {
 	m := &metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "hallmark_registry_request_seconds", Help: "Time to answer a request.",
@@ -38,7 +39,7 @@ func newMetrics(s *server) *metrics {
 			prometheus.CounterOpts{Name: "hallmark_registry_" + name, Help: help, ConstLabels: labels},
 			func() float64 { return float64(n()) }))
 	}
-	c := s.Counters
+	c := config.Counters
 	for result, n := range map[string]*atomic.Int64{
 		"published": &c.Published, "repeated": &c.Repeated, "conflict": &c.Conflicts, "invalid": &c.Invalid,
 		"refused": &c.Refused, "tolerated": &c.Tolerated,
@@ -55,19 +56,19 @@ func newMetrics(s *server) *metrics {
 	count("limited_total", "Requests refused for a limit.", nil, c.Limited.Load)
 	r.MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "hallmark_registry_checks", Help: "Publishes whose packages are being fetched."},
-		func() float64 { return float64(len(s.turns.all)) }))
-	if s.Log != nil {
+		func() float64 { return float64(len(turns.all)) }))
+	if config.Log != nil {
 		gauge := func(name, help string, n func() float64) {
 			r.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hallmark_registry_" + name, Help: help}, n))
 		}
-		gauge("log_size", "Entries of the newest checkpoint.", func() float64 { return float64(s.Log.Head().Size) })
+		gauge("log_size", "Entries of the newest checkpoint.", func() float64 { return float64(config.Log.Head().Size) })
 		gauge("log_broken", "1 if the log is never signed again, as the database does not have what was signed.", func() float64 {
-			if s.Log.Broken() != nil {
+			if config.Log.Broken() != nil {
 				return 1
 			}
 			return 0
 		})
-		count("log_checkpoints_total", "Checkpoints signed.", nil, s.Log.Signed.Load)
+		count("log_checkpoints_total", "Checkpoints signed.", nil, config.Log.Signed.Load)
 	}
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{})
 	return m

@@ -17,7 +17,7 @@ import (
 // described is the description of a registry with everything.
 func described(t *testing.T) *huma.OpenAPI {
 	t.Helper()
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	s := &server{Config: Config{Records: db, Statuses: db, Version: "1.2.3", Now: time.Now}}
 	d, err := s.routes(http.NewServeMux())
 	if err != nil {

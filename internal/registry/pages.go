@@ -2,9 +2,7 @@ package registry
 
 import (
 	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"errors"
 	"html/template"
 	"net/http"
@@ -63,8 +61,8 @@ type view struct {
 // section is a link of the navigation.
 type section struct{ Name, Href string }
 
-// mountPages registers the paths of the pages.
-func (s *server) mountPages(mux *http.ServeMux) error {
+// mountPages registers the paths of the pages of s.
+func mountPages(mux *http.ServeMux, s *server) error {
 	p := &pages{server: s, surfaces: surfaceShelf{turns: make(chan struct{}, surfaceTurns)}}
 	var err error
 	if p.templates, err = template.New("pages").Funcs(pageFuncs).Parse(pagesTemplate); err != nil {
@@ -265,18 +263,6 @@ func typeable(text string) bool {
 
 //go:embed pages.html
 var pagesTemplate string
-
-//go:embed pages.css
-var pagesStyle string
-
-// pageSecurity lets a browser load nothing, use this one style sheet, and send the search
-// to this registry.
-var pageSecurity = "default-src 'none'; style-src '" + styleHash(pagesStyle) + "'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-
-func styleHash(style string) string {
-	sum := sha256.Sum256([]byte(style))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
-}
 
 // pageFuncs are what the templates call.
 var pageFuncs = template.FuncMap{

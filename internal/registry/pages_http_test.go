@@ -128,22 +128,16 @@ func TestPagesAlone(t *testing.T) {
 func TestPagesOfAnAlteredRecord(t *testing.T) {
 	f, db := pagesServer(t)
 	publishPlain(t, f, db, 1)
-	if _, err := db.write.Exec(`UPDATE servers SET document = replace(document, 'keeps 2', 'keeps 9') WHERE version = '1.2.0'`); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, `UPDATE servers SET document = replace(document, 'keeps 2', 'keeps 9') WHERE version = '1.2.0'`)
 	page := at(t, f, "/servers/io.github.acme/notes/versions/1.2.0", 200)
 	if !strings.Contains(page, "keeps 9") || !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the record is another one")
 	}
-	if _, err := db.write.Exec(`UPDATE archives SET content_integrity = content_hash WHERE name = '@acme/review'`); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, `UPDATE archives SET content_integrity = content_hash WHERE name = '@acme/review'`)
 	if page := at(t, f, "/facets/@acme/review/versions/1.1.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the facet is another one")
 	}
-	if _, err := db.write.Exec(`UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`); err != nil {
-		t.Fatal(err)
-	}
+	alter(t, db, `UPDATE archives SET manifest = replace(manifest, 'a <b>', 'an <i>') WHERE name = 'redact'`)
 	if page := at(t, f, "/plugins/redact/versions/1.0.0", 200); !strings.Contains(page, `<span class="tag mismatch">mismatch</span>`) {
 		t.Error("the page does not show that the manifest is another one")
 	}

@@ -76,7 +76,7 @@ func (p *pages) entriesBefore(ctx context.Context, before int64, n int) ([]logEn
 	if first == before {
 		return nil, nil
 	}
-	leaves, err := p.Log.entries.LogEntries(ctx, first, int(before-first))
+	leaves, err := p.Log.Entries().LogEntries(ctx, first, int(before-first))
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (p *pages) entry(r *http.Request) (*view, error) {
 	if err != nil || index < 0 || strconv.FormatInt(index, 10) != r.PathValue("index") || index >= p.Log.Head().Size {
 		return nil, none
 	}
-	leaves, err := p.Log.entries.LogEntries(r.Context(), index, 1)
+	leaves, err := p.Log.Entries().LogEntries(r.Context(), index, 1)
 	if err != nil {
 		return nil, err
 	}

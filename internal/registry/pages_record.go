@@ -156,7 +156,7 @@ func (p *pages) logged(ctx context.Context, data *recordData, document, integrit
 	if p.Log == nil {
 		return nil
 	}
-	index, err := p.Log.entries.LogIndex(ctx, data.Kind, data.Name, data.Version)
+	index, err := p.Log.Entries().LogIndex(ctx, data.Kind, data.Name, data.Version)
 	if errors.Is(err, ErrNotFound) {
 		return nil // of a database that was filled before it had a log
 	}
@@ -167,7 +167,7 @@ func (p *pages) logged(ctx context.Context, data *recordData, document, integrit
 	if data.Proof, err = p.proofOf(ctx, index); err != nil {
 		return err
 	}
-	leaves, err := p.Log.entries.LogEntries(ctx, index, 1)
+	leaves, err := p.Log.Entries().LogEntries(ctx, index, 1)
 	if err != nil || len(leaves) != 1 {
 		return cmp.Or(err, ErrNotFound)
 	}
@@ -199,12 +199,12 @@ const maxLaterShown = 10
 
 // later fills in the entries of statuses and findings.
 func (p *pages) later(ctx context.Context, data *recordData) error {
-	indexes, err := p.Log.entries.LogLater(ctx, data.Kind, data.Name, data.Version, maxLaterShown)
+	indexes, err := p.Log.Entries().LogLater(ctx, data.Kind, data.Name, data.Version, maxLaterShown)
 	if err != nil {
 		return err
 	}
 	for _, index := range indexes {
-		leaves, err := p.Log.entries.LogEntries(ctx, index, 1)
+		leaves, err := p.Log.Entries().LogEntries(ctx, index, 1)
 		if err != nil {
 			return err
 		}

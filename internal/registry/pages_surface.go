@@ -93,7 +93,7 @@ func (p *pages) readSurface(ctx context.Context, rec ArchiveRecord, want digest.
 	defer packed.Close()
 	var data []byte
 	enough := errors.New("enough")
-	_, err = archive.Walk(&contextReader{ctx, packed}, archive.Facet, archive.Limits{Packed: MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
+	_, err = archive.Walk(contextReader(ctx, packed), archive.Facet, archive.Limits{Packed: MaxBlob, Unpacked: maxLooked}, func(e archive.Entry, r io.Reader) error {
 		if e.Outer || e.Path != SurfaceFile {
 			return nil
 		}

@@ -269,7 +269,7 @@ func shows(t *testing.T, f *fixture, name, version string, s *surface.Surface) {
 // awaitSigned waits until the log covers all entries.
 func awaitSigned(t *testing.T, f *fixture) {
 	t.Helper()
-	state, err := f.Config.Log.entries.LogState(context.Background())
+	state, err := f.Config.Log.Entries().LogState(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

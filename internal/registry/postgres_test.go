@@ -58,15 +58,7 @@ func openPostgresTest(t testing.TB) *Postgres {
 func reopenPostgres(t testing.TB, url string) *Postgres {
 	t.Helper()
 	db, err := OpenPostgres(context.Background(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return opened(t, db, err)
 }
 
 func TestPostgresRecords(t *testing.T) {

@@ -140,7 +140,7 @@ func (s *server) again(ctx context.Context, first, rec Record) (*huma.StreamResp
 		if s.Log == nil {
 			return answered(first, nil)
 		}
-		index, err := s.Log.entries.LogIndex(ctx, ledger.Server, first.Name, first.Version)
+		index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, first.Name, first.Version)
 		if err != nil {
 			return nil, fmt.Errorf("entry of %+q: %w", first.Subject(), err)
 		}

@@ -559,7 +559,7 @@ func ExampleProblem() {
 
 // What is admitted is the document that was judged, and it is the one inserted.
 func TestInsertAsksForAdmission(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "registry.db"))
+	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	rec := record(t, "io.github.o/a", "1.0.0", 0)
 	s := &server{}
 	verdict, _, err := s.judge(context.Background(), Policy{Validation: Off}, nil, rec, "")

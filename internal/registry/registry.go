@@ -48,6 +48,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -114,7 +115,7 @@ type Config struct {
 	ArchiveRecords ArchiveRecords
 	Transport      Archives
 
-	archives []*Archives // further kinds, in tests
+	Further []*Archives // kinds of archives beside these, which need no records
 }
 
 type server struct {
@@ -127,6 +128,22 @@ type server struct {
 
 // New returns the handler of a registry.
 func New(c Config) (http.Handler, error) {
+	s, err := newServer(c)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	if err := s.mountAPI(mux); err != nil {
+		return nil, err
+	}
+	if err := mountPages(mux, s); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	return s.handler(mux), nil
+}
+
+// newServer is the registry that c describes, without its paths.
+func newServer(c Config) (*server, error) {
 	if c.CurrentPolicy == nil {
 		p := Policy{Validation: c.Validation, RequireHashes: c.RequireHashes, AllowAnonymous: c.AllowAnonymous}
 		c.CurrentPolicy = func() Policy { return p }
@@ -162,11 +179,15 @@ func New(c Config) (http.Handler, error) {
 	}
 	s.bodies = newRoom(c.Limits)
 	s.turns = newTurns(c.Limits)
-	s.metrics = newMetrics(s)
-	mux := http.NewServeMux()
+	s.metrics = newMetrics(c, s.turns)
+	return s, nil
+}
+
+// mountAPI registers the paths for programs.
+func (s *server) mountAPI(mux *http.ServeMux) error {
 	description, err := s.routes(mux)
 	if err != nil {
-		return nil, fmt.Errorf("registry: %w", err)
+		return fmt.Errorf("registry: %w", err)
 	}
 	mux.Handle("GET /openapi.yaml", description.yaml)
 	mux.Handle("GET /docs", description.page)
@@ -175,23 +196,26 @@ func New(c Config) (http.Handler, error) {
 		mux.HandleFunc("GET /checkpoint", s.checkpoint)
 		mux.HandleFunc("GET /tile/{path...}", s.tile)
 	}
-	for _, k := range c.Archives {
+	kinds := slices.Clone(s.Further)
+	for _, k := range s.Archives {
 		a, err := s.archivesOf(k)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c.archives = append(c.archives, a)
+		kinds = append(kinds, a)
 	}
-	for _, a := range c.archives {
-		if err := s.mount(mux, a); err != nil {
-			return nil, err
+	for _, a := range kinds {
+		if err := s.mountArchives(mux, a); err != nil {
+			return err
 		}
 	}
-	if err := s.mountPages(mux); err != nil {
-		return nil, fmt.Errorf("registry: %w", err)
-	}
+	return nil
+}
+
+// handler is what every request passes before the routes of mux, and after them.
+func (s *server) handler(mux *http.ServeMux) http.Handler {
 	mux.HandleFunc("/", unrouted(mux))
-	return s.frame(mux), nil
+	return s.frame(mux)
 }
 
 // policy is the one of now.

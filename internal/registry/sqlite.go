@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -321,10 +320,4 @@ func (s *SQLite) AppendPage(ctx context.Context, dst []byte, q Query) ([]byte, i
 		return dst, 0, "", err
 	}
 	return answer, len(page), next, nil
-}
-
-// noRoom reports whether the disk is full, which somebody will notice and mend.
-func noRoom(err error) bool {
-	e, ok := errors.AsType[*sqlite.Error](err)
-	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL || errors.Is(err, syscall.ENOSPC)
 }

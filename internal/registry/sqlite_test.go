@@ -17,15 +17,7 @@ import (
 func openTest(t testing.TB, path string) *SQLite {
 	t.Helper()
 	db, err := OpenSQLite(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return opened(t, db, err)
 }
 
 func TestSQLiteRecords(t *testing.T) {
