@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -169,24 +168,21 @@ func TestFacetsPublish(t *testing.T) {
 
 // A blob that was lost comes back when the same archive is published again.
 func TestFacetsLostBlob(t *testing.T) {
-	dir := t.TempDir()
-	f, _ := facetServer(t, func(c *Config) {
-		blobs, err := OpenFileBlobs(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Blobs = blobs
-	})
+	kept, err := OpenFileBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := facetServer(t, func(c *Config) { c.Blobs = kept })
 	data, _ := aFacet(t, "notes", "1.0.0", "x")
 	rec, err := put(f, ledger.Facet, "notes", data, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, err := blobName(rec.ContentHash)
+	name, err := kept.Path(rec.ContentHash)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")

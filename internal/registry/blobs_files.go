@@ -53,15 +53,15 @@ func OpenFileBlobs(dir string) (*FileBlobs, error) {
 	return &FileBlobs{dir}, nil
 }
 
-// path is the file of a blob.
-func (b *FileBlobs) path(sum digest.Digest) (string, error) {
+// Path is the file of a blob.
+func (b *FileBlobs) Path(sum digest.Digest) (string, error) {
 	name, err := blobName(sum)
 	return filepath.Join(b.dir, filepath.FromSlash(name)), err
 }
 
 // Put implements [Blobs].
 func (b *FileBlobs) Put(ctx context.Context, sum digest.Digest, size int64, r io.ReaderAt) (stored bool, err error) {
-	path, err := b.path(sum)
+	path, err := b.Path(sum)
 	if err != nil {
 		return false, err
 	}
@@ -137,7 +137,7 @@ func syncDirectory(dir string) error {
 
 // Open implements [Blobs].
 func (b *FileBlobs) Open(ctx context.Context, sum digest.Digest, offset, length int64) (io.ReadCloser, error) {
-	path, err := b.path(sum)
+	path, err := b.Path(sum)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (b *FileBlobs) Open(ctx context.Context, sum digest.Digest, offset, length 
 
 // Stat implements [Blobs].
 func (b *FileBlobs) Stat(_ context.Context, sum digest.Digest) (int64, error) {
-	path, err := b.path(sum)
+	path, err := b.Path(sum)
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"sync"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 )
 
 var (
@@ -19,6 +21,17 @@ func openFile(t testing.TB, path string) *SQLite {
 	filesMu.Lock()
 	defer filesMu.Unlock()
 	files[db] = path
+	return opened(t, db, err)
+}
+
+// openServer opens an empty database on a PostgreSQL of the test's own.
+func openServer(t testing.TB) *Postgres {
+	t.Helper()
+	url, err := postgres.ForTest(t).Schema(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := OpenPostgres(context.Background(), url)
 	return opened(t, db, err)
 }
 

@@ -749,7 +749,7 @@ func TestReplicasSQLiteFile(t *testing.T) {
 }
 
 func TestReplicasPostgresS3(t *testing.T) {
-	db := openPostgresTest(t)
+	db := openServer(t)
 	bucket := openS3Test(t)
 	testReplicas(t, db, bucket.Heads())
 }
@@ -1070,7 +1070,7 @@ func TestPublishWithoutAProofIsNotAcknowledged(t *testing.T) {
 		t.Errorf("acknowledged: %+v", env)
 	}
 	var p *Problem
-	if err := f.do(ctx, http.MethodGet, "/health", nil, nil, "", new(any)); !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable {
+	if _, err := f.GitHubClient(ctx); !errors.As(err, &p) || p.Status != http.StatusServiceUnavailable {
 		t.Errorf("health: %v", err)
 	}
 	set(nil)
@@ -1078,7 +1078,7 @@ func TestPublishWithoutAProofIsNotAcknowledged(t *testing.T) {
 	if err != nil || env.Meta.Integrity.Proof == "" {
 		t.Fatalf("%+v, %v", env, err)
 	}
-	if err := f.do(ctx, http.MethodGet, "/health", nil, nil, "", new(any)); err != nil {
+	if _, err := f.GitHubClient(ctx); err != nil {
 		t.Errorf("health: %v", err)
 	}
 }
@@ -1102,7 +1102,7 @@ func TestBrokenLogPublishesNothing(t *testing.T) {
 	if _, err := db.Get(ctx, "io.github.acme/notes", "2.0.0"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("it was inserted: %v", err)
 	}
-	if err := f.do(ctx, http.MethodGet, "/health", nil, nil, "", new(any)); !errors.As(err, &p) || p.Status != 503 {
+	if _, err := f.GitHubClient(ctx); !errors.As(err, &p) || p.Status != 503 {
 		t.Errorf("health: %v", err)
 	}
 	res, err := http.Get(f.URL + "/metrics")

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"encoding/json"
-	"net/http"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -18,12 +17,11 @@ import (
 func described(t *testing.T) *huma.OpenAPI {
 	t.Helper()
 	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
-	s := &server{Config: Config{Records: db, Statuses: db, Version: "1.2.3", Now: time.Now}}
-	d, err := s.routes(http.NewServeMux())
+	api, err := DescriptionOf(Config{Records: db, Statuses: db, Version: "1.2.3", Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.api
+	return api
 }
 
 // What the registry answers has the form that it describes, members of raw JSON

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -179,11 +178,10 @@ func TestPagesSurface(t *testing.T) {
 	}
 	// What is missing or damaged now may be there later, what was read once is kept.
 	rec := publish("1.0.3", s.APISurface().String(), string(s.Indented()))
-	blob, err := blobName(rec.ContentHash)
+	blob, err := f.Config.Blobs.(*FileBlobs).Path(rec.ContentHash)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob = filepath.Join(f.Config.Blobs.(*FileBlobs).dir, filepath.FromSlash(blob))
 	whole, err := os.ReadFile(blob)
 	if err != nil {
 		t.Fatal(err)

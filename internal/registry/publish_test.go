@@ -561,8 +561,7 @@ func ExampleProblem() {
 func TestInsertAsksForAdmission(t *testing.T) {
 	db := openFile(t, filepath.Join(t.TempDir(), "registry.db"))
 	rec := record(t, "io.github.o/a", "1.0.0", 0)
-	s := &server{}
-	verdict, _, err := s.judge(context.Background(), Policy{Validation: Off}, nil, rec, "")
+	verdict, err := JudgeUnchecked(context.Background(), rec)
 	if err != nil {
 		t.Fatal(err)
 	}
