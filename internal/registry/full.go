@@ -8,9 +8,9 @@ import (
 // sqliteFull is the code of SQLite's errors for a disk without room.
 const sqliteFull = 13
 
-// noRoom reports whether the disk is full, which somebody will notice and mend. The errors of
+// NoRoom reports whether the disk is full, which somebody will notice and mend. The errors of
 // SQLite are told by their code, as who only asks need not link the database.
-func noRoom(err error) bool {
+func NoRoom(err error) bool {
 	e, ok := errors.AsType[interface {
 		error
 		Code() int

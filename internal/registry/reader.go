@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// contextReader reads r until ctx ends, and gives the error of ctx then.
-func contextReader(ctx context.Context, r io.Reader) io.Reader { return &readerUntil{ctx, r} }
+// ContextReader reads r until ctx ends, and gives the error of ctx then.
+func ContextReader(ctx context.Context, r io.Reader) io.Reader { return &readerUntil{ctx, r} }
 
 type readerUntil struct {
 	ctx context.Context

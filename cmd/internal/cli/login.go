@@ -12,8 +12,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -83,7 +83,7 @@ func (a *app) loginMethod(method, short, long string) *loginMethod {
 				return err
 			}
 			o := hallmark.LoginOptions{
-				Registry: &registry.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
+				Registry: &client.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
 				Tell:        func(line string) { fmt.Fprintln(a.stderr, line) },
 			}
@@ -180,7 +180,7 @@ place.`,
 
 // target is the registry of a command and the token for it: the one that is named, or
 // that of the last login.
-func target(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, string, error) {
+func target(h *hallmark.Host, c *cobra.Command, base string) (*client.Client, string, error) {
 	s, err := hallmark.CurrentSession(h)
 	if err != nil {
 		return nil, "", err
@@ -191,7 +191,7 @@ func target(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, 
 	if base == "" {
 		return nil, "", usage(c, errors.New("name the registry with --registry URL, or log in"))
 	}
-	client := &registry.Client{Base: base}
+	client := &client.Client{Base: base}
 	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {
 		return client, token, nil
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
 func (a *app) registry() *cobra.Command {
@@ -82,7 +84,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				return usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
 			}
 			for _, w := range witnesses {
-				witness, err := registry.ParseWitness(w)
+				witness, err := log.ParseWitness(w)
 				if err != nil {
 					return usage(c, err)
 				}
@@ -134,7 +136,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	network.register(f)
 	login.register(f)
 	limits.register(f)
-	f.Int64Var(&archiveMiB, "max-archive", registry.MaxArchive>>20, "`MiB` of an uploaded archive")
+	f.Int64Var(&archiveMiB, "max-archive", api.MaxArchive>>20, "`MiB` of an uploaded archive")
 	f.DurationVar(&o.Presign, "presign", 0, "send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
 	return c
 }

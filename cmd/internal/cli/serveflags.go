@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hallmark-mcp/hallmark"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -108,9 +108,9 @@ const maxChecks = 10_000
 // bursts: how many seconds' worth may come at once.
 const bursts = 10
 
-func (l *limitFlags) limits() (registry.Limits, error) {
-	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
-	out := registry.Limits{
+func (l *limitFlags) limits() (api.Limits, error) {
+	per := func(n float64) api.Rate { return api.Rate{PerSecond: n, Burst: int(n * bursts)} }
+	out := api.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
 		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.bytes(), EachBytes: l.eachBytes.bytes(),
 	}
@@ -119,7 +119,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 		if err != nil {
 			a, err := netip.ParseAddr(text)
 			if err != nil {
-				return registry.Limits{}, fmt.Errorf("--trusted-proxy %q is neither an address nor a network", text)
+				return api.Limits{}, fmt.Errorf("--trusted-proxy %q is neither an address nor a network", text)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
