@@ -10,7 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -150,8 +150,8 @@ func (w *workspace) registryUse() []consent.HostUse {
 }
 
 // registryAt is a client of the project's registry, which asks nothing before somebody agreed.
-func (w *workspace) registryAt() *registry.Client {
-	return &registry.Client{Base: w.config.Registry.URL, May: func() error { return w.host.MayAsk(w.registryUse()...) }}
+func (w *workspace) registryAt() *client.Client {
+	return &client.Client{Base: w.config.Registry.URL, May: func() error { return w.host.MayAsk(w.registryUse()...) }}
 }
 
 // facetUses are the hosts that a facet comes from.

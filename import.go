@@ -20,6 +20,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -123,9 +125,9 @@ func (i *importer) fromRegistry(ctx context.Context) error {
 	if i.Restore {
 		return evidence.Errorf(evidence.Validation, i.origin, "", errors.New("only a file can be restored"))
 	}
-	upstream := &registry.Client{Base: i.origin}
+	upstream := &client.Client{Base: i.origin}
 	if i.RootCAs != nil {
-		t := registry.Transport(i.RootCAs)
+		t := client.Transport(i.RootCAs)
 		defer t.CloseIdleConnections()
 		upstream.HTTP = &http.Client{Transport: t}
 	}
@@ -184,7 +186,7 @@ func (i *importer) told() {
 
 // page asks for one page until it comes. The registry says itself how long to wait when
 // it has had enough; errors that will not pass end the import.
-func (i *importer) page(ctx context.Context, upstream *registry.Client, p registry.Progress) (*registry.Page, error) {
+func (i *importer) page(ctx context.Context, upstream *client.Client, p registry.Progress) (*registry.Page, error) {
 	for try := 1; ; try++ {
 		page, err := upstream.Changes(ctx, p.Cursor, p.Since)
 		if err == nil || ctx.Err() != nil {
@@ -242,7 +244,7 @@ func (i *importer) fromFile(ctx context.Context) error {
 	n := 0
 	shelf := &importedArchive{importer: i}
 	defer shelf.drop()
-	err = registry.ReadDump(f, func(env registry.Envelope) error {
+	err = dump.Read(f, func(env registry.Envelope) error {
 		if stopped = i.take(ctx, env); stopped != nil {
 			return stopped
 		}
@@ -250,7 +252,7 @@ func (i *importer) fromFile(ctx context.Context) error {
 			i.told()
 		}
 		return nil
-	}, func(part registry.DumpedArchive) error {
+	}, func(part dump.Archive) error {
 		stopped = shelf.take(ctx, part)
 		return stopped
 	})

@@ -18,6 +18,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -25,9 +28,9 @@ import (
 var epoch = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
 // openTest opens the database of a registry in dir.
-func openTest(t *testing.T, dir string) *registry.SQLite {
+func openTest(t *testing.T, dir string) *sqlite.DB {
 	t.Helper()
-	db, err := registry.OpenSQLite(t.Context(), filepath.Join(dir, "registry.db"))
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "registry.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +78,7 @@ func insertDocument(t *testing.T, db registry.Records, doc string, minutes int, 
 // upstream serves a registry with n names, and counts and may spoil its answers.
 type upstream struct {
 	*httptest.Server
-	db    *registry.SQLite
+	db    *sqlite.DB
 	asked []string                                                 // queries of lists
 	spoil func(w http.ResponseWriter, r *http.Request) (done bool) // nil spoils nothing
 }
@@ -86,7 +89,7 @@ func serveUpstream(t *testing.T, n int) *upstream {
 	for i := range n {
 		insertDocument(t, u.db, notes(fmt.Sprintf("com.example/a%03d", i), "1.0.0", ""), i, nil)
 	}
-	h, err := registry.New(registry.Config{Records: u.db, Validation: registry.Off})
+	h, err := server.New(api.Config{Records: u.db, Validation: registry.Off})
 	if err != nil {
 		t.Fatal(err)
 	}

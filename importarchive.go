@@ -13,6 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -31,7 +33,7 @@ type importedArchive struct {
 
 // take takes one part or record. An error is one of this machine; what is wrong with the
 // archive is counted.
-func (a *importedArchive) take(ctx context.Context, part registry.DumpedArchive) error {
+func (a *importedArchive) take(ctx context.Context, part dump.Archive) error {
 	if part.Archive == nil {
 		return a.collect(part)
 	}
@@ -52,7 +54,7 @@ func (a *importedArchive) take(ctx context.Context, part registry.DumpedArchive)
 }
 
 // collect puts a part behind those that are there.
-func (a *importedArchive) collect(part registry.DumpedArchive) (err error) {
+func (a *importedArchive) collect(part dump.Archive) (err error) {
 	if part.Offset == 0 {
 		a.drop()
 		a.sum = part.Blob
@@ -96,9 +98,9 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 		a.refuseArchive(rec, errors.New("a finding without a list of evidence"))
 		return nil
 	}
-	kinds := registry.ArchiveKinds(archive.Limits{Packed: registry.MaxBlob})
+	kinds := kinds.All(archive.Limits{Packed: registry.MaxBlob})
 	rec.StatusMessage = clipped(strings.ReplaceAll(rec.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
-	got, report, err := registry.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
+	got, report, err := dump.ReadArchive(ctx, kinds, rec, io.NewSectionReader(a.spool, 0, a.size))
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -15,7 +15,7 @@ import (
 func (w *facetWorld) put(name string, files map[string]string) {
 	w.t.Helper()
 	data := packed(w.t, files)
-	client := &registry.Client{Base: w.registry.URL}
+	client := &client.Client{Base: w.registry.URL}
 	if _, err := client.PublishArchive(w.t.Context(), "facet", name, bytes.NewReader(data), int64(len(data)), ""); err != nil {
 		w.t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -60,7 +61,7 @@ func (w *facetWorld) publish(version, text string) []byte {
 		"facet.json":            `{"name":"kit","version":"` + version + `","skills":{"greet":{"description":"Greets."}}}`,
 		"skills/greet/SKILL.md": text,
 	})
-	client := &registry.Client{Base: w.registry.URL}
+	client := &client.Client{Base: w.registry.URL}
 	if _, err := client.PublishArchive(context.Background(), "facet", "kit", bytes.NewReader(data), int64(len(data)), ""); err != nil {
 		w.t.Fatal(err)
 	}
@@ -172,7 +173,7 @@ var otherSum = digest.FromBytes([]byte("other")).String()
 func TestWhenItIsApplied(t *testing.T) {
 	t.Run("Publish time", func(t *testing.T) {
 		w := newFacetWorld(t)
-		rec, err := (&registry.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
+		rec, err := (&client.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 		if err != nil {
 			t.Fatal(err)
 		}

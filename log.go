@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -29,7 +30,7 @@ type LogOptions struct {
 // registryLog is the log of a registry, as this machine relies on it.
 type registryLog struct {
 	host   *Host
-	client *registry.Client
+	client *client.Client
 	rules  project.Registry
 	name   string       // of the registry
 	key    string       // "" if there is none to check anything with
@@ -45,7 +46,7 @@ type registryLog struct {
 // readLog reads the head of the registry's log, and checks it against the one that this
 // machine saw last. A registry without a log gives nil, unless it must have one: its key
 // is known, so it had one.
-func readLog(ctx context.Context, h *Host, client *registry.Client, rules project.Registry, o LogOptions) (*registryLog, error) {
+func readLog(ctx context.Context, h *Host, client *client.Client, rules project.Registry, o LogOptions) (*registryLog, error) {
 	l := &registryLog{host: h, client: client, rules: rules, name: rules.Name()}
 	logs, err := h.logs()
 	if err != nil {

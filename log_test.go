@@ -24,6 +24,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
+	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -84,32 +91,32 @@ func (r *loggedRegistry) start() {
 }
 
 func (r *loggedRegistry) tryStart() error {
-	records, err := registry.OpenSQLite(r.t.Context(), r.db())
+	records, err := sqlite.Open(r.t.Context(), r.db())
 	if err != nil {
 		return err
 	}
-	key, _, err := registry.OpenLogKey(r.t.Context(), r.keyFile, "log.example.com")
+	key, _, err := registrylog.OpenKey(r.t.Context(), r.keyFile, "log.example.com")
 	if err != nil {
 		return errors.Join(err, records.Close())
 	}
 	r.Key = key.VerifierKey
-	heads := registry.FileHeads{Path: filepath.Join(r.dir, "head")}
+	heads := registrylog.FileHeads{Path: filepath.Join(r.dir, "head")}
 	if _, err := os.Stat(heads.Path); errors.Is(err, os.ErrNotExist) { // two of them have one key to contradict each other
-		if err := registry.BeginLog(r.t.Context(), records, heads, key); err != nil {
+		if err := registrylog.Begin(r.t.Context(), records, heads, key); err != nil {
 			return errors.Join(err, records.Close())
 		}
 	}
-	log, err := registry.OpenLog(r.t.Context(), records, heads, key, nil)
-	if err != nil && (log == nil || !errors.Is(err, registry.ErrLogBroken)) {
+	log, err := registrylog.Open(r.t.Context(), records, heads, key, nil)
+	if err != nil && (log == nil || !errors.Is(err, registrylog.ErrBroken)) {
 		return errors.Join(err, records.Close())
 	}
-	blobs, err := registry.OpenFileBlobs(filepath.Join(r.dir, "blobs"))
+	blobs, err := blobs.OpenFiles(filepath.Join(r.dir, "blobs"))
 	if err != nil {
 		return err
 	}
-	handler, err := registry.New(registry.Config{
+	handler, err := server.New(api.Config{
 		Records: records, Statuses: records, Tokens: records.Tokens(), Log: log, Validation: registry.Off, AllowAnonymous: true,
-		Blobs: blobs, Archives: registry.ArchiveKinds(archive.Limits{}), ArchiveRecords: records,
+		Blobs: blobs, Archives: kinds.All(archive.Limits{}), ArchiveRecords: records,
 	})
 	if err != nil {
 		return err
@@ -152,7 +159,7 @@ func document(version, description string) []byte {
 func (r *loggedRegistry) publish(versions ...string) {
 	r.t.Helper()
 	for _, v := range versions {
-		if _, err := (&registry.Client{Base: r.URL}).Publish(r.t.Context(), document(v, "Notes"), ""); err != nil {
+		if _, err := (&client.Client{Base: r.URL}).Publish(r.t.Context(), document(v, "Notes"), ""); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -518,7 +525,7 @@ func TestOlderBackup(t *testing.T) {
 	}
 	os.WriteFile(r.db(), backup, 0o600)
 	r.start()
-	if _, err := (&registry.Client{Base: r.URL}).Publish(t.Context(), document("6.6.6", "Notes"), ""); err == nil {
+	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), document("6.6.6", "Notes"), ""); err == nil {
 		t.Error("a registry that was set back publishes")
 	}
 	r.change(func(db *sql.DB) { // and the operator says that the log is the key's first
@@ -572,7 +579,7 @@ func TestSplitView(t *testing.T) {
 	}
 	defer w.Close()
 	cosigned := func(r *loggedRegistry) []byte {
-		note, err := (&registry.Client{Base: r.URL}).Checkpoint(t.Context())
+		note, err := (&client.Client{Base: r.URL}).Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -628,7 +635,7 @@ func newWitnessKey(t *testing.T) ledger.Key { return newWitnessKeyOf(t, "witness
 func newWitnessKeyOf(t *testing.T, name string) ledger.Key {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness.key")
-	if _, _, err := registry.OpenLogKey(t.Context(), path, name); err != nil {
+	if _, _, err := registrylog.OpenKey(t.Context(), path, name); err != nil {
 		t.Fatal(err)
 	}
 	secret, _ := os.ReadFile(path)
@@ -645,7 +652,7 @@ func TestLater(t *testing.T) {
 	r.publish("1.0.0", "1.1.0")
 	rules := project.Registry{URL: r.URL, LogKey: r.Key}
 	r.close()
-	records, err := registry.OpenSQLite(t.Context(), r.db())
+	records, err := sqlite.Open(t.Context(), r.db())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -680,7 +687,7 @@ func eventuallySized(t *testing.T, r *loggedRegistry, size int64) {
 		t.Fatal(err)
 	}
 	for range 100 {
-		note, err := (&registry.Client{Base: r.URL}).Checkpoint(context.Background())
+		note, err := (&client.Client{Base: r.URL}).Checkpoint(context.Background())
 		if err == nil {
 			if s, err := trust.Open(note); err == nil && s.Size == size {
 				return
@@ -701,7 +708,7 @@ func TestPublishUnproven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Publish(t.Context(), h, doc, "server.json", PublishOptions{Registry: &registry.Client{Base: r.URL}, NoHash: true, Log: o})
+		return Publish(t.Context(), h, doc, "server.json", PublishOptions{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
 	}
 	r.onWire(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/publish") {
@@ -711,7 +718,7 @@ func TestPublishUnproven(t *testing.T) {
 	})
 	_, err := publish("1.1.0", LogOptions{Key: r.Key})
 	refusedWith(t, err, evidence.Integrity, "io.github.acme/notes@1.1.0: is published, but the registry did not prove", "SECURITY ERROR")
-	if _, err := (&registry.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.1.0"); err != nil {
+	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.1.0"); err != nil {
 		t.Error(err)
 	}
 	// a registry with a log that gives no proof, and one that proves another publish
@@ -736,10 +743,10 @@ func TestPublishUnproven(t *testing.T) {
 		}
 		return body
 	})
-	(&registry.Client{Base: r.URL}).Publish(t.Context(), document("1.4.0", "Notes"), "")
+	(&client.Client{Base: r.URL}).Publish(t.Context(), document("1.4.0", "Notes"), "")
 	_, err = publish("1.5.0", LogOptions{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
-	if _, err := (&registry.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !notFound(err) {
+	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !notFound(err) {
 		t.Errorf("was sent to a log that contradicts itself: %v", err)
 	}
 }
@@ -792,7 +799,7 @@ func TestCheckRecord(t *testing.T) {
 	}
 	// its publisher takes it back
 	r.close()
-	records, err := registry.OpenSQLite(t.Context(), r.db())
+	records, err := sqlite.Open(t.Context(), r.db())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -820,7 +827,7 @@ func TestLaterIsChecked(t *testing.T) {
 	r.publish("1.0.0", "1.1.0")
 	rules := project.Registry{URL: r.URL, LogKey: r.Key}
 	r.close()
-	records, err := registry.OpenSQLite(t.Context(), r.db())
+	records, err := sqlite.Open(t.Context(), r.db())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -882,7 +889,7 @@ func TestEntryDropped(t *testing.T) {
 	}
 	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
 	refusedWith(t, err, evidence.Integrity, "the registry has a log, and no proof that the record is in it")
-	if _, err := (&registry.Client{Base: r.URL}).Publish(t.Context(), document("1.3.0", "Notes"), ""); err == nil {
+	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), document("1.3.0", "Notes"), ""); err == nil {
 		t.Error("it goes on")
 	}
 }
@@ -944,7 +951,7 @@ func TestTwoLogsOfOneName(t *testing.T) {
 		}
 	}
 	for _, r := range []*loggedRegistry{one, two} {
-		text, err := (&registry.Client{Base: r.URL}).Proof(t.Context(), "io.github.acme/notes", "1.0.0")
+		text, err := (&client.Client{Base: r.URL}).Proof(t.Context(), "io.github.acme/notes", "1.0.0")
 		if err != nil {
 			t.Fatal(err)
 		}

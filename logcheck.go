@@ -8,7 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -211,7 +211,7 @@ func (w *workspace) unreached(report evidence.Report, err error) (evidence.Repor
 
 // checkRecord compares one locked record with the one that the registry serves, and with
 // the log, which may be nil.
-func (l *registryLog) checkRecord(ctx context.Context, client *registry.Client, w *workspace, r project.RecordLock) (evidence.Report, error) {
+func (l *registryLog) checkRecord(ctx context.Context, client *client.Client, w *workspace, r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
 		Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{r.Document}, Where: project.LockFile + ", record",
 	}
@@ -276,7 +276,7 @@ func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 }
 
 // checkArchive is checkRecord for the record of an archive.
-func (l *registryLog) checkArchive(ctx context.Context, client *registry.Client, _ *workspace, r project.RecordLock) (evidence.Report, error) {
+func (l *registryLog) checkArchive(ctx context.Context, client *client.Client, _ *workspace, r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
 		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -94,7 +95,7 @@ func warns(t *testing.T, what string, v policy.Verdict, err error, subject strin
 // in the store asks nobody.
 func TestFacetFindings(t *testing.T) {
 	w := newFacetWorld(t)
-	client := &registry.Client{Base: w.registry.URL}
+	client := &client.Client{Base: w.registry.URL}
 	rec, err := client.ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 	if err != nil {
 		t.Fatal(err)
@@ -249,7 +250,7 @@ func TestFacetFindingsForged(t *testing.T) {
 	w.must(w.install(FacetOptions{}))
 	w.publish("0.9.0", "Older.\n") // entry 1
 	w.registry.plugin("kit")       // entry 2
-	rec, err := (&registry.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
+	rec, err := (&client.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +308,7 @@ func TestFacetFindingsForged(t *testing.T) {
 	refused("another's place", "the log holds the same name and version twice")
 
 	// The entry is forged: it says that the archive is whole.
-	l, err := readLog(t.Context(), testHost(t), &registry.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, LogOptions{})
+	l, err := readLog(t.Context(), testHost(t), &client.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, LogOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

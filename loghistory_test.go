@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -45,7 +46,7 @@ func TestHiddenHistory(t *testing.T) {
 	}
 
 	r.close()
-	records, err := registry.OpenSQLite(t.Context(), r.db())
+	records, err := sqlite.Open(t.Context(), r.db())
 	if err != nil {
 		t.Fatal(err)
 	}

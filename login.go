@@ -19,12 +19,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // LoginOptions are for [Login].
 type LoginOptions struct {
-	Registry *registry.Client
+	Registry *client.Client
 	Method   string // github, github-oidc, dns, http or none
 
 	Domain string         // for dns and http

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -153,7 +154,7 @@ func openMonitor(ctx context.Context, h *Host, o MonitorOptions) (*monitor, erro
 			return nil, evidence.Errorf(evidence.Refused, m.name, "give the log's key with --log-key", errors.New("nobody said whose log this is"))
 		}
 	} else {
-		client := &registry.Client{Base: o.URL}
+		client := &client.Client{Base: o.URL}
 		l := &registryLog{host: h, client: client, rules: project.Registry{URL: o.URL}}
 		l.name = l.rules.Name()
 		m.log = l

@@ -14,6 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -41,7 +43,7 @@ func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveR
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		rec, err := (&registry.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review", bytes.NewReader(data), int64(len(data)), "")
+		rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "facet", "review", bytes.NewReader(data), int64(len(data)), "")
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -120,7 +122,7 @@ func TestMonitorLater(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
 	r.close()
-	records, err := registry.OpenSQLite(t.Context(), r.db())
+	records, err := sqlite.Open(t.Context(), r.db())
 	if err != nil {
 		t.Fatal(err)
 	}

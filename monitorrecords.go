@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -246,7 +247,7 @@ func archiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrit
 	if err != nil {
 		return integrity, hash, err
 	}
-	c, err := registry.PluginKind(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
+	c, err := kinds.Plugin(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
 	if err != nil {
 		return integrity, hash, err
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -26,7 +26,7 @@ import (
 // writtenLog writes the files of a log of size entries, and returns its key.
 func writtenLog(t *testing.T, dir string, size int64) ledger.Key {
 	t.Helper()
-	key, _, err := registry.OpenLogKey(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
+	key, _, err := log.OpenKey(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

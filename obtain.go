@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/owed"
@@ -247,7 +248,7 @@ func (a *assembly) accept(x *heldFacet, slot *store.Slot) {
 }
 
 // confirm chooses the version of a new entry and has the registry and its log confirm it.
-func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *registry.Client) (*registry.ArchiveRecord, error) {
+func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *client.Client) (*registry.ArchiveRecord, error) {
 	f := x.want
 	x.entry = project.FacetLock{Source: f.Source(a.w.config.Registry), Version: f.Requirement.String()}
 	unconfirmed := func(subject string, err error) error {
@@ -384,7 +385,7 @@ func (a *assembly) prove(ctx context.Context, proof []byte, r *project.RecordLoc
 }
 
 // download fetches the archive of x, hashing it as it comes.
-func (a *assembly) download(ctx context.Context, x *heldFacet, client *registry.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
+func (a *assembly) download(ctx context.Context, x *heldFacet, client *client.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
 	body, size, err := client.OpenArchive(ctx, string(x.ledgerKind()), x.want.Name, x.entry.Version)
 	if err != nil {
 		var p *registry.Problem

@@ -18,7 +18,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -79,7 +79,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 
 // currentPolicy is the policy of a registry that may change while it runs.
 type currentPolicy struct {
-	now atomic.Pointer[registry.Policy]
+	now atomic.Pointer[api.Policy]
 }
 
 func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
@@ -92,7 +92,7 @@ func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
 	return c, nil
 }
 
-func (c *currentPolicy) get() registry.Policy { return *c.now.Load() }
+func (c *currentPolicy) get() api.Policy { return *c.now.Load() }
 
 // reload reads the policy's file again. One that cannot be read changes nothing.
 func (c *currentPolicy) reload(o ServeOptions) {
@@ -122,20 +122,20 @@ func reloadCredentials(o ServeOptions, client *fetch.Client) {
 }
 
 // readPolicy is what the options say, save where the file says otherwise.
-func readPolicy(o ServeOptions) (registry.Policy, error) {
-	p := registry.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
+func readPolicy(o ServeOptions) (api.Policy, error) {
+	p := api.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
 	if o.PolicyFile == "" {
 		return p, nil
 	}
-	data, err := readNamed(o.PolicyFile, registry.MaxPolicy)
+	data, err := readNamed(o.PolicyFile, api.MaxPolicy)
 	if err == nil && data == nil {
 		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "", os.ErrNotExist)
 	}
 	if err != nil {
-		return registry.Policy{}, err
+		return api.Policy{}, err
 	}
-	if p, err = registry.ParsePolicy(data, p); err != nil {
-		return registry.Policy{}, evidence.Errorf(evidence.Validation, o.PolicyFile, "", err)
+	if p, err = api.ParsePolicy(data, p); err != nil {
+		return api.Policy{}, evidence.Errorf(evidence.Validation, o.PolicyFile, "", err)
 	}
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -23,7 +24,7 @@ func registryPlugin(ctx context.Context, h *Host, name, version string, o Instal
 		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+project.ConfigFile+", or give a URL, a zip or a directory",
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
-	client := &registry.Client{Base: o.Registry.URL, May: func() error {
+	client := &client.Client{Base: o.Registry.URL, May: func() error {
 		return h.MayAsk(consent.HostUse{Host: hostNamed(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
 	}}
 	rec, err := client.ArchiveRecord(ctx, string(ledger.Plugin), name, version)
@@ -76,7 +77,7 @@ func registryPlugin(ctx context.Context, h *Host, name, version string, o Instal
 }
 
 // proveArchive adds what the registry's log says of a record.
-func proveArchive(ctx context.Context, h *Host, client *registry.Client, rec registry.ArchiveRecord, document digest.Digest, o InstallOptions, host *plugin.Host) error {
+func proveArchive(ctx context.Context, h *Host, client *client.Client, rec registry.ArchiveRecord, document digest.Digest, o InstallOptions, host *plugin.Host) error {
 	log, err := readLog(ctx, h, client, o.Registry, o.Log)
 	if err != nil {
 		return err

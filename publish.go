@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -32,7 +33,7 @@ type Publication struct {
 
 // PublishOptions change what [Publish] does.
 type PublishOptions struct {
-	Registry *registry.Client
+	Registry *client.Client
 	Token    string
 	NoHash   bool // fetch nothing and send the document unchanged
 	Log      LogOptions
@@ -149,7 +150,7 @@ func (p *Publication) logged(ctx context.Context, log *registryLog, doc *serverj
 
 // moveHashes moves file_hashes to where a registry that does not know the member takes
 // them, and reports whether there were any.
-func moveHashes(ctx context.Context, c *registry.Client, subject string, p *Publication) (bool, error) {
+func moveHashes(ctx context.Context, c *client.Client, subject string, p *Publication) (bool, error) {
 	about, err := c.About(ctx)
 	if err != nil {
 		return false, answered(subject, evidence.Operation, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
 
 // What the registry answers to a publish is compared with what was sent.
@@ -56,7 +56,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 				}
 				return body
 			})
-			done, err := PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &registry.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
+			done, err := PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &client.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
 			if change == nil {
 				if err != nil || done.Entry == nil || *done.Entry != 1 || !done.Verdict.Allowed() {
 					t.Fatalf("%+v, %v", done, err)
@@ -79,7 +79,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		}
 		return body
 	})
-	_, err = PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &registry.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
+	_, err = PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &client.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
 	refusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -28,7 +29,7 @@ type record struct {
 	report evidence.Report
 }
 
-func (w *workspace) registry() *registry.Client {
+func (w *workspace) registry() *client.Client {
 	if w.config.Registry.URL == "" {
 		return nil
 	}

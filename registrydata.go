@@ -11,6 +11,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
+	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
 // database is everything that a registry's commands keep in its database.
@@ -28,7 +31,7 @@ type Place struct{ Data, Database, Blobs string }
 // openDatabase opens the database of the registry at p. It may be serving.
 func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
 	if p.Database != "" {
-		db, err := registry.OpenPostgres(ctx, p.Database)
+		db, err := postgres.Open(ctx, p.Database)
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
@@ -47,7 +50,7 @@ func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
 		}
 		return nil, evidence.Errorf(evidence.Operation, "registry", hint, err)
 	}
-	db, err := registry.OpenSQLite(ctx, file)
+	db, err := sqlite.Open(ctx, file)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
@@ -62,11 +65,11 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 		return 0, err
 	}
 	defer db.Close()
-	if n, err = registry.Export(ctx, db, db, w); err != nil {
+	if n, err = dump.Export(ctx, db, db, w); err != nil {
 		return n, evidence.Errorf(evidence.Operation, "export", "", err)
 	}
 	open := func() (registry.Blobs, error) { return openBlobs(ctx, p.Data, p.Blobs) }
-	more, err := registry.ExportArchives(ctx, db, open, w)
+	more, err := dump.ExportArchives(ctx, db, open, w)
 	if err != nil {
 		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -49,7 +50,7 @@ func newKeeper(t *testing.T) *keeper {
 		k.registry.publish(fmt.Sprintf("1.0.%d", i))
 	}
 	k.registry.close()
-	db, err := registry.OpenSQLite(t.Context(), k.registry.db())
+	db, err := sqlite.Open(t.Context(), k.registry.db())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func (k *keeper) answers() string {
 		(*k.registry.handler.Load()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, ask, nil))
 		fmt.Fprintf(&all, "%s %d %s\n", ask, rec.Code, rec.Body)
 	}
-	db, err := registry.OpenSQLite(context.Background(), k.registry.db())
+	db, err := sqlite.Open(context.Background(), k.registry.db())
 	if err != nil {
 		return err.Error()
 	}

@@ -28,7 +28,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -59,7 +59,7 @@ func init() {
 func newRemovedWitnessed(t *testing.T) *removalWorld {
 	f := newFacetWorld(t)
 	source := packed(t, map[string]string{"server.json": `{"name":"tasks","version":"1.0.0","runtime":"node","entry":"main.js"}`, "main.js": removedServer})
-	if _, err := (&registry.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
+	if _, err := (&client.Client{Base: f.registry.URL}).PublishArchive(t.Context(), "artifact", "tasks", bytes.NewReader(source), int64(len(source)), ""); err != nil {
 		t.Fatal(err)
 	}
 	key := newWitnessKey(t)
@@ -68,7 +68,7 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cosigner.Close() })
-	note, err := (&registry.Client{Base: f.registry.URL}).Checkpoint(t.Context())
+	note, err := (&client.Client{Base: f.registry.URL}).Checkpoint(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

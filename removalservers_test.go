@@ -19,7 +19,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -247,7 +247,7 @@ func newRemovedPackages(t *testing.T) *removalWorld {
 		}
 	}
 	r := newLoggedRegistry(t, "")
-	client := &registry.Client{Base: r.URL}
+	client := &client.Client{Base: r.URL}
 	record := fmt.Appendf(nil, `{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json","name":"io.github.acme/notes","description":"Notes","version":"1.4.0",
 		"packages":[{"registryType":"npm","identifier":"@acme/notes","version":"1.4.0","transport":{"type":"stdio"}}],
 		"file_hashes":{"npm:@acme/notes@1.4.0":%q}}`, digest.FromBytes(npm.Tarball("@acme/notes", "1.4.0")))

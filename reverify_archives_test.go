@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -44,7 +45,7 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	rec, err := (&registry.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name, file, info.Size(), "")
+	rec, err := (&client.Client{Base: r.URL}).PublishArchive(r.t.Context(), "plugin", name, file, info.Size(), "")
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestReverifyArchives(t *testing.T) {
 					continue
 				}
 				findings++
-				shown, err := (&registry.Client{Base: r.URL}).ArchiveRecord(t.Context(), rec.Kind, rec.Name, rec.Version)
+				shown, err := (&client.Client{Base: r.URL}).ArchiveRecord(t.Context(), rec.Kind, rec.Name, rec.Version)
 				if err != nil || len(shown.Findings) != findings || shown.Findings[0].Build != "v9" {
 					t.Fatalf("%s: %d findings, %v", step.name, len(shown.Findings), err)
 				}

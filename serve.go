@@ -24,7 +24,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -46,15 +53,15 @@ type ServeOptions struct {
 	BundleHosts    []string // hosts of downloadable bundles, besides the two that are always allowed
 	Fetch          fetch.Config
 	Login          LoginMethods
-	TokenKeyFile   string             // seed of the key that signs tokens; "" is one in Data, created if it is missing
-	LogKeyFile     string             // key that signs the log; "" is one in Data, created if it is missing
-	LogOrigin      string             // name of the log, if its key is created; "" is a random one
-	FirstLog       bool               // the key of LogKeyFile is new, and has signed nothing anywhere
-	ReplaceLog     string             // name of a log that cannot go on, in whose place the one of the key comes
-	Witnesses      []registry.Witness // who cosign the log's checkpoints
-	PolicyFile     string             // read at the start and whenever Reload says so; "" is none
+	TokenKeyFile   string        // seed of the key that signs tokens; "" is one in Data, created if it is missing
+	LogKeyFile     string        // key that signs the log; "" is one in Data, created if it is missing
+	LogOrigin      string        // name of the log, if its key is created; "" is a random one
+	FirstLog       bool          // the key of LogKeyFile is new, and has signed nothing anywhere
+	ReplaceLog     string        // name of a log that cannot go on, in whose place the one of the key comes
+	Witnesses      []log.Witness // who cosign the log's checkpoints
+	PolicyFile     string        // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
-	Limits         registry.Limits
+	Limits         api.Limits
 	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is registry.MaxArchive
 	Presign        time.Duration // downloads of archives are sent to the blobs' own URLs, valid so long; 0 serves them
 	Version        string
@@ -118,14 +125,14 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	fed.Go(func() { log.Feed(feeding, o.Witnesses) })
 	defer fed.Wait()
 	defer stopFeeding()
-	handler, err := registry.New(registry.Config{
+	handler, err := server.New(api.Config{
 		Records: records, Blobs: blobs, Log: log,
 		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
 			return CheckClaims(ctx, client, doc, o.BundleHosts)
 		},
 		CurrentPolicy: current.get,
-		Archives:      registry.ArchiveKinds(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
-		Transport: registry.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
+		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
 		Statuses:  records, Tokens: records.Tokens(),
 		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
@@ -138,7 +145,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
 	}
-	server := registry.NewServer(o.Addr, handler)
+	server := server.NewHTTP(o.Addr, handler)
 	if o.DebugAddr != "" {
 		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
 		if err != nil {
@@ -208,17 +215,17 @@ type records interface {
 // the directory data.
 func openRecords(ctx context.Context, data, database string) (records, error) {
 	if database != "" {
-		return registry.OpenPostgres(ctx, database)
+		return postgres.Open(ctx, database)
 	}
-	return registry.OpenSQLite(ctx, filepath.Join(data, "registry.db"))
+	return sqlite.Open(ctx, filepath.Join(data, "registry.db"))
 }
 
 // openBlobs opens the bucket with a URL or, if that is empty, the directory below data.
 func openBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
 	if bucket != "" {
-		return registry.OpenS3Blobs(ctx, bucket)
+		return blobs.OpenS3(ctx, bucket)
 	}
-	return registry.OpenFileBlobs(filepath.Join(data, "blobs"))
+	return blobs.OpenFiles(filepath.Join(data, "blobs"))
 }
 
 // CheckClaims is the registry's half of a publish: it fetches every file that doc

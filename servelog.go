@@ -8,20 +8,22 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryblobs "github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // openLog opens the key that signs the log, and begins to sign: what extends the last that
 // the key signed, and else nothing. A log that is broken is served as far as it was signed,
 // and nothing is published: the error is logged.
-func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*registry.Log, error) {
+func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*log.Log, error) {
 	path := o.LogKeyFile
 	if path == "" {
 		path = filepath.Join(o.Data, "log.key")
 	}
-	var heads registry.Heads = registry.HeadsOf(path)
-	if bucket, ok := blobs.(*registry.S3Blobs); ok {
-		heads = registry.BesideHeads{Heads: bucket.Heads(), Beside: heads}
+	var heads registry.Heads = log.HeadsOf(path)
+	if bucket, ok := blobs.(*registryblobs.S3); ok {
+		heads = log.BesideHeads{Heads: bucket.Heads(), Beside: heads}
 	}
 	key, err := logKey(ctx, o, path, entries, heads)
 	if err != nil {
@@ -29,15 +31,15 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	}
 	switch {
 	case o.FirstLog:
-		if err := registry.BeginLog(ctx, entries, heads, key); err != nil {
+		if err := log.Begin(ctx, entries, heads, key); err != nil {
 			return nil, logFault(path, err)
 		}
 	case o.ReplaceLog != "":
-		if err := registry.ReplaceLog(ctx, heads, key, o.ReplaceLog); err != nil {
+		if err := log.Replace(ctx, heads, key, o.ReplaceLog); err != nil {
 			return nil, logFault(path, err)
 		}
 	}
-	log, err := registry.OpenLog(ctx, entries, heads, key, o.Logger)
+	log, err := log.Open(ctx, entries, heads, key, o.Logger)
 	if log == nil {
 		return nil, logFault(path, err)
 	}
@@ -51,17 +53,17 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
-		return registry.ReadLogKey(path, o.LogOrigin)
+		return log.ReadKey(path, o.LogOrigin)
 	case o.ReplaceLog != "": // what the old log signed last is there
-		key, created, err = registry.OpenLogKey(ctx, path, o.LogOrigin)
+		key, created, err = log.OpenKey(ctx, path, o.LogOrigin)
 	default:
-		key, created, err = registry.OpenNewLog(ctx, path, o.LogOrigin, func() error {
-			if err := registry.HeldByAnother(ctx, heads); err != nil {
+		key, created, err = log.OpenNew(ctx, path, o.LogOrigin, func() error {
+			if err := log.HeldByAnother(ctx, heads); err != nil {
 				return err
 			}
 			state, err := entries.LogState(ctx)
 			if err == nil && state.Signed {
-				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here", registry.ErrLogHead)
+				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here", log.ErrHead)
 			}
 			return err
 		})
@@ -75,15 +77,15 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 // logFault says what is to be done about a log that cannot be opened.
 func logFault(path string, err error) error {
 	switch {
-	case errors.Is(err, registry.ErrLogKey):
+	case errors.Is(err, log.ErrKey):
 		return evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
-	case errors.Is(err, registry.ErrLogElsewhere):
+	case errors.Is(err, log.ErrElsewhere):
 		return evidence.Errorf(evidence.Integrity, path,
 			"an export does not have the log: start with the database that the key signed; or let a log with another name and a new key take its place, with --replace-log and the old name: see docs/operating.md, The log", err)
-	case errors.Is(err, registry.ErrLogHead):
+	case errors.Is(err, log.ErrHead):
 		return evidence.Errorf(evidence.Validation, path,
-			"bring along what the key signed last ("+registry.HeadsOf(path).Path+", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
-	case errors.Is(err, registry.ErrLogBegun):
+			"bring along what the key signed last ("+log.HeadsOf(path).Path+", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
+	case errors.Is(err, log.ErrBegun):
 		return evidence.Errorf(evidence.Validation, path, "start without --first-log, which is for the first start with a new key", err)
 	}
 	return evidence.Errorf(evidence.ClassOf(err), "registry", "", err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -19,7 +20,7 @@ type VersionStatus struct {
 
 // StatusOptions are for [SetStatus].
 type StatusOptions struct {
-	Registry *registry.Client
+	Registry *client.Client
 	Token    string
 	Archive  ledger.Kind // of an archive: a facet, an artifact or a plugin; "" is a server
 	Name     string

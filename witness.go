@@ -13,7 +13,8 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -43,7 +44,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 		rand.Read(id) // never fails
 		name = "hallmark-witness-" + hex.EncodeToString(id)
 	}
-	_, created, err := registry.OpenLogKey(ctx, o.KeyFile, name)
+	_, created, err := log.OpenKey(ctx, o.KeyFile, name)
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}
@@ -68,7 +69,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Operation, err)
 	}
-	server := registry.NewServer(o.Addr, w)
+	server := server.NewHTTP(o.Addr, w)
 	if o.Listening != nil {
 		o.Listening(listener.Addr(), key.VerifierKey)
 	}

@@ -29,7 +29,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -187,7 +187,7 @@ func benchInstall(ctx context.Context, o options, t *table) error {
 
 // facets publishes the facets of P4 and declares them.
 func (m *machine) facets(ctx context.Context, base string) error {
-	client := &registry.Client{Base: base}
+	client := &client.Client{Base: base}
 	about, err := client.About(ctx)
 	if err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registrypostgres "github.com/hallmark-mcp/hallmark/internal/registry/postgres"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -144,7 +145,7 @@ var published = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // fillOurs inserts rows as publishes do.
 func fillOurs(ctx context.Context, database string, rows []row) error {
-	db, err := registry.OpenPostgres(ctx, database)
+	db, err := registrypostgres.Open(ctx, database)
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,38 @@ var table = map[string]place{
 	"internal/foreign":  {layer: edges},
 }
 
+// floors are those inside internal/registry: a package imports only from below its own. The
+// fixtures of tests stand above all code, so that none of it can import them.
+var floors = map[string]int{
+	"internal/registry/auth":       0,
+	"internal/registry/migrations": 0,
+	"internal/registry/style":      0,
+
+	"internal/registry": 1, // values, and what is asked of databases, blobs and heads
+
+	"internal/registry/archivesql": 2,
+	"internal/registry/blobs":      2,
+	"internal/registry/client":     2,
+	"internal/registry/kinds":      2,
+	"internal/registry/logsql":     2,
+	"internal/registry/tokensql":   2,
+
+	"internal/registry/dump":     3,
+	"internal/registry/log":      3,
+	"internal/registry/postgres": 3,
+	"internal/registry/sqlite":   3,
+
+	"internal/registry/api":    4,
+	"internal/registry/pages":  5,
+	"internal/registry/server": 6,
+
+	"internal/registry/dnstest":      7,
+	"internal/registry/registrytest": 7,
+	"internal/registry/dbtest":       8,
+	"internal/registry/logtest":      8,
+	"internal/registry/servertest":   9,
+}
+
 // base are the edges for others: how files are written, how trees are opened, how programs are
 // started and ended, and how those of others are.
 var base = []string{"internal/durable", "internal/beneath", "internal/descend", "internal/foreign"}
@@ -208,6 +240,9 @@ func breach(rel string, from place, imp string) string {
 		if target.edge != from.edge && !slices.Contains(base, target.edge) {
 			return "edges do not import each other"
 		}
+		if target.edge == from.edge && from.edge == "internal/registry" {
+			return upward(rel, to)
+		}
 	case commands:
 		if slices.Contains(small, rel) && slices.Contains([]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
 			return "it would link all flows"
@@ -215,6 +250,19 @@ func breach(rel string, from place, imp string) string {
 		if !strings.HasPrefix(to, "cmd/internal/") {
 			return "commands share only cmd/internal"
 		}
+	}
+	return ""
+}
+
+// upward says why a package of the registry must not import another one of it, or "".
+func upward(from, to string) string {
+	below, ok := floors[to]
+	floor, known := floors[from]
+	switch {
+	case !ok || !known:
+		return "on no floor of the registry"
+	case below >= floor:
+		return "not below it in the registry"
 	}
 	return ""
 }
@@ -288,7 +336,9 @@ func TestLayerRule(t *testing.T) {
 		{m + "internal/store", m + "internal/durable", ""},
 		{m + "internal/store", m + "internal/beneath", ""},
 		{m + "internal/guard", m + "internal/descend", ""},
-		{m + "internal/registry/sqlstore", m + "internal/registry", ""},
+		{m + "internal/registry/sqlite", m + "internal/registry", ""},
+		{m + "internal/registry/server", m + "internal/registry/pages", ""},
+		{m + "internal/registry/pages", m + "internal/registry/api", ""},
 		{m + "internal/fetch", "net/http", ""},
 		{module, m + "internal/guard", ""},
 		{m + "cmd/hallmark", module, ""},
@@ -310,9 +360,15 @@ func TestLayerRule(t *testing.T) {
 		{m + "internal/store", m + "internal/fetch", "edges do not import each other"},
 		{m + "internal/durable", m + "internal/store", "edges do not import each other"},
 		{m + "internal/beneath", m + "internal/fetch", "edges do not import each other"},
-		{m + "internal/registry/sqlstore", m + "internal/store", "edges do not import each other"},
 		{m + "internal/git", m + "internal/fetch/transfer", "edges do not import each other"},
 		{m + "internal/consent", m + "internal/git", "edges lie below formats and judgement"},
+		{m + "internal/registry/sqlite", m + "internal/store", "edges do not import each other"},
+		{m + "internal/registry", m + "internal/registry/sqlite", "not below it in the registry"},
+		{m + "internal/registry/sqlite", m + "internal/registry/postgres", "not below it in the registry"},
+		{m + "internal/registry/api", m + "internal/registry/pages", "not below it in the registry"},
+		{m + "internal/registry/client", m + "internal/registry/api", "not below it in the registry"},
+		{m + "internal/registry/server", m + "internal/registry/servertest", "not below it in the registry"},
+		{m + "internal/registry/helpers", m + "internal/registry", "on no floor of the registry"},
 		{m + "internal/guard", module, "flows lie below edges"},
 		{module, m + "cmd/internal/cli", "commands lie below flows"},
 		{m + "cmd/hallmark", m + "cmd/mcp-publisher", "commands share only cmd/internal"},
@@ -322,7 +378,7 @@ func TestLayerRule(t *testing.T) {
 		{m + "artifact", "net/http", "no I/O"},
 		{m + "launcher", "os/exec", "no I/O"},
 		{m + "internal/fetch", "os/exec", "processes are started by"},
-		{m + "internal/registry/sqlstore", "os/exec", "processes are started by"},
+		{m + "internal/registry/sqlite", "os/exec", "processes are started by"},
 		{module, "os/exec", "processes are started by"},
 		{m + "cmd/hallmark", "os/exec", "processes are started by"},
 		{m + "internal/foreign", "os/exec", ""},

@@ -22,7 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
 
 // daemon is a registry that runs beside a script.
@@ -78,7 +78,7 @@ func startRegistry(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("REGISTRY", url)
 		ts.Setenv("ADDR", strings.TrimPrefix(url, "http://"))
 		ts.Setenv("HALLMARK_ALLOW_HOSTS", ts.Getenv("ADDR")) // as a user says it of a registry at work
-		about, err := (&registry.Client{Base: url}).About(context.Background())
+		about, err := (&client.Client{Base: url}).About(context.Background())
 		ts.Check(err)
 		ts.Setenv("LOGKEY", about.LogKey)
 	case <-d.done:

@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
 // perKind is the number of mutations of each kind. More look for differences that are
@@ -65,12 +68,12 @@ func examples(t *testing.T) [][]byte {
 // endpoint.
 func startHallmark(t *testing.T) string {
 	t.Helper()
-	db, err := registry.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "registry.db"))
+	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "registry.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	handler, err := registry.New(registry.Config{Records: db, Validation: registry.Off})
+	handler, err := server.New(api.Config{Records: db, Validation: registry.Off})
 	if err != nil {
 		t.Fatal(err)
 	}

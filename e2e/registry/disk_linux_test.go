@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
 
 // The disk of a registry on one machine is full: publishers are told to come back, readers
@@ -25,7 +25,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Unmount(data, syscall.MNT_DETACH) })
 	r := start(t, "--data", data, "--rate-writes", "0")
-	about, err := (&registry.Client{Base: "http://" + r.addr}).About(t.Context())
+	about, err := (&registryclient.Client{Base: "http://" + r.addr}).About(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

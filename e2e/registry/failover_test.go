@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -29,7 +30,7 @@ func TestPostgresFailsOver(t *testing.T) {
 		}
 	})
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
+	key, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,7 @@ func TestPostgresFailsOver(t *testing.T) {
 
 	signed := map[string]int64{}
 	for _, r := range replicas {
-		served := &registry.Client{Base: "http://" + r.addr}
+		served := &registryclient.Client{Base: "http://" + r.addr}
 		note, err := served.Checkpoint(t.Context())
 		if err != nil {
 			t.Fatal(err)

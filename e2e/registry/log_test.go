@@ -22,6 +22,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -48,7 +50,7 @@ func logCheck(t testing.TB, base, key string, proofs ...string) (entries []strin
 // signed last one learns when it publishes itself, or within a second.
 func covered(t testing.TB, r *replica, trust ledger.Trust, size int64) {
 	t.Helper()
-	served := &registry.Client{Base: "http://" + r.addr}
+	served := &registryclient.Client{Base: "http://" + r.addr}
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		note, err := served.Checkpoint(t.Context())
 		if err != nil {
@@ -86,7 +88,7 @@ func TestCheckerIsIndependent(t *testing.T) {
 // once, and each answer proves it.
 func TestOneLog(t *testing.T) {
 	db, keyFile := postgres.ForTest(t), filepath.Join(t.TempDir(), "log.key")
-	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
+	key, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +238,7 @@ func TestWitnessedLog(t *testing.T) {
 	}
 	dir := t.TempDir()
 	keyFile := filepath.Join(dir, "log.key")
-	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
+	key, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +277,7 @@ func TestWitnessedLog(t *testing.T) {
 			t.Fatalf("status %d", status)
 		}
 	}
-	served := &registry.Client{Base: "http://" + r.addr}
+	served := &registryclient.Client{Base: "http://" + r.addr}
 	var note []byte
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		note, err = served.Checkpoint(t.Context())

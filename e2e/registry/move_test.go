@@ -15,7 +15,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
 )
 
 // ends runs a command of the registry that is to end with an exit code, and demands that it
@@ -130,7 +130,7 @@ func TestMovedRegistrySignsNoSecondHistory(t *testing.T) {
 		r = start(t, append(flags, more...)...)
 		published(t, r, "io.example.moved/server-e")
 		if more == nil {
-			about, err := (&registry.Client{Base: "http://" + r.addr}).About(t.Context())
+			about, err := (&registryclient.Client{Base: "http://" + r.addr}).About(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

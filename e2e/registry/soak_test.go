@@ -25,6 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/tree"
@@ -44,7 +45,7 @@ func TestSoak(tt *testing.T) {
 	}
 	db, bucket := postgres.ForTest(t), s3.ForTest(t)
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	key, _, err := registry.OpenLogKey(t.Context(), keyFile, "log.example.com")
+	key, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

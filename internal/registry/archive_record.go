@@ -48,9 +48,9 @@ type ArchiveRecord struct {
 	// is with single records only, not with those of a list.
 	Proof []byte `json:"-"`
 
-	document    digest.Digest // of the canonical form of Manifest; zero if nobody has computed it
-	entry       int64         // index in the log
-	statusEntry *int64        // index of the newest change of its status; nil if there was none
+	DocumentDigest digest.Digest `json:"-"` // of the canonical form of Manifest; zero if nobody has computed it
+	Entry          int64         `json:"-"` // index in the log
+	StatusEntry    *int64        `json:"-"` // index of the newest change of its status; nil if there was none
 }
 
 // Subject is the record's name in evidence and in what is admitted.
@@ -58,8 +58,8 @@ func (r ArchiveRecord) Subject() string { return r.Name + "@" + r.Version }
 
 // Document is the digest of the canonical form of the manifest, as the log has it.
 func (r ArchiveRecord) Document() (digest.Digest, error) {
-	if !r.document.IsZero() {
-		return r.document, nil
+	if !r.DocumentDigest.IsZero() {
+		return r.DocumentDigest, nil
 	}
 	canonical, err := serverjson.Canonical(r.Manifest)
 	if err != nil {
@@ -68,8 +68,8 @@ func (r ArchiveRecord) Document() (digest.Digest, error) {
 	return digest.FromBytes(canonical), nil
 }
 
-// size is about the number of bytes of r that a page counts.
-func (r ArchiveRecord) size() int {
+// PageSize is about the number of bytes of r that a page counts.
+func (r ArchiveRecord) PageSize() int {
 	n := len(r.Manifest) + 512
 	for path := range r.Assets {
 		n += len(path) + 80
@@ -80,30 +80,14 @@ func (r ArchiveRecord) size() int {
 	return n
 }
 
-// versioned is what decides which version of a name is the latest.
-func (r ArchiveRecord) versioned() Record {
+// Versioned is what decides which version of a name is the latest.
+func (r ArchiveRecord) Versioned() Record {
 	return Record{Name: r.Name, Version: r.Version, PublishedAt: r.PublishedAt, Status: r.Status, StatusMessage: r.StatusMessage, IsLatest: r.IsLatest}
 }
 
-// leaf is the entry that says that r was published.
-func (r ArchiveRecord) leaf() (ledger.Leaf, error) {
-	document, err := r.Document()
-	return ledger.Leaf{
-		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity, APISurface: r.APISurface,
-		Document: document, Publisher: r.Publisher, At: second(r.PublishedAt),
-	}, err
-}
-
-// statusLeaf is the entry that says which status r has from now on.
-func (r ArchiveRecord) statusLeaf(by string, at time.Time) (ledger.Leaf, error) {
-	leaf, err := r.versioned().statusLeaf(by, at)
-	leaf.Of = ledger.Kind(r.Kind)
-	return leaf, err
-}
-
-// admit is the first step of every insert: it demands that a permits to publish the
+// Admit is the first step of every insert: it demands that a permits to publish the
 // record with each of its digests.
-func (r ArchiveRecord) admit(a policy.Admitted) error {
+func (r ArchiveRecord) Admit(a policy.Admitted) error {
 	document, err := r.Document()
 	if err != nil {
 		return err
@@ -116,14 +100,14 @@ func (r ArchiveRecord) admit(a policy.Admitted) error {
 	return nil
 }
 
-// normal rounds the times to what is kept, and fills what an insert decides.
-func (r ArchiveRecord) normal() ArchiveRecord {
+// Normal rounds the times to what is kept, and fills what an insert decides.
+func (r ArchiveRecord) Normal() ArchiveRecord {
 	for _, t := range []*time.Time{&r.PublishedAt, &r.StatusChangedAt, &r.UpdatedAt} {
 		*t = t.UTC().Truncate(time.Microsecond)
 	}
 	r.Status = cmp.Or(r.Status, Active)
-	r.Publisher = subject(cmp.Or(r.Publisher, anonymous))
-	r.Proof, r.Findings, r.statusEntry, r.IsLatest = nil, nil, nil, false
+	r.Publisher = subject(cmp.Or(r.Publisher, Anonymous))
+	r.Proof, r.Findings, r.StatusEntry, r.IsLatest = nil, nil, nil, false
 	return r
 }
 
@@ -160,8 +144,8 @@ type ArchiveRecords interface {
 	ArchiveFindings(ctx context.Context, kind ledger.Kind, name, version string) ([]Finding, error)
 }
 
-// archiveAnswer is a record as it is answered.
-type archiveAnswer struct {
+// ArchiveAnswer is a record as it is answered.
+type ArchiveAnswer struct {
 	ArchiveRecord
 	ProofText string `json:"proof,omitempty"`
 }
@@ -175,11 +159,22 @@ type ArchivePage struct {
 	} `json:"metadata"`
 }
 
-func archivePage(records []ArchiveRecord, next string) ArchivePage {
+func NewArchivePage(records []ArchiveRecord, next string) ArchivePage {
 	p := ArchivePage{Archives: append([]ArchiveRecord{}, records...)}
 	p.Metadata.Count, p.Metadata.NextCursor = len(records), next
 	return p
 }
 
-// plural is a kind as paths have it.
-func plural(kind ledger.Kind) string { return string(kind) + "s" }
+// Plural is a kind as paths have it.
+func Plural(kind ledger.Kind) string { return string(kind) + "s" }
+
+// SurfaceParameter is the query parameter of an upload in which the publisher of a server says
+// what its tools are.
+const SurfaceParameter = "api_surface"
+
+// UpdatedArchives is the answer to a change of status. Archives ends early when it is
+// large, as a page does; UpdatedCount counts all.
+type UpdatedArchives struct {
+	UpdatedCount int             `json:"updatedCount"`
+	Archives     []ArchiveRecord `json:"archives"`
+}

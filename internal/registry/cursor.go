@@ -13,31 +13,31 @@ import (
 //
 // It is opaque to clients, may be made up by them, and is therefore a position in
 // the order and nothing else: one that names no record is as good as any.
-type cursor struct{ name, version string }
+type Cursor struct{ Name, Version string }
 
-// maxCursor is the length of a cursor's text, in bytes: names have at most 200,
+// MaxCursor is the length of a cursor's text, in bytes: names have at most 200,
 // versions at most 255 characters of up to 4 bytes.
-const maxCursor = 2048
+const MaxCursor = 2048
 
-func (c cursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.name + "\x00" + c.version))
+func (c Cursor) String() string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.Name + "\x00" + c.Version))
 }
 
-// parseCursor reads a cursor; "" is the zero cursor, which is before everything.
-func parseCursor(s string) (cursor, error) {
+// ParseCursor reads a cursor; "" is the zero cursor, which is before everything.
+func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
-		return cursor{}, nil
+		return Cursor{}, nil
 	}
-	if len(s) > maxCursor {
-		return cursor{}, fmt.Errorf("%w: longer than %d bytes", ErrCursor, maxCursor)
+	if len(s) > MaxCursor {
+		return Cursor{}, fmt.Errorf("%w: longer than %d bytes", ErrCursor, MaxCursor)
 	}
 	text, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	if err != nil {
-		return cursor{}, fmt.Errorf("%w: not base64url", ErrCursor)
+		return Cursor{}, fmt.Errorf("%w: not base64url", ErrCursor)
 	}
 	name, version, ok := strings.Cut(string(text), "\x00")
 	if !ok || name == "" || version == "" || strings.Contains(version, "\x00") || !utf8.Valid(text) {
-		return cursor{}, fmt.Errorf("%w: not a name and a version", ErrCursor)
+		return Cursor{}, fmt.Errorf("%w: not a name and a version", ErrCursor)
 	}
-	return cursor{name, version}, nil
+	return Cursor{name, version}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
 // Envelope is one record in an answer: the document as it was published, and beside
@@ -67,8 +68,8 @@ type Page struct {
 	} `json:"metadata"`
 }
 
-// envelope is rec as it is answered.
-func envelope(rec Record) Envelope {
+// NewEnvelope is rec as it is answered.
+func NewEnvelope(rec Record) Envelope {
 	i := &Integrity{Document: rec.Digest, Build: rec.Build, Evidence: rec.Evidence, Findings: rec.Findings, ImportedFrom: rec.Origin}
 	if !rec.VerifiedAt.IsZero() {
 		i.VerifiedAt = &rec.VerifiedAt
@@ -92,20 +93,20 @@ func envelope(rec Record) Envelope {
 	}
 }
 
-// appendEnvelope appends the JSON of rec as it is answered, without whitespace that
+// AppendEnvelope appends the JSON of rec as it is answered, without whitespace that
 // the publisher may have had in the document.
-func appendEnvelope(dst []byte, rec Record) ([]byte, error) {
+func AppendEnvelope(dst []byte, rec Record) ([]byte, error) {
 	b := bytes.NewBuffer(dst)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(envelope(rec)); err != nil {
+	if err := enc.Encode(NewEnvelope(rec)); err != nil {
 		return dst, fmt.Errorf("record %+q: %w", rec.Subject(), err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// appendProof puts a proof into an envelope, to whose end b was filled.
-func appendProof(b, proof []byte) ([]byte, error) {
+// AppendProof puts a proof into an envelope, to whose end b was filled.
+func AppendProof(b, proof []byte) ([]byte, error) {
 	const end = "}}}" // of the integrity, _meta and the envelope
 	if proof == nil {
 		return b, nil
@@ -121,32 +122,32 @@ func appendProof(b, proof []byte) ([]byte, error) {
 	return append(append(b, text...), end...), nil
 }
 
-// appendEnvelopes appends the records of a page, with commas between.
-func appendEnvelopes(dst []byte, records []Record) ([]byte, error) {
+// AppendEnvelopes appends the records of a page, with commas between.
+func AppendEnvelopes(dst []byte, records []Record) ([]byte, error) {
 	out := dst
 	for i, rec := range records {
 		if i > 0 {
 			out = append(out, ',')
 		}
 		var err error
-		if out, err = appendEnvelope(out, rec); err != nil {
+		if out, err = AppendEnvelope(out, rec); err != nil {
 			return dst, err
 		}
 	}
 	return out, nil
 }
 
-// page is records as they are answered; an empty list is [], not null.
-func page(records []Record, next string) Page {
+// NewPage is records as they are answered; an empty list is [], not null.
+func NewPage(records []Record, next string) Page {
 	p := Page{Servers: make([]Envelope, len(records))}
 	for i, rec := range records {
-		p.Servers[i] = envelope(rec)
+		p.Servers[i] = NewEnvelope(rec)
 	}
 	p.Metadata.Count, p.Metadata.NextCursor = len(records), next
 	return p
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Named are the name and the version that a document of a record has, as it spells its members:
 // encoding/json would take "Name" for the one, and whoever publishes the record would not.
@@ -161,4 +162,13 @@ func Named(document json.RawMessage) (name, version string, err error) {
 		}
 	}
 	return name, version, nil
+}
+
+// DigestOf is the digest of a document's canonical form.
+func DigestOf(document []byte) (digest.Digest, error) {
+	canonical, err := serverjson.Canonical(document)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	return digest.FromBytes(canonical), nil
 }

@@ -40,15 +40,15 @@ type Findings interface {
 	Findings(ctx context.Context, name, version string) ([]Finding, error)
 }
 
-// readFindings fills in the findings that are kept with a record, a JSON array.
-func (r *Record) readFindings(kept []byte) error {
-	found, err := findingsOf("", r.Name, r.Version, kept)
+// ReadFindings fills in the findings that are kept with a record, a JSON array.
+func (r *Record) ReadFindings(kept []byte) error {
+	found, err := FindingsOf("", r.Name, r.Version, kept)
 	r.Findings = found
 	return err
 }
 
-// findingsOf are the findings that are kept with a record, a JSON array.
-func findingsOf(kind ledger.Kind, name, version string, kept []byte) (found []Finding, err error) {
+// FindingsOf are the findings that are kept with a record, a JSON array.
+func FindingsOf(kind ledger.Kind, name, version string, kept []byte) (found []Finding, err error) {
 	if string(kept) == "[]" {
 		return nil, nil
 	}
@@ -61,8 +61,8 @@ func findingsOf(kind ledger.Kind, name, version string, kept []byte) (found []Fi
 	return found, nil
 }
 
-// normal rounds the time to what is kept.
-func (f Finding) normal() Finding {
+// Normal rounds the time to what is kept.
+func (f Finding) Normal() Finding {
 	f.At = f.At.UTC().Truncate(time.Microsecond)
 	if len(f.Evidence) == 0 {
 		f.Evidence = json.RawMessage("[]")

@@ -2,9 +2,6 @@ package registry
 
 import (
 	"context"
-	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
@@ -31,21 +28,4 @@ type Imports interface {
 	// before rec's did, and decides in the same transaction which version is the
 	// latest. It reports whether it did.
 	Follow(ctx context.Context, rec Record) (bool, error)
-}
-
-// Changes returns one page of everything that changed at or after since, deleted records
-// too; a zero since is everything. The official registry answers it as well.
-func (c *Client) Changes(ctx context.Context, cursor string, since time.Time) (*Page, error) {
-	query := url.Values{"limit": {strconv.Itoa(MaxLimit)}, "include_deleted": {"true"}}
-	if cursor != "" {
-		query.Set("cursor", cursor)
-	}
-	if !since.IsZero() {
-		query.Set("updated_since", since.UTC().Format(time.RFC3339))
-	}
-	var p Page
-	if err := c.do(ctx, http.MethodGet, "/servers", query, nil, "", &p); err != nil {
-		return nil, err
-	}
-	return &p, nil
 }

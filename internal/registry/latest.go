@@ -47,24 +47,24 @@ func semantic(version string) (string, bool) {
 	return v, strings.Count(core, ".") == 2
 }
 
-// supersedes reports whether a new record becomes its name's latest in place of the one
+// Supersedes reports whether a new record becomes its name's latest in place of the one
 // that is. A deleted version is the latest only while all are deleted.
-func supersedes(rec, latest Record) bool {
+func Supersedes(rec, latest Record) bool {
 	if gone := latest.Status == Deleted; gone != (rec.Status == Deleted) {
 		return gone
 	}
 	return newer(rec, latest) > 0
 }
 
-// latestOf returns the indexes of the record that is marked as the latest, -1 if none
+// LatestOf returns the indexes of the record that is marked as the latest, -1 if none
 // is, and of the one that has to be.
-func latestOf(all []Record) (was, is int) {
+func LatestOf(all []Record) (was, is int) {
 	was, is = -1, -1
 	for i, rec := range all {
 		if rec.IsLatest {
 			was = i
 		}
-		if is < 0 || supersedes(rec, all[is]) {
+		if is < 0 || Supersedes(rec, all[is]) {
 			is = i
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Problem is the body of every answer that is an error: RFC 9457 problem details
 // with the members of the official registry, beside which a refusal for file hashes
 // carries the members "error" and "details" of its own. It is the error type of
-// [Client] too.
+// [client.Client] too.
 type Problem struct {
 	Title   string                 `json:"title"`
 	Status  int                    `json:"status"` // of HTTP
@@ -65,17 +65,17 @@ type ProblemError struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-// problem makes a Problem with the usual title of its status.
-func problem(status int, format string, args ...any) *Problem {
+// NewProblem makes a Problem with the usual title of its status.
+func NewProblem(status int, format string, args ...any) *Problem {
 	title := http.StatusText(status)
-	if status == statusClientGone {
+	if status == StatusClientGone {
 		title = "Client Closed Request"
 	}
 	return &Problem{Title: title, Status: status, Detail: fmt.Sprintf(format, args...)}
 }
 
-// statusClientGone is what logs show when a client did not wait for the answer.
-const statusClientGone = 499
+// StatusClientGone is what logs show when a client did not wait for the answer.
+const StatusClientGone = 499
 
 // Error prints the status, the detail and one line for each error. What it prints
 // came from a server, so it is escaped.
@@ -94,7 +94,7 @@ func (p *Problem) Error() string {
 		}
 		b.WriteString(surface.Escape(e.Message))
 	}
-	for _, id := range sortedKeys(p.Details) {
+	for _, id := range SortedKeys(p.Details) {
 		f := p.Details[id]
 		fmt.Fprintf(&b, "\n  %s: %s\n    expected %s", surface.Escape(id), surface.Escape(string(f.Status)), surface.Escape(f.Expected))
 		if f.Actual != "" {
@@ -123,6 +123,6 @@ func (p *Problem) GetHeaders() http.Header {
 }
 
 // ContentType lets the HTTP library send problems under their own type.
-func (p *Problem) ContentType(string) string { return problemType }
+func (p *Problem) ContentType(string) string { return ProblemType }
 
-const problemType = "application/problem+json"
+const ProblemType = "application/problem+json"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -17,9 +18,9 @@ import (
 const (
 	DefaultLimit = 30
 	MaxLimit     = 100
-	// pageBytes is how many bytes of documents and evidence a page may hold before
+	// PageBytes is how many bytes of documents and evidence a page may hold before
 	// it ends early. One record, which is smaller, is always given.
-	pageBytes = 4 << 20
+	PageBytes = 4 << 20
 	// MaxVersions is how many versions a name may have.
 	MaxVersions = 10_000
 	// Latest stands for a name's latest version wherever a version is asked for.
@@ -70,17 +71,17 @@ type Record struct {
 
 	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 
-	answer []byte // as appendEnvelope gives it; nil if nobody has rendered it
-	entry  int64  // index in the log, of a record that Insert has inserted
-	text   []byte // its entry there
-	summed []byte // the bytes that Digest was computed of; nil if nobody says so
+	Answer    []byte // as appendEnvelope gives it; nil if nobody has rendered it
+	Entry     int64  // index in the log, of a record that Insert has inserted
+	EntryText []byte // its entry there
+	Summed    []byte // the bytes that Digest was computed of; nil if nobody says so
 }
 
 // Subject is the record's name in evidence and in what is admitted.
 func (r Record) Subject() string { return r.Name + "@" + r.Version }
 
-// size is the number of bytes of rec that a page counts.
-func (r Record) size() int {
+// PageSize is the number of bytes of rec that a page counts.
+func (r Record) PageSize() int {
 	n := len(r.Document) + len(r.Evidence)
 	for _, f := range r.Findings {
 		n += len(f.Evidence)
@@ -98,7 +99,7 @@ type Query struct {
 	Cursor       string    // where the page before ended
 }
 
-func (q Query) limit() int {
+func (q Query) PageLimit() int {
 	if q.Limit <= 0 {
 		return DefaultLimit
 	}
@@ -155,13 +156,13 @@ var (
 	ErrUnavailable = errors.New("database unavailable")
 )
 
-// admit is the first step of every Insert: it demands that a permits to publish rec,
+// Admit is the first step of every Insert: it demands that a permits to publish rec,
 // and that rec's digest is that of its document.
-func admit(a policy.Admitted, rec Record) error {
+func Admit(a policy.Admitted, rec Record) error {
 	if err := a.Permits(rec.Subject(), rec.Digest, policy.Publish); err != nil {
 		return err
 	}
-	if n := len(rec.summed); n > 0 && n == len(rec.Document) && &rec.summed[0] == &rec.Document[0] {
+	if n := len(rec.Summed); n > 0 && n == len(rec.Document) && &rec.Summed[0] == &rec.Document[0] {
 		return nil // the publish has computed it of these very bytes
 	}
 	canonical, err := serverjson.Canonical(rec.Document)
@@ -174,8 +175,8 @@ func admit(a policy.Admitted, rec Record) error {
 	return nil
 }
 
-// normal rounds the times to what is kept, and fills what Insert decides.
-func (r Record) normal() Record {
+// Normal rounds the times to what is kept, and fills what Insert decides.
+func (r Record) Normal() Record {
 	for _, t := range []*time.Time{&r.VerifiedAt, &r.StatusChangedAt, &r.PublishedAt, &r.UpdatedAt, &r.ImportedAt} {
 		if !t.IsZero() {
 			*t = t.UTC().Truncate(time.Microsecond)
@@ -189,4 +190,25 @@ func (r Record) normal() Record {
 	}
 	r.Findings = nil
 	return r
+}
+
+// Storable reports whether PostgreSQL can hold text at all. A key that it cannot is
+// one that nothing has.
+func Storable(text ...string) bool {
+	for _, s := range text {
+		if strings.Contains(s, "\x00") || strings.ToValidUTF8(s, "") != s {
+			return false
+		}
+	}
+	return true
+}
+
+// LowerASCII is s with ASCII letters in lower case, as lower() of the collation "C".
+func LowerASCII(s string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			return r + ('a' - 'A')
+		}
+		return r
+	}, s)
 }

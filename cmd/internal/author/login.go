@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -84,7 +84,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 				return err
 			}
 			o := hallmark.LoginOptions{
-				Registry: &registry.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
+				Registry: &client.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
 				Tell:        func(line string) { fmt.Fprintln(a.Stderr, line) },
 			}
@@ -181,7 +181,7 @@ place.`,
 
 // FindRegistry is the registry of a command and the token for it: the one that is named, or
 // that of the last login.
-func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*registry.Client, string, error) {
+func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*client.Client, string, error) {
 	s, err := hallmark.CurrentSession(h)
 	if err != nil {
 		return nil, "", err
@@ -192,7 +192,7 @@ func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*registry.Cl
 	if base == "" {
 		return nil, "", app.Usage(c, errors.New("name the registry with --registry URL, or log in"))
 	}
-	client := &registry.Client{Base: base}
+	client := &client.Client{Base: base}
 	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {
 		return client, token, nil
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
 func serveCommand(a *app.App) *cobra.Command {
@@ -71,7 +73,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 				return app.Usage(c, fmt.Errorf("--max-archive is 1 to %d", registry.MaxBlob>>20))
 			}
 			for _, w := range witnesses {
-				witness, err := registry.ParseWitness(w)
+				witness, err := log.ParseWitness(w)
 				if err != nil {
 					return app.Usage(c, err)
 				}
@@ -123,7 +125,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 	network.Register(f)
 	login.register(f)
 	limits.register(f)
-	f.Int64Var(&archiveMiB, "max-archive", registry.MaxArchive>>20, "`MiB` of an uploaded archive")
+	f.Int64Var(&archiveMiB, "max-archive", api.MaxArchive>>20, "`MiB` of an uploaded archive")
 	f.DurationVar(&o.Presign, "presign", 0, "send downloads of archives to the bucket itself, with URLs that are valid so `long` (default: serve them)")
 	return c
 }

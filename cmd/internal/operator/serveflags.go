@@ -12,7 +12,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -109,9 +109,9 @@ const maxChecks = 10_000
 // bursts: how many seconds' worth may come at once.
 const bursts = 10
 
-func (l *limitFlags) limits() (registry.Limits, error) {
-	per := func(n float64) registry.Rate { return registry.Rate{PerSecond: n, Burst: int(n * bursts)} }
-	out := registry.Limits{
+func (l *limitFlags) limits() (api.Limits, error) {
+	per := func(n float64) api.Rate { return api.Rate{PerSecond: n, Burst: int(n * bursts)} }
+	out := api.Limits{
 		Requests: per(l.requests), Logins: per(l.logins), Writes: per(l.writes),
 		Checks: l.checks, EachChecks: l.eachChecks, CheckWait: 30 * time.Second, Bytes: l.bytes.Bytes(), EachBytes: l.eachBytes.Bytes(),
 	}
@@ -120,7 +120,7 @@ func (l *limitFlags) limits() (registry.Limits, error) {
 		if err != nil {
 			a, err := netip.ParseAddr(text)
 			if err != nil {
-				return registry.Limits{}, fmt.Errorf("--trusted-proxy %q is neither an address nor a network", text)
+				return api.Limits{}, fmt.Errorf("--trusted-proxy %q is neither an address nor a network", text)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}

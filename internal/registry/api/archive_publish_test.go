@@ -1,0 +1,457 @@
+package api_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/servertest"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Both kinds are published, proven, listed and downloaded.
+func TestFacetsPublish(t *testing.T) {
+	ctx := context.Background()
+	f, l := servertest.FacetServer(t, nil)
+	for i, c := range []struct {
+		kind ledger.Kind
+		name string
+		make func() ([]byte, *facet.Packed)
+	}{
+		{ledger.Facet, "@acme/review", func() ([]byte, *facet.Packed) { return servertest.NewFacet(t, "@acme/review", "1.0.0", "# Critic") }},
+		{ledger.Artifact, "notes", func() ([]byte, *facet.Packed) { return servertest.NewServerArchive(t, "notes", "1.0.0") }},
+	} {
+		data, p := c.make()
+		rec, err := servertest.Put(f, c.kind, c.name, data, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec.ContentIntegrity.String() != p.Integrity.String() || rec.ContentHash.String() != digest.FromBytes(data).String() || rec.Size != int64(len(data)) ||
+			rec.Version != "1.0.0" || len(rec.Assets) != 2 || rec.Publisher != "anonymous" || !rec.IsLatest || rec.Status != registry.Active || rec.Build != "1.2.3" {
+			t.Errorf("got %s", registrytest.Said(t, rec))
+		}
+		for path, want := range p.Digests {
+			if rec.Assets[path].String() != want.String() {
+				t.Errorf("%s has %s", path, rec.Assets[path])
+			}
+		}
+		if want := c.kind == ledger.Artifact; rec.APISurface.IsZero() == want {
+			t.Errorf("api surface %s", rec.APISurface)
+		}
+		// The proof is of the fingerprint and of the manifest, not of the archive's bytes.
+		proof, err := ledger.ParseProof(rec.Proof)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proven, err := proof.Verify(l.Trust)
+		document, _ := rec.Document()
+		if err != nil || proven.Index != int64(i) || proven.Leaf.Kind != c.kind || proven.Leaf.Name != c.name || proven.Leaf.ContentIntegrity.String() != p.Integrity.String() ||
+			proven.Leaf.Document.String() != document.String() || proven.Leaf.APISurface.String() != rec.APISurface.String() {
+			t.Errorf("proven %+v, %v", proven.Leaf, err)
+		}
+
+		// The same again is 200 with the first record; other bytes are 409.
+		answer, text := registrytest.Upload(t, f.URL+"/v0/"+registry.Plural(c.kind)+"/"+c.name+"/versions", bytes.NewReader(data))
+		if answer.StatusCode != http.StatusOK || !strings.Contains(text, rec.PublishedAt.Format(time.RFC3339Nano)) || !strings.Contains(text, `"proof":"c2sp.org/tlog-proof@v1`) {
+			t.Errorf("again: %d %s", answer.StatusCode, text)
+		}
+		got, err := f.ArchiveRecord(ctx, string(c.kind), c.name, registry.Latest)
+		if err != nil || registrytest.Said(t, got) != registrytest.Said(t, rec) || !bytes.Equal(got.Proof, rec.Proof) && len(got.Proof) == 0 {
+			t.Errorf("got %s, %v", registrytest.Said(t, got), err)
+		}
+		all, err := f.ArchiveVersions(ctx, string(c.kind), c.name)
+		if err != nil || len(all) != 1 || registrytest.Said(t, all[0]) != registrytest.Said(t, rec) {
+			t.Errorf("versions %v, %v", registrytest.ArchiveSubjects(all), err)
+		}
+		body, size, err := f.OpenArchive(ctx, string(c.kind), c.name, "1.0.0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := io.ReadAll(body)
+		body.Close()
+		if err != nil || size != int64(len(data)) || !bytes.Equal(back, data) {
+			t.Errorf("%d of %d bytes, %v", len(back), size, err)
+		}
+	}
+	other, _ := servertest.NewFacet(t, "@acme/review", "1.0.0", "# Another critic")
+	_, err := servertest.Put(f, ledger.Facet, "@acme/review", other, "")
+	servertest.Refused(t, err, http.StatusConflict, "a version cannot be published twice")
+	if n := f.Counters.Published.Load(); n != 2 {
+		t.Errorf("%d were published", n)
+	}
+
+	answer, text := registrytest.Download(t, "GET", f.URL+"/v0/facets/%40acme%2Freview/versions/1.0.0/archive")
+	if answer.StatusCode != http.StatusOK || answer.Header.Get("ETag") != `"`+digest.FromBytes([]byte(text)).String()+`"` ||
+		answer.Header.Get("Content-Disposition") != `attachment; filename="acme-review-1.0.0.facet"` || !strings.Contains(answer.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("%d %v", answer.StatusCode, answer.Header)
+	}
+}
+
+// A blob that was lost comes back when the same archive is published again.
+func TestFacetsLostBlob(t *testing.T) {
+	kept, err := blobs.OpenFiles(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.Blobs = kept })
+	data, _ := servertest.NewFacet(t, "notes", "1.0.0", "x")
+	rec, err := servertest.Put(f, ledger.Facet, "notes", data, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := kept.Path(rec.ContentHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
+	servertest.Refused(t, err, http.StatusInternalServerError)
+	if _, err := servertest.Put(f, ledger.Facet, "notes", data, ""); err != nil {
+		t.Fatal(err)
+	}
+	body, _, err := f.OpenArchive(context.Background(), "facet", "notes", "1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body.Close()
+}
+
+// What forged archives claim is recomputed; each is refused with all that is wrong.
+func TestFacetsForged(t *testing.T) {
+	text, err := os.ReadFile("../../spec/facet.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors struct {
+		Archives []struct {
+			Name, Gzip, Error string
+			Mismatch          []string
+		}
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := servertest.FacetServer(t, nil)
+	forged := 0
+	for _, v := range vectors.Archives {
+		if v.Error == "" && v.Mismatch == nil {
+			continue
+		}
+		forged++
+		t.Run(v.Name, func(t *testing.T) {
+			raw, err := base64.StdEncoding.DecodeString(v.Gzip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := gzip.NewReader(bytes.NewReader(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, kind := range []ledger.Kind{ledger.Facet, ledger.Artifact} {
+				_, err = servertest.Put(f, kind, "acme-review", data, "")
+				p := servertest.Refused(t, err, http.StatusUnprocessableEntity)
+				if v.Error != "" && len(p.Errors) == 0 || kind == ledger.Artifact && v.Mismatch != nil {
+					continue
+				}
+				var failed []string
+				for id, h := range p.Details {
+					_, member, _ := strings.Cut(id, "/")
+					failed = append(failed, member)
+					if h.Status != registry.HashMismatch || h.Expected == "" || h.Actual == "" || h.Expected == h.Actual {
+						t.Errorf("%s: %+v", id, h)
+					}
+				}
+				if slices.Sort(failed); v.Mismatch != nil && !slices.Equal(failed, v.Mismatch) {
+					t.Errorf("failed %q; want %q", failed, v.Mismatch)
+				}
+			}
+		})
+	}
+	if forged < 20 {
+		t.Errorf("only %d forged archives", forged)
+	}
+	page, _, err := f.Config.ArchiveRecords.ListArchives(context.Background(), ledger.Facet, registry.Query{Deleted: true})
+	if err != nil || len(page) != 0 {
+		t.Errorf("kept %v, %v", registrytest.ArchiveSubjects(page), err)
+	}
+	if state, err := f.Config.Records.(*sqlite.DB).LogState(context.Background()); err != nil || state.Size != 0 {
+		t.Errorf("%d entries, %v", state.Size, err)
+	}
+}
+
+// What is no archive of the kind, or of the name, is refused.
+func TestFacetsRefused(t *testing.T) {
+	f, _ := servertest.FacetServer(t, nil)
+	good, _ := servertest.NewFacet(t, "notes", "1.0.0", "x")
+	server, _ := servertest.NewServerArchive(t, "notes", "1.0.0")
+	private, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "private": true, "agents": {"a": {"description": "x"}}}`, "agents/a.md": "x"})
+	number, _ := servertest.Packed(t, map[string]string{"facet.json": `{"name": "notes", "version": "1.0.0", "agents": {"a": {"description": "x", "adapters": {"n": {"x": 9007199254740993}}}}}`, "agents/a.md": "x"})
+	flipped := bytes.Clone(good)
+	flipped[len(flipped)/2] ^= 1
+	for _, c := range []struct {
+		what   string
+		kind   ledger.Kind
+		name   string
+		data   []byte
+		status int
+		want   string
+	}{
+		{"another name", ledger.Facet, "other", good, http.StatusUnprocessableEntity, "the path names another archive"},
+		{"a facet as a server", ledger.Artifact, "notes", good, http.StatusUnprocessableEntity, "published under facets"},
+		{"a server as a facet", ledger.Facet, "notes", server, http.StatusUnprocessableEntity, "published under artifacts"},
+		{"private", ledger.Facet, "notes", private, http.StatusUnprocessableEntity, "a private facet is not published"},
+		{"no canonical form", ledger.Facet, "notes", number, http.StatusUnprocessableEntity, "9007199254740993"},
+		{"empty", ledger.Facet, "notes", []byte{}, http.StatusUnprocessableEntity, ""},
+		{"no archive", ledger.Facet, "notes", []byte("hello"), http.StatusUnprocessableEntity, ""},
+		{"a flipped bit", ledger.Facet, "notes", flipped, http.StatusUnprocessableEntity, ""},
+		{"truncated", ledger.Facet, "notes", good[:len(good)-512], http.StatusUnprocessableEntity, ""},
+		{"too large", ledger.Facet, "notes", make([]byte, 1<<20+1), http.StatusRequestEntityTooLarge, ""},
+	} {
+		_, err := servertest.Put(f, c.kind, c.name, c.data, "")
+		t.Log(c.what, err)
+		servertest.Refused(t, err, c.status, c.want)
+	}
+	if n := f.Counters.Published.Load(); n != 0 {
+		t.Errorf("%d were published", n)
+	}
+	// All failures at once: the name beside the hashes.
+	both := bytes.Clone(good)
+	i := bytes.Index(both, []byte("sha256:")) + len("sha256:") // of build-manifest.json, contents that no header has a checksum of
+	copy(both[i:], strings.Repeat("0", 64))
+	_, err := servertest.Put(f, ledger.Facet, "other", both, "")
+	p := servertest.Refused(t, err, http.StatusUnprocessableEntity, "path.name", "did not match")
+	if len(p.Details) != 1 || p.Failure != registry.HashFailed {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Of 64 uploads of one version with different bytes one wins; the others are told so.
+func TestFacetsConcurrently(t *testing.T) {
+	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.Transport.Parallel = 64 })
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	statuses := map[int]int{}
+	var won registry.ArchiveRecord
+	for i := range 64 {
+		data, _ := servertest.NewFacet(t, "notes", "1.0.0", fmt.Sprint("critic ", i))
+		wg.Go(func() {
+			rec, err := servertest.Put(f, ledger.Facet, "notes", data, "")
+			mu.Lock()
+			defer mu.Unlock()
+			var p *registry.Problem
+			switch {
+			case err == nil:
+				won = rec
+				statuses[http.StatusOK]++
+			case errors.As(err, &p):
+				statuses[p.Status]++
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if statuses[http.StatusOK] != 1 || statuses[http.StatusConflict] != 63 {
+		t.Fatalf("%v", statuses)
+	}
+	got, err := f.ArchiveRecord(context.Background(), "facet", "notes", "1.0.0")
+	if err != nil || registrytest.Said(t, got) != registrytest.Said(t, won) {
+		t.Errorf("%s, %v; won %s", registrytest.Said(t, got), err, registrytest.Said(t, won))
+	}
+	if state, err := f.Config.Records.(*sqlite.DB).LogState(context.Background()); err != nil || state.Size != 1 {
+		t.Errorf("%d entries, %v", state.Size, err)
+	}
+}
+
+// Tokens are asked for before anything is read, and their rate is limited.
+func TestFacetsAuthorized(t *testing.T) {
+	f, _ := servertest.FacetServer(t, func(c *api.Config) { c.AllowAnonymous, c.Limits.Writes = false, api.Rate{PerSecond: 0.001, Burst: 3} })
+	token := func(resource string) string { return servertest.NewToken(t, f, resource) }
+	data, _ := servertest.NewFacet(t, "@acme/notes", "1.0.0", "x")
+	_, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, "")
+	servertest.Refused(t, err, http.StatusUnauthorized, "needs a token")
+	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("@other/*"))
+	servertest.Refused(t, err, http.StatusForbidden, "io.github.acme/*")
+	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, token("com.acme/*"))
+	servertest.Refused(t, err, http.StatusForbidden)
+	mine := token("io.github.acme/*")
+	if rec, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, mine); err != nil || !strings.HasPrefix(rec.Publisher, "token:") {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	for range 2 {
+		if _, err := servertest.Put(f, ledger.Facet, "@acme/notes", data, mine); err != nil {
+			t.Error(err)
+		}
+	}
+	_, err = servertest.Put(f, ledger.Facet, "@acme/notes", data, mine)
+	if p := servertest.Refused(t, err, http.StatusTooManyRequests); p.RetryAfter == 0 {
+		t.Error("no Retry-After")
+	}
+	// A page in a browser cannot publish without a token.
+	r, _ := http.NewRequest("POST", f.URL+"/v0/facets/@acme/notes/versions", bytes.NewReader(data))
+	r.Header.Set("Origin", "https://evil.example.com")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("%v, %v", answer, err)
+	}
+	answer.Body.Close()
+}
+
+// A deleted version has no archive, and the log says why; so does the record.
+func TestFacetsDeleted(t *testing.T) {
+	ctx := context.Background()
+	f, l := servertest.FacetServer(t, nil)
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		data, _ := servertest.NewFacet(t, "notes", version, "x")
+		if _, err := servertest.Put(f, ledger.Facet, "notes", data, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := servertest.NewToken(t, f, "*")
+	patch := func(path, body, token string) (int, string) {
+		r, _ := http.NewRequest("PATCH", f.URL+path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+token)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		got, _ := io.ReadAll(answer.Body)
+		return answer.StatusCode, string(got)
+	}
+	const one = "/v0/facets/notes/versions/1.1.0/status"
+	for body, want := range map[string]int{
+		`{"status": "broken"}`: 422, `{`: 422, `{"status": "deleted", "why": "x"}`: 422, `{"status": "active", "statusMessage": "x"}`: 400,
+		`{"status": "deleted", "statusMessage": "` + strings.Repeat("x", 501) + `"}`: 422, `{"status": "deleted"} {}`: 422,
+	} {
+		if got, answer := patch(one, body, text); got != want {
+			t.Errorf("%s: %d %s", body, got, answer)
+		}
+	}
+	if got, answer := patch(one, `{"status": "deleted", "statusMessage": "leaked a key"}`, "hlmk_x"); got != http.StatusUnauthorized {
+		t.Errorf("%d %s", got, answer)
+	}
+	if got, answer := patch("/v0/facets/notes/versions/latest/status", `{"status": "deleted"}`, text); got != http.StatusNotFound {
+		t.Errorf("%d %s", got, answer)
+	}
+	if got, answer := patch(one, `{"status": "deleted", "statusMessage": "leaked a key"}`, text); got != http.StatusOK || !strings.Contains(answer, `"status":"deleted"`) {
+		t.Errorf("%d %s", got, answer)
+	}
+	_, _, err := f.OpenArchive(ctx, "facet", "notes", "1.1.0")
+	p := servertest.Refused(t, err, http.StatusGone, "leaked a key")
+	proof, err := ledger.ParseProof([]byte(p.Proof))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if proven, err := proof.Verify(l.Trust); err != nil || proven.Leaf.Kind != ledger.Status || proven.Leaf.Of != ledger.Facet || proven.Leaf.Status != "deleted" || proven.Leaf.Version != "1.1.0" {
+		t.Errorf("%+v, %v", proven.Leaf, err)
+	}
+	if answer, _ := registrytest.Download(t, "GET", f.URL+"/v0/facets/notes/versions/1.1.0"); answer.StatusCode != http.StatusGone {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	if rec, err := f.ArchiveRecord(ctx, "facet", "notes", "1.1.0"); err != nil || rec.Status != registry.Deleted || rec.StatusMessage != "leaked a key" {
+		t.Errorf("%+v, %v", rec, err)
+	}
+	if e, err := f.LogOf(ctx, ledger.Facet, "notes", "1.1.0"); err != nil || len(e.Later) != 1 || e.Later[0] != proof.Index || e.Index >= proof.Index {
+		t.Errorf("%+v, %v", e, err)
+	}
+	for path, want := range map[string]int{
+		"/v0/facets/notes/versions/1.1.0/log": 200, "/v0.1/facets/notes/versions/1.0.0/log": 200, "/v0/facets/notes/versions/latest/log": 404,
+		"/v0/facets/notes/versions/9.9.9/log": 404, "/v0/artifacts/notes/versions/1.1.0/log": 404, "/v0/facets/notes/versions/1.1.0/log/x": 404,
+	} {
+		if answer, body := registrytest.Download(t, "GET", f.URL+path); answer.StatusCode != want {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, body)
+		}
+	}
+	if answer, _ := registrytest.Download(t, "DELETE", f.URL+"/v0/facets/notes/versions/1.1.0/log"); answer.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	if answer, text := registrytest.Download(t, "GET", f.URL+"/openapi.yaml"); answer.StatusCode != http.StatusOK || !strings.Contains(text, "/v0/facets/{name}/versions/{version}/log") {
+		t.Errorf("%d", answer.StatusCode)
+	}
+	if all, err := f.ArchiveVersions(ctx, "facet", "notes"); err != nil || len(all) != 1 || all[0].Version != "1.0.0" {
+		t.Errorf("%v, %v", registrytest.ArchiveSubjects(all), err)
+	}
+	if answer, body := registrytest.Download(t, "GET", f.URL+"/v0/facets/notes/latest-version"); answer.StatusCode != http.StatusOK || !strings.Contains(body, `"version":"1.0.0"`) {
+		t.Errorf("%d %s", answer.StatusCode, body)
+	}
+	if got, answer := patch("/v0.1/facets/notes/status", `{"status": "deprecated"}`, text); got != http.StatusOK || !strings.Contains(answer, `"updatedCount":2`) {
+		t.Errorf("%d %s", got, answer)
+	}
+	if got, answer := patch("/v0.1/facets/none/status", `{"status": "deprecated"}`, text); got != http.StatusNotFound {
+		t.Errorf("%d %s", got, answer)
+	}
+}
+
+// Lists take what those of servers take, and refuse the rest.
+func TestFacetsListed(t *testing.T) {
+	f, _ := servertest.FacetServer(t, nil)
+	for _, name := range []string{"@acme/notes", "@acme/review", "notes"} {
+		data, _ := servertest.NewFacet(t, name, "1.0.0", "x")
+		if _, err := servertest.Put(f, ledger.Facet, name, data, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var names []string
+	for cursor := ""; ; {
+		answer, text := registrytest.Download(t, "GET", f.URL+"/v0/facets?search=notes&limit=1&cursor="+url.QueryEscape(cursor))
+		var p registry.ArchivePage
+		if err := json.Unmarshal([]byte(text), &p); err != nil || answer.StatusCode != http.StatusOK || p.Metadata.Count != len(p.Archives) || len(p.Archives) > 1 {
+			t.Fatalf("%d %s", answer.StatusCode, text)
+		}
+		names = append(names, registrytest.ArchiveSubjects(p.Archives)...)
+		if cursor = p.Metadata.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(names, []string{"@acme/notes@1.0.0", "notes@1.0.0"}) {
+		t.Errorf("%v", names)
+	}
+	if answer, text := registrytest.Download(t, "GET", f.URL+"/v0/artifacts"); answer.StatusCode != http.StatusOK || !strings.Contains(text, `"archives":[]`) {
+		t.Errorf("%d %s", answer.StatusCode, text)
+	}
+	for path, want := range map[string]int{
+		"/v0/facets?limit=0": 422, "/v0/facets?limit=101": 422, "/v0/facets?limit=x": 422, "/v0/facets?search=ab": 422, "/v0/facets?updated_since=today": 400,
+		"/v0/facets?cursor=?": 400, "/v0/facets?include_deleted=maybe": 422, "/v0/facets?version=latest&version=1": 422,
+		"/v0/facets/none/versions": 404, "/v0/facets/none/versions/1.0.0": 404, "/v0/facets/none/latest-version": 404, "/v0/facets/none/versions/1.0.0/archive": 404,
+		"/v0/facets/none": 404, "/v0/facets/none/other": 404, "/v0/facets/@acme": 404, "/v0/facets/notes/versions/1.0.0/other": 404, "/v0/plugins": 404,
+	} {
+		if answer, text := registrytest.Download(t, "GET", f.URL+path); answer.StatusCode != want {
+			t.Errorf("%s: %d %s", path, answer.StatusCode, text)
+		}
+	}
+	for path, want := range map[string]string{"/v0/facets": "GET, HEAD", "/v0/facets/notes/versions/1.0.0": "GET, HEAD", "/v0/facets/notes/versions": "GET, HEAD, POST", "/v0/facets/notes/status": "PATCH"} {
+		if answer, _ := registrytest.Download(t, "DELETE", f.URL+path); answer.StatusCode != http.StatusMethodNotAllowed || answer.Header.Get("Allow") != want {
+			t.Errorf("%s: %d %q", path, answer.StatusCode, answer.Header.Get("Allow"))
+		}
+	}
+	if answer, text := registrytest.Download(t, "GET", f.URL+"/openapi.yaml"); answer.StatusCode != http.StatusOK || !strings.Contains(text, "/v0/facets/{name}/versions/{version}/archive") || !strings.Contains(text, "content_integrity") {
+		t.Errorf("%d", answer.StatusCode)
+	}
+}

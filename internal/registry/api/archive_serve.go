@@ -1,0 +1,267 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// findArchive is where the bytes of a version are. Of one that is deleted the answer is
+// the entry of the log that says so.
+func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, version string) (Archive, error) {
+	rec, err := s.ArchiveRecords.Archive(ctx, kind, name, version)
+	if err != nil {
+		return Archive{}, err
+	}
+	if rec.Status == registry.Deleted {
+		return Archive{}, s.gone(ctx, rec)
+	}
+	return Archive{Digest: rec.ContentHash, Name: archiveFile(rec)}, nil
+}
+
+// archiveFile is the name of the file that an archive is saved as.
+func archiveFile(rec registry.ArchiveRecord) string {
+	if rec.Kind == string(ledger.Plugin) {
+		return rec.Name + "-" + rec.Version + ".zip"
+	}
+	return facet.FileName(rec.Name, rec.Version)
+}
+
+// gone is the answer for a version that is deleted, with the proof of the entry that says
+// so.
+func (s *Server) gone(ctx context.Context, rec registry.ArchiveRecord) error {
+	p := registry.NewProblem(http.StatusGone, "version %s of %s %s was deleted", rec.Version, rec.Kind, rec.Name)
+	if rec.StatusMessage != "" {
+		p.Detail += ": " + rec.StatusMessage
+	}
+	if s.Log == nil || rec.StatusEntry == nil {
+		return p
+	}
+	proof, err := s.Log.ProveServed(ctx, *rec.StatusEntry)
+	if err != nil { // the status stands all the same
+		Logger(ctx).Error("no proof", "name", rec.Name, "version", rec.Version, "entry", *rec.StatusEntry, "error", err)
+		return p
+	}
+	p.Proof = string(proof)
+	return p
+}
+
+// answerArchive answers the paths of a kind besides uploads and downloads:
+//
+//	GET   /KIND                                    a page; as for servers
+//	GET   /KIND/{name}/versions                    the versions of one name, newest first
+//	GET   /KIND/{name}/versions/{version}          one record, with its proof; "latest" works
+//	GET   /KIND/{name}/versions/{version}/log      the entries of the log about one version
+//	GET   /KIND/{name}/latest-version              the same as versions/latest
+//	PATCH /KIND/{name}/versions/{version}/status   the status of one version
+//	PATCH /KIND/{name}/status                      of all versions
+func (s *Server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string) (any, error) {
+	pattern := slices.Clone(rest)
+	if len(rest) > 1 && rest[0] == "versions" {
+		pattern[1] = "*"
+	}
+	path := strings.Join(pattern, "/")
+	allow := "GET, HEAD"
+	var answer func() (any, error)
+	switch {
+	case name == "":
+		answer = func() (any, error) { return s.listArchives(r, kind) }
+	case path == "versions":
+		allow, answer = "GET, HEAD, POST", func() (any, error) { return s.archiveVersions(r, kind, name) }
+	case path == "versions/*":
+		answer = func() (any, error) { return s.oneArchive(r, kind, name, rest[1]) }
+	case path == "versions/*/log" && s.Log != nil:
+		answer = func() (any, error) { return s.entriesOf(r.Context(), kind, name, rest[1]) }
+	case path == "latest-version":
+		answer = func() (any, error) { return s.oneArchive(r, kind, name, registry.Latest) }
+	case path == "versions/*/status":
+		allow, answer = http.MethodPatch, func() (any, error) { return s.archiveStatus(w, r, kind, name, rest[1]) }
+	case path == "status":
+		allow, answer = http.MethodPatch, func() (any, error) { return s.archiveStatus(w, r, kind, name, "") }
+	default:
+		return nil, nil
+	}
+	if !slices.Contains(strings.Split(allow, ", "), r.Method) {
+		return nil, notAllowed(w, allow)
+	}
+	return answer()
+}
+
+func (p *Parameters) Text(name string, most int) string {
+	p.known = append(p.known, name)
+	all := p.Values[name]
+	if len(all) > 1 || len(all) == 1 && len(all[0]) > most {
+		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is given more than once, or longer than %d bytes", name, most)))
+		return ""
+	}
+	return p.Values.Get(name)
+}
+
+// flag also reports whether the parameter was given.
+func (p *Parameters) flag(name string) (value, given bool) {
+	text := p.Text(name, 5)
+	if text == "" {
+		return false, false
+	}
+	value, err := strconv.ParseBool(text)
+	if err != nil {
+		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is neither true nor false", name)))
+	}
+	return value, true
+}
+
+func (s *Server) listArchives(r *http.Request, kind ledger.Kind) (any, error) {
+	p := Parameters{Values: r.URL.Query()}
+	in := listInput{Cursor: p.Text("cursor", registry.MaxCursor), Search: p.Text("search", MaxText), UpdatedSince: p.Text("updated_since", 64), Version: p.Text("version", MaxText)}
+	in.Deleted.Value, in.Deleted.set = p.flag("include_deleted")
+	if limit := p.Text("limit", 8); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > registry.MaxLimit {
+			p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "limit is not a number from 1 to %d", registry.MaxLimit)))
+		}
+		in.Limit = n
+	}
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	q, err := in.query()
+	if err != nil {
+		return nil, err
+	}
+	page, next, err := s.ArchiveRecords.ListArchives(r.Context(), kind, q)
+	return registry.NewArchivePage(page, next), err
+}
+
+func (s *Server) archiveVersions(r *http.Request, kind ledger.Kind, name string) (any, error) {
+	p := Parameters{Values: r.URL.Query()}
+	cursor := p.Text("cursor", registry.MaxCursor)
+	deleted, _ := p.flag("include_deleted")
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	page, next, err := s.ArchiveRecords.ArchiveVersions(r.Context(), kind, name, cursor, deleted)
+	return registry.NewArchivePage(page, next), err
+}
+
+func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+	p := Parameters{Values: r.URL.Query()}
+	deleted, _ := p.flag("include_deleted")
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	rec, err := s.ArchiveRecords.Archive(r.Context(), kind, name, version)
+	if errors.Is(err, registry.ErrNotFound) {
+		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if rec.Status == registry.Deleted && !deleted {
+		return nil, s.gone(r.Context(), rec)
+	}
+	return s.archiveProven(r.Context(), rec, -1)
+}
+
+func (s *Server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+	if version == registry.Latest {
+		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(registry.BodyTimeout))
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxLoginBody+1))
+	if err != nil || len(text) > maxLoginBody {
+		return nil, registry.NewProblem(http.StatusBadRequest, "the body did not arrive whole, or is longer than %d bytes", maxLoginBody)
+	}
+	var body registry.StatusBody
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if d.Decode(&body) != nil || d.More() || !slices.Contains([]registry.Status{registry.Active, registry.Deprecated, registry.Deleted}, body.Status) {
+		return nil, registry.NewProblem(http.StatusUnprocessableEntity, `the body is not {"status": "active", "deprecated" or "deleted", "statusMessage": why}`)
+	}
+	if body.Message != nil && utf8.RuneCountInString(*body.Message) > registry.MaxStatusMessage {
+		return nil, registry.NewProblem(http.StatusUnprocessableEntity, "the message has more than %d characters", registry.MaxStatusMessage)
+	}
+	allowed := func(g auth.Grant) bool { return permits(g, auth.Publish, name) || permits(g, auth.Edit, name) }
+	c, grant, err := s.judgeChange(r.Context(), r.Header.Get("Authorization"), allowed, func(g auth.Grant) *registry.Problem { return forbiddenArchive(g, name) }, body)
+	if err != nil {
+		return nil, err
+	}
+	n, records, err := s.ArchiveRecords.SetArchiveStatus(r.Context(), kind, name, version, c)
+	if err := s.changed(r.Context(), string(kind), name, version, c, grant, n, err); err != nil {
+		return nil, err
+	}
+	if version != "" {
+		return registry.ArchiveAnswer{ArchiveRecord: records[0]}, nil
+	}
+	return registry.UpdatedArchives{UpdatedCount: n, Archives: records}, nil
+}
+
+// describeArchives adds the paths of a kind to the description of the API. They are not
+// routed by the library, whose patterns do not know names of two parts. A registry with a
+// log has the path of its entries.
+func describeArchives(api *huma.OpenAPI, k kinds.Kind, logged bool) {
+	schema := func(t reflect.Type) *huma.Schema { return api.Components.Schemas.Schema(t, true, "") }
+	answer := func(media string, s *huma.Schema) map[string]*huma.Response {
+		problems := &huma.Response{Description: "Error", Content: map[string]*huma.MediaType{registry.ProblemType: {Schema: schema(reflect.TypeFor[registry.Problem]())}}}
+		return map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{media: {Schema: s}}}, "default": problems}
+	}
+	param := func(in, name, doc string) *huma.Param {
+		return &huma.Param{In: in, Name: name, Description: doc, Required: in == "path", Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	bytes := &huma.Schema{Type: huma.TypeString, Format: "binary"}
+	page, one := schema(reflect.TypeFor[registry.ArchivePage]()), schema(reflect.TypeFor[registry.ArchiveAnswer]())
+	secured := []map[string][]string{{"bearer": {}}}
+	name := param("path", "name", "URL-encoded name, @scope/name with or without its slash encoded")
+	version := param("path", "version", "Exact version, or latest")
+	cursor, deleted := param("query", "cursor", "metadata.nextCursor of the page before"), param("query", "include_deleted", "Records with the status deleted too")
+	kind, kinds := string(k.Kind), registry.Plural(k.Kind)
+	for _, prefix := range []string{"/v0", "/v0.1"} {
+		add := func(id, method, path, summary string, o huma.Operation) {
+			o.OperationID, o.Method, o.Path, o.Summary = strings.Trim(prefix, "/")+"-"+id+"-"+kind, method, prefix+"/"+kinds+path, summary
+			api.AddOperation(&o)
+		}
+		get := func(id, path, summary string, s *huma.Schema, params ...*huma.Param) {
+			add(id, http.MethodGet, path, summary, huma.Operation{Parameters: params, Responses: answer("application/json", s)})
+		}
+		get("list", "", "List "+kinds, page, cursor, param("query", "limit", "1 to 100"), param("query", "search", "Part of the name, at least 3 characters"),
+			param("query", "version", "latest, or an exact version"), param("query", "updated_since", "RFC 3339 time"), deleted)
+		get("list-versions", "/{name}/versions", "List the versions of one "+kind, page, name, cursor, deleted)
+		get("get-version", "/{name}/versions/{version}", "Get one version with its proof", one, name, version, deleted)
+		if logged {
+			exact := param("path", "version", "Exact version")
+			get("get-log-entries", "/{name}/versions/{version}/log", "Name the entries of the log about a version", schema(reflect.TypeFor[registry.RecordEntries]()), name, exact)
+		}
+		get("get-latest", "/{name}/latest-version", "Get the latest version", one, name)
+		download := answer("application/octet-stream", bytes)
+		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
+		publishes := []*huma.Param{name}
+		if k.Kind == ledger.Artifact {
+			publishes = append(publishes, param("query", registry.SurfaceParameter, "What its publisher says that its tools have as their fingerprint; the registry never runs it"))
+		}
+		published := answer("application/json", one)
+		published["201"] = published["200"]
+		add("publish", http.MethodPost, "/{name}/versions", "Publish an archive", huma.Operation{Parameters: publishes, Security: secured, Responses: published,
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: bytes}}}})
+		change := &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: schema(reflect.TypeFor[registry.StatusBody]())}}}
+		add("set-status", http.MethodPatch, "/{name}/versions/{version}/status", "Change the status of one version",
+			huma.Operation{Parameters: []*huma.Param{name, version}, Security: secured, RequestBody: change, Responses: answer("application/json", one)})
+		add("set-all-statuses", http.MethodPatch, "/{name}/status", "Change the status of all versions",
+			huma.Operation{Parameters: []*huma.Param{name}, Security: secured, RequestBody: change, Responses: answer("application/json", schema(reflect.TypeFor[registry.UpdatedArchives]()))})
+	}
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// How long answers of the log may be kept by caches. A tile never changes; a checkpoint
+// does all the time.
+const (
+	cacheTile       = "public, max-age=31536000, immutable"
+	cacheCheckpoint = "public, max-age=1"
+)
+
+// writable refuses what would append to a log that is not signed any more.
+func (s *Server) writable() error {
+	if s.Log == nil {
+		return nil
+	}
+	if err := s.Log.Broken(); err != nil {
+		return registry.NewProblem(http.StatusServiceUnavailable, "%s", log.Reason(err))
+	}
+	return nil
+}
+
+// proven answers a record with the proof of its entry, for which it waits. Without the
+// proof a publish is not acknowledged, though it is there: the same publish again finds
+// it.
+func (s *Server) proven(ctx context.Context, rec registry.Record, index int64, leaf []byte) (*huma.StreamResponse, error) {
+	if s.Log == nil {
+		return answered(rec, nil)
+	}
+	proof, err := s.Log.Prove(ctx, index, leaf)
+	if err != nil {
+		return nil, s.unproven(ctx, rec.Name, rec.Version, index, err)
+	}
+	return answered(rec, proof)
+}
+
+// unproven is the answer where the proof of an entry could not be had.
+func (s *Server) unproven(ctx context.Context, name, version string, index int64, err error) error {
+	if !errors.Is(err, log.ErrBroken) && !errors.Is(err, registry.ErrUnavailable) {
+		return err
+	}
+	Logger(ctx).Error("no proof", "name", name, "version", version, "entry", index, "error", err)
+	p := registry.NewProblem(http.StatusServiceUnavailable, "version %s of %s is recorded, and its entry in the log is not signed yet: %s; publish the same again for the proof",
+		version, name, log.Reason(err))
+	p.RetryAfter = databaseRetry
+	return p
+}
+
+type provenInput struct {
+	Name    string `path:"name" doc:"URL-encoded name"`
+	Version string `path:"version" doc:"URL-encoded version, or latest"`
+}
+
+// proof answers for records of any status: that they were published stays.
+func (s *Server) proof(ctx context.Context, in *provenInput) (*huma.StreamResponse, error) {
+	version := in.Version
+	if version == registry.Latest {
+		rec, err := s.Records.Get(ctx, in.Name, registry.Latest)
+		if err == nil {
+			version = rec.Version
+		} else if !errors.Is(err, registry.ErrNotFound) {
+			return nil, err
+		}
+	}
+	index, err := s.Log.Entries().LogIndex(ctx, ledger.Server, in.Name, version)
+	if errors.Is(err, registry.ErrNotFound) {
+		return nil, registry.NewProblem(http.StatusNotFound, "version %+.200q of server %+.200q not found", in.Version, in.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	proof, err := s.Log.ProveServed(ctx, index)
+	if errors.Is(err, log.ErrBroken) {
+		return nil, registry.NewProblem(http.StatusServiceUnavailable, "%s", log.Reason(err))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &huma.StreamResponse{Body: func(ctx huma.Context) {
+		ctx.SetHeader("Content-Type", "text/plain; charset=utf-8")
+		ctx.SetHeader("Content-Length", strconv.Itoa(len(proof)))
+		ctx.SetHeader("Cache-Control", "no-cache")
+		ctx.BodyWriter().Write(proof) // an error here is the client's connection
+	}}, nil
+}
+
+func (s *Server) checkpoint(w http.ResponseWriter, r *http.Request) {
+	note := s.Log.Checkpoint()
+	if note == nil {
+		p := registry.NewProblem(http.StatusServiceUnavailable, "no checkpoint was signed yet")
+		p.RetryAfter = databaseRetry
+		WriteProblem(w, p)
+		return
+	}
+	writeLog(w, "text/plain; charset=utf-8", cacheCheckpoint, note)
+}
+
+// tile serves tiles of hashes and bundles of entries, as far as the database goes.
+func (s *Server) tile(w http.ResponseWriter, r *http.Request) {
+	t, err := ledger.ParseTilePath(strings.TrimPrefix(r.URL.EscapedPath(), "/"))
+	if err != nil {
+		WriteProblem(w, registry.NewProblem(http.StatusNotFound, "no such path"))
+		return
+	}
+	cache := cacheTile
+	if !ledger.InTree(t, s.Log.Head().Size) {
+		// Another replica may have signed it, and this one not know yet: who saw that
+		// one's checkpoint must not take this one for a log that went back. Only what
+		// was signed never changes.
+		state, err := s.Log.Entries().LogState(r.Context())
+		if err == nil && !ledger.InTree(t, state.Size) {
+			err = registry.ErrNotFound
+		}
+		if err != nil {
+			s.noTile(w, r, err)
+			return
+		}
+		cache = cacheCheckpoint
+	}
+	var data []byte
+	if t.L == ledger.Entries {
+		data, err = s.Log.Bundle(r.Context(), t)
+	} else {
+		data, err = s.Log.Tile(r.Context(), t)
+	}
+	if errors.Is(err, registry.ErrNotFound) {
+		Logger(r.Context()).Error("the database lacks a part of the log", "tile", ledger.TilePath(t), "error", err)
+	}
+	if err != nil {
+		s.noTile(w, r, err)
+		return
+	}
+	writeLog(w, "application/octet-stream", cache, data)
+}
+
+// noTile answers that a tile is not there, or cannot be read.
+func (s *Server) noTile(w http.ResponseWriter, r *http.Request, err error) {
+	var p *registry.Problem
+	if errors.Is(err, registry.ErrNotFound) {
+		p = registry.NewProblem(http.StatusNotFound, "the log has no such tile")
+	} else if !errors.As(s.Failure(r.Context(), err), &p) {
+		return
+	}
+	WriteProblem(w, p)
+}
+
+func writeLog(w http.ResponseWriter, contentType, cache string, data []byte) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("Cache-Control", cache)
+	w.Write(data) // an error here is the client's connection
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// Failure makes of any error what a client may know of it; the rest is logged.
+func (s *Server) Failure(ctx context.Context, err error) error {
+	var p *registry.Problem
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, registry.ErrCursor):
+		return registry.NewProblem(http.StatusBadRequest, "%s", err)
+	case errors.Is(err, registry.ErrUnavailable) || registry.NoRoom(err):
+		Logger(ctx).Error("unavailable", "error", err)
+		p := registry.NewProblem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
+		p.RetryAfter = databaseRetry
+		return p
+	case ctx.Err() != nil:
+		return registry.NewProblem(registry.StatusClientGone, "the request was cancelled")
+	}
+	Logger(ctx).Error("internal error", "error", err)
+	return registry.NewProblem(http.StatusInternalServerError, "internal error")
+}
+
+type Server struct {
+	Config
+	requests, logins, writes *limiter
+	bodies                   *room
+	turns                    *turns
+	metrics                  *metrics
+}
+
+// New is the registry that c describes, without its paths.
+func New(c Config) (*Server, error) {
+	if c.CurrentPolicy == nil {
+		p := Policy{Validation: c.Validation, RequireHashes: c.RequireHashes, AllowAnonymous: c.AllowAnonymous}
+		c.CurrentPolicy = func() Policy { return p }
+	}
+	p := c.CurrentPolicy()
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("registry: %w", err)
+	}
+	if c.Check == nil && p.Validation != registry.Off {
+		return nil, fmt.Errorf("registry: validation %q needs a check", cmp.Or(p.Validation, registry.Enforce))
+	}
+	if c.Records == nil {
+		return nil, errors.New("registry: no records")
+	}
+	if len(c.Logins) > 0 && (c.Issuer == nil || c.Outside.HTTP == nil || c.Outside.LookupTXT == nil) {
+		return nil, errors.New("registry: logins need an issuer of tokens, HTTP and DNS")
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timeout <= 0 {
+		c.Timeout = registry.DefaultTimeout
+	}
+	if c.Counters == nil {
+		c.Counters = new(Counters)
+	}
+	s := &Server{
+		Config:   c,
+		requests: newLimiter(c.Limits.Requests), logins: newLimiter(c.Limits.Logins), writes: newLimiter(c.Limits.Writes),
+	}
+	s.bodies = newRoom(c.Limits)
+	s.turns = newTurns(c.Limits)
+	s.metrics = newMetrics(c, s.turns)
+	return s, nil
+}
+
+// Handler is what every request passes before the routes of mux, and after them.
+func (s *Server) Handler(mux *http.ServeMux) http.Handler {
+	mux.HandleFunc("/", unrouted(mux))
+	return s.frame(mux)
+}
+
+// Policy is the one of now.
+func (s *Server) Policy() Policy {
+	p := s.CurrentPolicy()
+	p.Validation = cmp.Or(p.Validation, registry.Enforce)
+	if s.Check == nil {
+		p.Validation = registry.Off // New saw to it that this was the operator's will
+	}
+	return p
+}

@@ -1,0 +1,381 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Limits of what a [Client] reads.
+const (
+	MaxAnswer       = 8 << 20  // bytes of an answer
+	MaxVersionBytes = 64 << 20 // bytes of all pages of one name's versions
+)
+
+// maxRedirects is how many redirects a client follows; all stay on the host.
+const maxRedirects = 5
+
+// Client talks to one registry, this program's or the official one. Its methods
+// return a [*registry.Problem] if the registry answers with an error.
+//
+// Base is the registry's URL without the version of the API, "https://example.com".
+// Plain http is for loopback hosts only, as over it a token and what a record says
+// could be read and changed. A client is safe for concurrent use.
+//
+// A call takes 60 seconds at most, a publish 20 minutes, as the registry fetches the
+// packages before it answers; of the context and these, the earlier end counts.
+type Client struct {
+	Base string
+	HTTP *http.Client // nil is one of this package's; its redirect policy is not used
+
+	// May is asked before each request; an error ends the call, and nothing is sent. Nil
+	// lets all be sent.
+	May func() error
+
+	timeout time.Duration // of a call; 0 is the above; less in tests
+}
+
+// Publish sends raw, a server.json, and returns its record. The token may be empty. A
+// record whose document is not the one that was sent is an error of class
+// [evidence.Integrity]; the registry has published it all the same.
+func (c *Client) Publish(ctx context.Context, raw []byte, token string) (*registry.Envelope, error) {
+	want, err := registry.DigestOf(raw)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, "server.json", "", err)
+	}
+	var env registry.Envelope
+	if err := c.do(ctx, http.MethodPost, publishPath, nil, raw, token, &env); err != nil {
+		return nil, err
+	}
+	name, version, err := registry.Named(raw)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.expect(env, name, version); err != nil {
+		return nil, err
+	}
+	if err := c.stored(ctx, raw, want, env); err != nil {
+		return nil, err
+	}
+	return &env, nil
+}
+
+// Validate asks whether the registry would take raw for a valid document.
+func (c *Client) Validate(ctx context.Context, raw []byte) (*registry.Validity, error) {
+	var v registry.Validity
+	if err := c.do(ctx, http.MethodPost, "/validate", nil, raw, "", &v); err != nil {
+		return nil, err
+	}
+	return &v, nil
+}
+
+// Get returns one record, unless its status is deleted. Version may be [registry.Latest].
+func (c *Client) Get(ctx context.Context, name, version string) (*registry.Envelope, error) {
+	return c.get(ctx, name, version, nil)
+}
+
+// GetDeleted is Get for records of any status.
+func (c *Client) GetDeleted(ctx context.Context, name, version string) (*registry.Envelope, error) {
+	return c.get(ctx, name, version, withDeleted())
+}
+
+// withDeleted is the query for records of any status.
+func withDeleted() url.Values { return url.Values{"include_deleted": {"true"}} }
+
+func (c *Client) get(ctx context.Context, name, version string, query url.Values) (*registry.Envelope, error) {
+	path, err := escaped("servers", name, "versions", version)
+	if err != nil {
+		return nil, err
+	}
+	var env registry.Envelope
+	if err := c.do(ctx, http.MethodGet, path, query, nil, "", &env); err != nil {
+		return nil, err
+	}
+	if version == registry.Latest {
+		version = ""
+	}
+	return &env, c.expect(env, name, version)
+}
+
+// Versions returns all records of one name but those with the status deleted, in the
+// order of the registry, which is newest first. Who looks for one of them uses
+// [Client.EachVersion].
+func (c *Client) Versions(ctx context.Context, name string) ([]registry.Envelope, error) {
+	return c.versions(ctx, name, url.Values{})
+}
+
+// VersionsDeleted is Versions with records of any status.
+func (c *Client) VersionsDeleted(ctx context.Context, name string) ([]registry.Envelope, error) {
+	return c.versions(ctx, name, withDeleted())
+}
+
+func (c *Client) versions(ctx context.Context, name string, query url.Values) ([]registry.Envelope, error) {
+	var all []registry.Envelope
+	err := c.eachVersion(ctx, name, query, func(env registry.Envelope) (bool, error) {
+		all = append(all, env)
+		return true, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// EachVersion calls use with the records of one name, in the order of the registry,
+// which is newest first, until there are no more, use wants no more or returns an error,
+// which is returned as it is. No more than a page is held. More than [registry.MaxVersions]
+// records or [MaxVersionBytes] are an error, as is a listing for which the registry
+// takes longer than for any other call; the time that use takes does not count.
+func (c *Client) EachVersion(ctx context.Context, name string, use func(registry.Envelope) (more bool, err error)) error {
+	return c.eachVersion(ctx, name, url.Values{}, use)
+}
+
+func (c *Client) eachVersion(ctx context.Context, name string, query url.Values, use func(registry.Envelope) (more bool, err error)) error {
+	path, err := escaped("servers", name, "versions")
+	if err != nil {
+		return err
+	}
+	wait, room, count := c.wait(path), MaxVersionBytes, 0
+	for {
+		began := time.Now()
+		text, err := c.ask(ctx, wait, http.MethodGet, path, query, nil, "")
+		if err != nil {
+			return err
+		}
+		wait -= time.Since(began)
+		if room -= len(text); room < 0 {
+			return fmt.Errorf("registry %s: the versions of %+q have more than %d bytes", c.Base, name, MaxVersionBytes)
+		}
+		var p registry.Page
+		if err := c.decode(path, text, &p); err != nil {
+			return err
+		}
+		for _, env := range p.Servers {
+			if err := c.expect(env, name, ""); err != nil {
+				return err
+			}
+		}
+		for _, env := range p.Servers {
+			if count++; count > registry.MaxVersions {
+				return fmt.Errorf("registry %s: %+q has more than %d versions", c.Base, name, registry.MaxVersions)
+			}
+			if more, err := use(env); err != nil || !more {
+				return err
+			}
+		}
+		next := p.Metadata.NextCursor
+		if next == "" {
+			return nil
+		}
+		if next == query.Get("cursor") { // others that do not end are ended by the time
+			return fmt.Errorf("registry %s: the versions of %+q do not end", c.Base, name)
+		}
+		query.Set("cursor", next)
+	}
+}
+
+// List returns one page of records.
+func (c *Client) List(ctx context.Context, q registry.Query) (*registry.Page, error) {
+	var p registry.Page
+	if err := c.do(ctx, http.MethodGet, "/servers", queryValues(q), nil, "", &p); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+// queryValues are the parameters that select what q selects.
+func queryValues(q registry.Query) url.Values {
+	query := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			query.Set(key, value)
+		}
+	}
+	if q.Deleted {
+		set("include_deleted", "true")
+	}
+	set("search", q.Search)
+	set("version", q.Version)
+	set("cursor", q.Cursor)
+	if q.Limit > 0 {
+		set("limit", strconv.Itoa(q.Limit))
+	}
+	if !q.UpdatedSince.IsZero() {
+		set("updated_since", q.UpdatedSince.UTC().Format(time.RFC3339Nano))
+	}
+	return query
+}
+
+// About asks the registry what it is, and whether it knows file_hashes.
+func (c *Client) About(ctx context.Context) (*registry.About, error) {
+	var a registry.About
+	if err := c.do(ctx, http.MethodGet, "/version", nil, nil, "", &a); err != nil {
+		return nil, err
+	}
+	return &a, nil
+}
+
+// expect is an error unless env's document has name and, if that is not empty, version.
+func (c *Client) expect(env registry.Envelope, name, version string) error {
+	is, of, err := registry.Named(env.Server)
+	if err != nil {
+		return fmt.Errorf("registry %s: the record of %+q has no server", c.Base, name)
+	}
+	if is != name || version != "" && of != version {
+		return fmt.Errorf("registry %s: asked for %+q, got the record of %+.200q version %+.200q", c.Base, name, is, of)
+	}
+	return nil
+}
+
+// escaped joins segments to a path. A dot segment would name another path.
+func escaped(segments ...string) (string, error) {
+	var b strings.Builder
+	for _, s := range segments {
+		if s == "" || s == "." || s == ".." {
+			return "", fmt.Errorf("%q is neither a name nor a version", s)
+		}
+		b.WriteString("/" + url.PathEscape(s))
+	}
+	return b.String(), nil
+}
+
+// stable is the prefix of the stable version of the API.
+const stable = "/v0.1"
+
+// endpoint is the URL of a path.
+func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(c.Base, "/"))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("registry URL: %w", err)
+	case u.User != nil:
+		return nil, errors.New("registry URL: must not hold a password") // so it is not printed
+	case u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.Opaque != "":
+		return nil, fmt.Errorf("registry URL %+q: must be https://host[:port][/path]", c.Base)
+	case u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())):
+		return nil, fmt.Errorf("registry URL %+q: must be https, except on this machine", c.Base)
+	}
+	u, err = url.Parse(u.String() + path)
+	if err != nil {
+		return nil, err
+	}
+	u.RawQuery = query.Encode()
+	return u, nil
+}
+
+// do sends one request and decodes a successful answer into out.
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte, token string, out any) error {
+	text, err := c.ask(ctx, c.wait(path), method, path, query, body, token)
+	if err != nil {
+		return err
+	}
+	return c.decode(path, text, out)
+}
+
+// ask sends one request and returns the JSON of a successful answer, which has come in
+// whole after wait.
+func (c *Client) ask(ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string) ([]byte, error) {
+	header := http.Header{"Accept": {"application/json, " + registry.ProblemType}}
+	if body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	text, media, err := c.send(ctx, wait, method, path, stable, query, header, body, MaxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	if media != "application/json" {
+		return nil, fmt.Errorf("registry %s: %s: the answer is %+.100q, not JSON", c.Base, path, media)
+	}
+	return text, nil
+}
+
+// send sends one request to a path below prefix and returns a successful answer of at
+// most limit bytes, and its media type.
+func (c *Client) send(ctx context.Context, wait time.Duration, method, path, prefix string, query url.Values, header http.Header, body []byte, limit int) (text []byte, media string, err error) {
+	u, err := c.endpoint(prefix+path, query)
+	if err != nil {
+		return nil, "", evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header = header
+	req.Header.Set("User-Agent", "hallmark")
+	res, err := c.client(path).Do(req)
+	if err != nil {
+		return nil, "", fmt.Errorf("registry %s: %w", c.Base, err)
+	}
+	defer res.Body.Close()
+	text, err = io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
+	if err != nil {
+		return nil, "", fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+	}
+	if len(text) > limit {
+		return nil, "", fmt.Errorf("registry %s: %s: the answer is longer than %d bytes", c.Base, path, limit)
+	}
+	if res.StatusCode/100 != 2 {
+		return nil, "", asProblem(res, text)
+	}
+	media, _, _ = mime.ParseMediaType(res.Header.Get("Content-Type"))
+	return text, media, nil
+}
+
+func (c *Client) decode(path string, text []byte, out any) error {
+	if err := surface.DecodeKnown(text, out); err != nil { // refuses what follows the value
+		return fmt.Errorf("registry %s: %s: %w", c.Base, path, err)
+	}
+	return nil
+}
+
+// stay follows redirects within the registry only: elsewhere, what was sent would
+// reach somebody else, and the answer be somebody else's.
+func stay(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	if len(via) > maxRedirects {
+		return fmt.Errorf("more than %d redirects", maxRedirects)
+	}
+	if req.URL.Scheme != first.Scheme || req.URL.Host != first.Host || req.URL.User != nil {
+		return fmt.Errorf("redirected to another host, %+.200q", req.URL.Host)
+	}
+	return nil
+}
+
+// asProblem reads the body of an error, which may come from a proxy and be anything.
+func asProblem(res *http.Response, text []byte) *registry.Problem {
+	p := new(registry.Problem)
+	if err := json.Unmarshal(text, p); err != nil {
+		p = new(registry.Problem)
+		if media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); media == "text/plain" {
+			p.Detail = string(text[:min(len(text), 200)])
+		}
+	}
+	p.Status = res.StatusCode // of the answer, whatever its body says
+	if p.Title == "" {
+		p.Title = http.StatusText(res.StatusCode)
+	}
+	// The form with a date is not worth the trust in a clock.
+	if s, err := strconv.ParseUint(res.Header.Get("Retry-After"), 10, 31); err == nil {
+		p.RetryAfter = time.Duration(s) * time.Second
+	}
+	return p
+}

@@ -1,0 +1,83 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+)
+
+// Login exchanges a proof for a token. The proof is encoded as JSON: an [auth.Proof],
+// or a map with github_token or oidc_token; nil sends nothing.
+func (c *Client) Login(ctx context.Context, m auth.Method, proof any) (*registry.Session, error) {
+	var body []byte
+	if proof != nil {
+		var err error
+		if body, err = json.Marshal(proof); err != nil {
+			return nil, err
+		}
+	}
+	var s registry.Session
+	if err := c.do(ctx, http.MethodPost, "/auth/"+string(m), nil, body, "", &s); err != nil {
+		return nil, err
+	}
+	if s.Token == "" {
+		return nil, fmt.Errorf("registry %s: the answer to the login has no token", c.Base)
+	}
+	return &s, nil
+}
+
+// GitHubClient asks for the id of the OAuth application to log in to GitHub with; it is
+// empty if the registry has none.
+func (c *Client) GitHubClient(ctx context.Context) (string, error) {
+	var h struct {
+		ID string `json:"github_client_id"`
+	}
+	err := c.do(ctx, http.MethodGet, "/health", nil, nil, "", &h)
+	return h.ID, err
+}
+
+// SetStatus changes the status of one version. The message may be empty.
+func (c *Client) SetStatus(ctx context.Context, name, version string, status registry.Status, message, token string) (*registry.Envelope, error) {
+	if version == "" {
+		return nil, errors.New("no version")
+	}
+	path, err := escaped("servers", name, "versions", version, "status")
+	if err != nil {
+		return nil, err
+	}
+	var env registry.Envelope
+	if err := c.patch(ctx, path, status, message, token, &env); err != nil {
+		return nil, err
+	}
+	return &env, c.expect(env, name, version)
+}
+
+// SetAllStatuses changes the status of all versions of a name and returns how many.
+func (c *Client) SetAllStatuses(ctx context.Context, name string, status registry.Status, message, token string) (int, error) {
+	path, err := escaped("servers", name, "status")
+	if err != nil {
+		return 0, err
+	}
+	var u struct {
+		UpdatedCount int `json:"updatedCount"`
+	}
+	err = c.patch(ctx, path, status, message, token, &u)
+	return u.UpdatedCount, err
+}
+
+func (c *Client) patch(ctx context.Context, path string, status registry.Status, message, token string, out any) error {
+	change := registry.StatusBody{Status: status}
+	if message != "" {
+		change.Message = &message
+	}
+	body, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	return c.do(ctx, http.MethodPatch, path, nil, body, token, out)
+}

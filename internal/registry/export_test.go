@@ -1,0 +1,4 @@
+package registry
+
+// What the tests of this package see besides.
+var Subject = subject

@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"context"
+	"io"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// Kind is a kind of archives that a registry takes: how paths name it, and what
+// reads its archives.
+type Kind struct {
+	Kind ledger.Kind // Artifact, Facet or Plugin; paths have the plural
+
+	// Read reads an archive of the kind to its end, in memory that does not grow with it,
+	// and recomputes everything that it claims of itself. An error of the class
+	// validation says what is wrong with the archive; other errors are this machine's. It
+	// is called concurrently.
+	Read func(ctx context.Context, archive *io.SectionReader) (*Content, error)
+}
+
+// Content is what an archive was found to be.
+type Content struct {
+	Name, Version    string // as its manifest says
+	ContentIntegrity digest.Digest
+	TarSize          int64 // bytes of the contents that ContentIntegrity was computed of
+	ContentHash      digest.Digest
+	Manifest         []byte
+	Assets           map[string]digest.Digest // of each member, by path
+	APISurface       digest.Digest            // that its manifest claims; zero if it does not
+	Evidence         evidence.Report          // of everything that the archive claims of itself
+}
+
+// Report is the evidence with which an archive is admitted: what it claims of
+// itself, and what it and its manifest are found to be, which nobody claims.
+func Report(rec registry.ArchiveRecord, content *Content, document digest.Digest) evidence.Report {
+	found := func(scheme evidence.Scheme, d digest.Digest, size int64) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Publisher},
+			evidence.Observed{Digests: []digest.Digest{d}, Size: size})
+	}
+	return append(evidence.Report{
+		found(evidence.Document, document, int64(len(rec.Manifest))),
+		found(evidence.File, content.ContentHash, rec.Size),
+	}, content.Evidence...)
+}
+
+// SameBytes reports whether two records are of the same bytes.
+func SameBytes(first, rec registry.ArchiveRecord) bool {
+	e := evidence.Compare(
+		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{first.ContentHash}},
+		evidence.Observed{Digests: []digest.Digest{rec.ContentHash}})
+	return e.Outcome == evidence.Match
+}

@@ -1,0 +1,69 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Plugin is the kind of the zips of plugins. Their content_integrity is
+// hallmark-tree-v1 of dist/; what lies beside it is covered by the record's manifest and
+// content_hash.
+func Plugin(limits archive.Limits) Kind {
+	if limits.Unpacked <= 0 {
+		limits.Unpacked = plugin.MaxBytes
+	}
+	return Kind{ledger.Plugin, func(ctx context.Context, r *io.SectionReader) (*Content, error) {
+		return readPlugin(ctx, r, limits)
+	}}
+}
+
+// readPlugin reads the zip of a plugin. Its files are unpacked for each hash anew, and
+// not held.
+func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*Content, error) {
+	packed, _, err := digest.FromReader(registry.ContextReader(ctx, r))
+	if err != nil {
+		return nil, err
+	}
+	files, open, err := archive.OpenZip(r, r.Size(), limits)
+	if err != nil {
+		return nil, err
+	}
+	b, err := plugin.OpenBundle(ctx, files, open)
+	if err != nil {
+		return nil, invalidPlugin(err)
+	}
+	m, err := plugin.Parse(b.Manifest)
+	if err != nil {
+		return nil, invalidPlugin(err)
+	}
+	result, report, err := plugin.Observe(ctx, b, m)
+	if err != nil {
+		return nil, err
+	}
+	c := &Content{Name: m.Name, Version: m.Version, ContentIntegrity: result.Tree, TarSize: b.Bytes(), ContentHash: packed, Manifest: m.Raw, Evidence: report}
+	c.Assets, err = tree.Digests(ctx, files, open, 1)
+	return c, err
+}
+
+// invalidPlugin is an invalid manifest as other archives' are: whatever is missing or
+// malformed, a registry takes no such plugin.
+func invalidPlugin(err error) error {
+	var invalid *plugin.Invalid
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	out := &facet.Invalid{File: plugin.ManifestFile}
+	for _, i := range invalid.Issues {
+		out.Issues = append(out.Issues, facet.Issue(i))
+	}
+	return out
+}

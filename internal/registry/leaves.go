@@ -1,0 +1,106 @@
+package registry
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// Leaf is the entry that says that r was published.
+func (r ArchiveRecord) Leaf() (ledger.Leaf, error) {
+	document, err := r.Document()
+	return ledger.Leaf{
+		Kind: ledger.Kind(r.Kind), Name: r.Name, Version: r.Version, ContentIntegrity: r.ContentIntegrity, APISurface: r.APISurface,
+		Document: document, Publisher: r.Publisher, At: second(r.PublishedAt),
+	}, err
+}
+
+// StatusLeaf is the entry that says which status r has from now on.
+func (r ArchiveRecord) StatusLeaf(by string, at time.Time) (ledger.Leaf, error) {
+	leaf, err := r.Versioned().statusLeaf(by, at)
+	leaf.Of = ledger.Kind(r.Kind)
+	return leaf, err
+}
+
+// Publishers that are no subject of a login.
+const (
+	Anonymous = "anonymous" // published without a token
+	operator  = "operator"  // a command beside the registry
+)
+
+// leaf is the entry that says that rec was inserted.
+func (r Record) leaf() ledger.Leaf {
+	l := ledger.Leaf{Kind: ledger.Server, Name: r.Name, Version: r.Version, Document: r.Digest, Publisher: subject(cmp.Or(r.Publisher, Anonymous)), At: second(r.PublishedAt)}
+	if !r.ImportedAt.IsZero() {
+		l.Publisher, l.At = subject("import:"+r.Origin), second(r.ImportedAt)
+	}
+	return l
+}
+
+// Leaves are the entries of a record that is inserted: a status that is not the one
+// that every record begins with has one of its own.
+func (r Record) Leaves() ([]ledger.Leaf, error) {
+	leaves := []ledger.Leaf{r.leaf()}
+	if r.Status == Active && r.StatusMessage == "" {
+		return leaves, nil
+	}
+	status, err := r.statusLeaf(leaves[0].Publisher, leaves[0].At)
+	return append(leaves, status), err
+}
+
+// statusLeaf is the entry that says which status rec has from now on.
+func (r Record) statusLeaf(by string, at time.Time) (ledger.Leaf, error) {
+	document, err := ledger.StatusDocument(string(r.Status), r.StatusMessage)
+	return ledger.Leaf{Kind: ledger.Status, Of: ledger.Server, Name: r.Name, Version: r.Version, Document: document,
+		Status: string(r.Status), Publisher: subject(cmp.Or(by, operator)), At: second(at)}, err
+}
+
+// FollowedLeaf is the entry that says that an imported record took over the status of rec.
+func (r Record) FollowedLeaf() (ledger.Leaf, error) {
+	return r.statusLeaf("import:"+r.Origin, cmp.Or(r.ImportedAt, r.StatusChangedAt))
+}
+
+// Leaf is the entry of a finding. Its document is the canonical form of what was found.
+func (f Finding) Leaf() (ledger.Leaf, error) {
+	canonical, err := serverjson.Canonical(f.Evidence)
+	if err != nil {
+		return ledger.Leaf{}, fmt.Errorf("finding of %+q: %w", f.Name+"@"+f.Version, err)
+	}
+	return ledger.Leaf{Kind: ledger.Finding, Of: cmp.Or(f.Kind, ledger.Server), Name: f.Name, Version: f.Version,
+		Document: digest.FromBytes(canonical), Publisher: operator, At: second(f.At)}, nil
+}
+
+// second is t as an entry can say it. What claims to be of before 1970 came with an
+// export from elsewhere.
+func second(t time.Time) time.Time {
+	if t.Year() < 1970 || t.Year() > 9999 {
+		return time.Unix(0, 0).UTC()
+	}
+	return t.UTC().Truncate(time.Second)
+}
+
+// subject is s as an entry can name it: issuers of tokens and names of files may have
+// anything in them.
+func subject(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, string(utf8.RuneError)))
+	for len(s) > ledger.MaxPublisher {
+		_, last := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-last]
+	}
+	return s
+}
+
+// BeforeTheLog is the publisher of records of before the log: nobody kept who it was.
+const BeforeTheLog = "before the log"

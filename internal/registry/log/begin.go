@@ -1,0 +1,76 @@
+package log
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// ErrHead says that nothing tells what the key of a log signed last, so that it signs
+// nothing: whatever it would sign could contradict that.
+var ErrHead = errors.New("nothing tells what the key signed last")
+
+// ErrElsewhere says that a database, which no log was ever signed over, does not have the
+// log of the key: it is the log of another database.
+var ErrElsewhere = errors.New("the log that the key signed is not in this database")
+
+// ErrBegun says that a log is not the first one of its key.
+var ErrBegun = errors.New("this is not the first log of the key")
+
+// Begin keeps, for a key that never signed, that its log is empty. It is an error where
+// the key has signed, where another key has, and where the database has been signed before.
+// A second time it does nothing as long as the log is empty.
+func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key) error {
+	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
+	if err != nil {
+		return err
+	}
+	begun := false
+	for _, place := range placesOf(heads) {
+		note, _, err := place.Load(ctx)
+		if err != nil {
+			return err
+		}
+		if note == nil {
+			continue
+		}
+		if by := foreign(note, key); by != "" {
+			return fmt.Errorf("%w, that of %+.200q", ErrKey, by)
+		}
+		last, err := trust.Open(note)
+		if err != nil {
+			return fmt.Errorf("%w: %s is no checkpoint of this log: %w", ErrHead, placeOf(place), err)
+		}
+		if last.Size > 0 {
+			return fmt.Errorf("%w: it has signed %d entries of %+q", ErrBegun, last.Size, last.Origin)
+		}
+		begun = true
+	}
+	if begun {
+		return nil
+	}
+	state, err := entries.LogState(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Signed {
+		return fmt.Errorf("%w: %w: the log of this database was signed before", ErrHead, ErrBegun)
+	}
+	first, err := emptyLog(key)
+	if err != nil {
+		return err
+	}
+	if _, err = heads.Swap(ctx, "", first); errors.Is(err, registry.ErrMoved) {
+		return nil // by a replica that begins too, or by another key: OpenLog tells
+	}
+	return err
+}
+
+// emptyLog is the checkpoint of a log without entries.
+func emptyLog(key ledger.Key) ([]byte, error) {
+	var none ledger.Edge
+	return ledger.Checkpoint{Origin: key.Name(), Root: none.Root()}.Sign(key)
+}

@@ -1,0 +1,220 @@
+package log
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/note"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// begin reads what was signed last, wherever that is kept, and looks for it in the
+// database. Where the places differ the newest is the one that is gone on from, and all
+// have to be of one log.
+func (l *Log) begin(ctx context.Context) error {
+	for {
+		state, err := l.entries.LogState(ctx)
+		if err != nil {
+			return err
+		}
+		kept, tag, decided, err := l.kept(ctx, state)
+		if err != nil {
+			return err
+		}
+		newest := kept[len(kept)-1]
+		l.edge, l.last = ledger.Edge{}, tlog.Hash{}
+		l.publish(newest) // whatever the database has: this was signed
+		for _, signed := range kept {
+			if err := l.reach(ctx, signed); errors.Is(err, ErrBroken) && !state.Signed {
+				return fmt.Errorf("%w: %w", ErrElsewhere, err)
+			} else if err != nil {
+				return err
+			}
+		}
+		if decided < newest.Size {
+			if decided >= 0 {
+				l.logger.Warn("the log's head went back, and is brought forward to what the key is known to have signed", "from", decided, "to", newest.Size)
+			}
+			tag, err = l.heads.Swap(ctx, tag, newest.Note)
+			if errors.Is(err, registry.ErrMoved) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		l.tag = tag
+		if !state.Signed {
+			state.Signed = true
+			if err := l.entries.SetLogState(ctx, state); err != nil {
+				return err
+			}
+		}
+		l.remember(ctx, newest)
+		return nil
+	}
+}
+
+// kept are the checkpoints that this key signed last, as its places have them, from the
+// smallest to the largest: one at least. Tag and decided, its size, are of the one that
+// heads have; without one there decided is -1.
+func (l *Log) kept(ctx context.Context, state registry.LogState) (kept []ledger.Signed, tag string, decided int64, err error) {
+	note, tag, err := l.heads.Load(ctx)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	decided = -1
+	add := func(note []byte, where registry.Heads) error {
+		signed, err := l.trust.Open(note)
+		if err != nil {
+			return fmt.Errorf("%w: %w: what is kept as signed last is no checkpoint of this log: %s: %w; it has to be one byte for byte, as it was signed: an editor may have added a line",
+				ErrHead, ErrBroken, placeOf(where), err)
+		}
+		kept = append(kept, signed)
+		return nil
+	}
+	if note != nil {
+		if by := foreign(note, l.key); by != "" {
+			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
+		}
+		if err := add(note, l.heads); err != nil {
+			return nil, "", 0, err
+		}
+		decided = kept[0].Size
+	}
+	if both, ok := l.heads.(BesideHeads); ok {
+		copied, _, err := both.Beside.Load(ctx)
+		if err != nil {
+			return nil, "", 0, err
+		}
+		switch by := foreign(copied, l.key); {
+		case copied == nil:
+		case by != "" && note == nil:
+			return nil, "", 0, fmt.Errorf("%w, that of %+.200q", ErrKey, by)
+		case by != "": // whose log was replaced, by another replica
+		default:
+			if err := add(copied, both.Beside); err != nil {
+				return nil, "", 0, err
+			}
+			// More may have been signed than the copy knows, and only the place that decides
+			// would tell: the copy alone is gone on from if nothing came after it.
+			if size := kept[0].Size; note == nil && size != state.Size && (size > 0 || state.Signed) {
+				return nil, "", 0, fmt.Errorf("%w: there is nothing in %s, and of the %d entries of the database %s has signed %d: start once with the place that had the head, or put the newest checkpoint there",
+					ErrHead, placeOf(both.Heads), state.Size, placeOf(both.Beside), size)
+			}
+		}
+	}
+	if len(kept) == 0 && state.Signed {
+		return nil, "", 0, fmt.Errorf("%w: %w: it was signed before, but what was signed last is missing: there is nothing in %s", ErrHead, ErrBroken, placeOf(l.heads))
+	}
+	if len(kept) == 0 {
+		return nil, "", 0, fmt.Errorf("%w: there is nothing in %s", ErrHead, placeOf(l.heads))
+	}
+	if state.Cosigned != nil { // by witnesses of another log, it is none of this one
+		if signed, err := l.trust.Open(state.Cosigned); err == nil {
+			kept = append(kept, signed)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b ledger.Signed) int { return cmp.Compare(a.Size, b.Size) })
+	return kept, tag, decided, nil
+}
+
+// foreign is the name of who signed a checkpoint if the key did not, as the note says
+// itself. It is "" for a note that is torn.
+func foreign(signed []byte, key ledger.Key) string {
+	var unverified *note.UnverifiedNoteError
+	own, err := note.NewVerifier(key.VerifierKey)
+	if err != nil {
+		return ""
+	}
+	if _, err := note.Open(signed, nil); !errors.As(err, &unverified) {
+		return ""
+	}
+	sigs := unverified.Note.UnverifiedSigs
+	if len(sigs) == 0 || slices.ContainsFunc(sigs, func(s note.Signature) bool { return s.Name == own.Name() && s.Hash == own.KeyHash() }) {
+		return ""
+	}
+	return sigs[0].Name
+}
+
+// adopt takes over a checkpoint that Heads has, if the database has its tree.
+func (l *Log) adopt(ctx context.Context, note []byte, tag string) error {
+	signed, err := l.trust.Open(note)
+	if err != nil {
+		return fmt.Errorf("%w: what is kept as signed last is no checkpoint of this log: %w", ErrBroken, err)
+	}
+	if signed.Size < l.edge.Size {
+		return fmt.Errorf("%w: a checkpoint of %d entries was put in the place of one of %d", ErrBroken, signed.Size, l.edge.Size)
+	}
+	if err := l.reach(ctx, signed); err != nil {
+		return err
+	}
+	l.tag = tag
+	l.publish(signed)
+	return nil
+}
+
+// reach moves the edge on to the tree of a checkpoint that is not smaller, if the database
+// has that.
+func (l *Log) reach(ctx context.Context, signed ledger.Signed) error {
+	var (
+		edge ledger.Edge
+		last tlog.Hash
+		err  error
+	)
+	if signed.Size-l.edge.Size > 16*extendAtOnce {
+		edge, last, err = l.edgeAt(ctx, signed.Size)
+	} else {
+		edge, last, err = l.grow(ctx, signed.Size)
+	}
+	if err != nil {
+		return err
+	}
+	if edge.Size < signed.Size {
+		return fmt.Errorf("%w: %d entries were signed, and it has %d", ErrBroken, signed.Size, edge.Size)
+	}
+	if root := edge.Root(); root != signed.Root {
+		return fmt.Errorf("%w: the root of its first %d entries is %s, %s was signed", ErrBroken, signed.Size, root, signed.Root)
+	}
+	l.edge, l.last = edge, last
+	return nil
+}
+
+// edgeAt is the right edge of the tree of the first size entries, and the last of their
+// hashes.
+func (l *Log) edgeAt(ctx context.Context, size int64) (edge ledger.Edge, last tlog.Hash, err error) {
+	edge.Size = size
+	for level := 7; level >= 0; level-- {
+		n := size >> (8 * level)
+		width := int(n % ledger.TileWidth)
+		if width == 0 {
+			continue
+		}
+		hashes, err := l.entries.LogHashes(ctx, level, n-int64(width), width)
+		if err != nil {
+			return edge, last, err
+		}
+		if len(hashes) != width {
+			return edge, last, fmt.Errorf("%w: %d entries were signed, and it has fewer", ErrBroken, size)
+		}
+		var part ledger.Edge
+		for _, h := range hashes {
+			part.Add(h)
+		}
+		edge.Hashes = append(edge.Hashes, part.Hashes...)
+	}
+	newest, err := l.entries.LogHashes(ctx, 0, size-1, 1)
+	if err != nil {
+		return edge, last, err
+	}
+	if len(newest) != 1 {
+		return edge, last, fmt.Errorf("%w: entry %d is gone", ErrBroken, size-1)
+	}
+	return edge, newest[0], nil
+}

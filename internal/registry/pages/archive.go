@@ -1,0 +1,189 @@
+package pages
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// manifestText is what pages show of the manifest of an archive of any kind.
+type manifestText struct {
+	Description string
+	Author      string
+
+	// Of a facet.
+	Skills, Agents, Commands map[string]struct{ Description string }
+	Servers                  map[string]json.RawMessage
+	Facets                   []json.RawMessage
+
+	// Of a server that is packed from source.
+	Runtime string
+
+	// Of a packed server and of a plugin: the file that is started.
+	Entry string
+
+	// Of a plugin.
+	Capabilities         struct{ Tools, Resources, Prompts []string }
+	Dependencies         []string
+	ExternalDependencies []json.RawMessage
+	Permissions          json.RawMessage
+	Signatures           []struct{ Alg, KeyID string }
+}
+
+// archiveVersion is what the page of a version of an archive shows.
+func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, version string) (*recordData, error) {
+	rec, err := p.ArchiveRecords.Archive(ctx, kind, name, version)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Status == registry.Deleted {
+		return nil, deletedPage(string(kind), rec.Name, rec.Version, rec.StatusMessage)
+	}
+	var m manifestText
+	loosely(rec.Manifest, &m)
+	data := &recordData{
+		listed: listedArchives([]registry.ArchiveRecord{rec})[0], Now: statusText{rec.StatusMessage, rec.StatusChangedAt},
+		Findings: findingsText(rec.Findings), Contents: m.contents(),
+		Download: apiPath(kind, rec.Name, rec.Version, "archive"),
+	}
+	for _, f := range []fact{
+		{"Author, as the manifest says", m.Author, false},
+		{"Runtime", m.Runtime, false},
+		{"Entry", m.Entry, false},
+		{"content_integrity (" + string(fingerprintOf(kind)) + ")", rec.ContentIntegrity.String(), true},
+		{"content_hash", rec.ContentHash.String(), true},
+		{"Size", evidence.Group(rec.Size) + " bytes", false},
+		{"Recomputed by", buildText(rec.Build), false},
+	} {
+		if f.Text != "" {
+			data.Facts = append(data.Facts, f)
+		}
+	}
+	for _, path := range registry.SortedKeys(rec.Assets) {
+		data.Files = append(data.Files, fileText{path, rec.Assets[path].String()})
+	}
+	data.Install = archiveInstall(kind, rec.Name, rec.Version)
+	if err := p.archiveSurface(ctx, data, rec); err != nil {
+		return nil, err
+	}
+	rec.DocumentDigest = digest.Digest{} // what the database has beside the manifest
+	document, err := rec.Document()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.logged(ctx, data, document, rec.ContentIntegrity, rec.APISurface); err != nil {
+		return nil, err
+	}
+	data.cut()
+	return data, nil
+}
+
+// archiveSurface fills in what a packed server shows, as far as its publisher says so.
+func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec registry.ArchiveRecord) error {
+	if data.Kind != ledger.Artifact {
+		data.NoSurface = "What is captured is the surface of a server, not of a " + string(data.Kind) + "."
+		return nil
+	}
+	shown, reason, err := p.packedSurface(ctx, rec)
+	if err != nil {
+		return err
+	}
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.APISurface, Authority: evidence.Publisher, Where: "api_surface"}
+	if !rec.APISurface.IsZero() {
+		claim.Want = []digest.Digest{rec.APISurface}
+	}
+	if shown == nil {
+		data.NoSurface = reason
+		if !rec.APISurface.IsZero() {
+			data.Claims = append(data.Claims, claimOf(evidence.CannotVerify(claim, evidence.Computed, "the registry runs no code of others; it is the publisher's word")))
+		}
+		return nil
+	}
+	data.Surface = surfaceTextOf(shown)
+	data.Claims = append(data.Claims, claimOf(evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{shown.APISurface()}, From: SurfaceFile + " in the archive"})))
+	return nil
+}
+
+// contents are the parts of a manifest that tell a person what is inside.
+func (m manifestText) contents() (out []contents) {
+	described := func(title string, all map[string]struct{ Description string }) {
+		c := contents{Title: title}
+		for _, name := range registry.SortedKeys(all) {
+			c.Items = append(c.Items, labelled{name, all[name].Description})
+		}
+		out = append(out, c)
+	}
+	named := func(title string, names []string) {
+		c := contents{Title: title}
+		for _, name := range names {
+			c.Items = append(c.Items, labelled{Label: name})
+		}
+		out = append(out, c)
+	}
+	texts := func(title string, values []json.RawMessage) {
+		c := contents{Title: title}
+		for _, v := range values {
+			c.Items = append(c.Items, labelled{Label: jsonText(v)})
+		}
+		out = append(out, c)
+	}
+	described("Skills", m.Skills)
+	described("Agents", m.Agents)
+	described("Commands", m.Commands)
+	servers := contents{Title: "Servers"}
+	for _, name := range registry.SortedKeys(m.Servers) {
+		servers.Items = append(servers.Items, labelled{name, jsonText(m.Servers[name])})
+	}
+	out = append(out, servers)
+	texts("Facets that it brings along", m.Facets)
+	named("Tools", m.Capabilities.Tools)
+	named("Resources", m.Capabilities.Resources)
+	named("Prompts", m.Capabilities.Prompts)
+	named("Plugins that it needs", m.Dependencies)
+	texts("Packages that it needs", m.ExternalDependencies)
+	if len(m.Permissions) > 0 {
+		texts("Permissions", []json.RawMessage{m.Permissions})
+	}
+	signatures := contents{Title: "Signatures over dist.hash"}
+	for _, s := range m.Signatures {
+		signatures.Items = append(signatures.Items, labelled{s.KeyID, s.Alg})
+	}
+	out = append(out, signatures)
+	return slices.DeleteFunc(out, func(c contents) bool { return len(c.Items) == 0 })
+}
+
+// jsonText is a value of a manifest on one line: a string as it is.
+func jsonText(v json.RawMessage) string {
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return string(v)
+}
+
+// archiveInstall is what a person copies to use a version; nothing if its name or version
+// is more than a word.
+func archiveInstall(kind ledger.Kind, name, version string) []string {
+	if !typeable(name) || !typeable(version) {
+		return nil
+	}
+	switch kind {
+	case ledger.Facet:
+		return []string{"hallmark add " + name + "@" + version + "\n"}
+	case ledger.Plugin:
+		return []string{"hallmark plugin install " + name + "@" + version + "\n"}
+	case ledger.Artifact:
+		local := localName(name)
+		return []string{
+			"[providers.mcp." + local + "]\nsource = \"" + name + "@" + version + "\"\n",
+			"hallmark pin " + local + "\nhallmark run " + local + "\n",
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// The plan of a list is chosen here, as it is for SQLite: a filter that few records
+// pass is read from its own index and sorted, any other one is tried on the records
+// in order. At these numbers the two cost about the same.
+const (
+	postgresFewNames   = 2_000
+	postgresFewUpdates = 10_000
+)
+
+// List implements [registry.Records].
+func (p *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, string, error) {
+	keys, args, ok, err := p.list(ctx, q)
+	if err != nil || !ok {
+		return nil, "", err
+	}
+	query := "SELECT " + original + " FROM (" + keys + ") k JOIN servers s ON s.name = k.name AND s.version = k.version" + withOriginals + "ORDER BY s.name, s.version"
+	return p.page(ctx, query, args, q.PageLimit())
+}
+
+// AppendPage implements [registry.Records].
+func (p *DB) AppendPage(ctx context.Context, dst []byte, q registry.Query) (answer []byte, count int, next string, err error) {
+	query, args, ok, err := p.list(ctx, q)
+	if err != nil || !ok {
+		return dst, 0, "", err
+	}
+	limit := q.PageLimit()
+	err = p.read(ctx, func(ctx context.Context) error {
+		answer, count, next = dst, 0, ""
+		rows, err := p.pool.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		var name, version []byte
+		for rows.Next() {
+			row := rows.RawValues() // valid until the next row
+			if count == 0 && len(row) > 3 && string(row[3]) == "true" {
+				p.common.add(registry.LowerASCII(q.Search))
+			}
+			if count == limit || count > 0 && len(answer)-len(dst)+len(row[2]) > registry.PageBytes {
+				next = registry.Cursor{Name: string(name), Version: string(version)}.String()
+				return nil
+			}
+			name, version = append(name[:0], row[0]...), append(version[:0], row[1]...)
+			if count > 0 {
+				answer = append(answer, ',')
+			}
+			answer = append(answer, row[2]...)
+			count++
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return dst, 0, "", err
+	}
+	return answer, count, next, nil
+}
+
+// list returns the query of one page, which gives name, version and answer in order
+// and one row more than the page may hold if there are more. A fourth column, if
+// there is one, says whether many names hold what is searched for. It is not ok if no
+// record can pass.
+func (p *DB) list(ctx context.Context, q registry.Query) (query string, args []any, ok bool, err error) {
+	at, err := registry.ParseCursor(q.Cursor)
+	if err != nil {
+		return "", nil, false, err
+	}
+	if !registry.Storable(q.Search, q.Version) {
+		return "", nil, false, nil
+	}
+	args = []any{at.Name, at.Version}
+	arg := func(v any) string {
+		args = append(args, v)
+		return fmt.Sprintf("$%d", len(args))
+	}
+	columns, from, order := "name, version, answer", "servers", "name, version"
+	where := []string{"(name, version) > ($1, $2)"}
+	switch q.Version {
+	case "":
+	case registry.Latest:
+		// Of one name there is one, so that the index's order is the list's.
+		where, order = append(where, "name >= $1", "is_latest"), "name"
+	default:
+		where, order = append(where, "name >= $1", "version = "+arg(q.Version)), "name"
+	}
+	if !q.Deleted {
+		where = append(where, "status <> 'deleted'")
+	}
+	var with string
+	if q.Search != "" {
+		text := registry.LowerASCII(q.Search)
+		holds := "strpos(lower(name), " + arg(text) + ") > 0"
+		// An index over three bytes knows nothing of less. That many names hold a text
+		// is remembered of the last time.
+		p.gramCounts.refresh(p.pool)
+		if len(text) >= 3 && p.fewNames > 0 && !p.common.has(text) {
+			with = "WITH n AS MATERIALIZED (SELECT name FROM names WHERE grams @> " + arg(p.gramCounts.rarest(grams(text))) + " AND " + holds + " AND name >= $1) "
+			columns += fmt.Sprintf(", (SELECT (count(*) >= %d)::text FROM n)", p.fewNames)
+			from = "n JOIN servers USING (name)"
+		} else {
+			where = append(where, holds)
+		}
+	}
+	var first []any
+	if !q.UpdatedSince.IsZero() {
+		since := q.UpdatedSince.UnixMicro()
+		few, err := p.few(ctx, p.fewUpdates, "SELECT 1 FROM servers WHERE updated_at >= $1", since)
+		if err != nil {
+			return "", nil, false, err
+		}
+		if few {
+			// OFFSET 0 keeps the order outside, whose index would be tried first.
+			from += " JOIN (SELECT name, version FROM servers WHERE updated_at >= " + arg(since) + " OFFSET 0) u USING (name, version)"
+		} else {
+			where = append(where, "updated_at >= "+arg(since))
+		}
+		// What a time selects depends on the time: the plan is made for each.
+		first = []any{pgx.QueryExecModeCacheDescribe}
+	}
+	query = fmt.Sprintf("%sSELECT %s FROM %s WHERE %s ORDER BY %s LIMIT %d",
+		with, columns, from, strings.Join(where, " AND "), order, q.PageLimit()+1)
+	return query, append(first, args...), true, nil
+}
+
+// few reports whether query gives fewer than most rows, without counting the rest.
+func (p *DB) few(ctx context.Context, most int, query string, args ...any) (few bool, err error) {
+	err = p.read(ctx, func(ctx context.Context) error {
+		var n int
+		err := p.pool.QueryRow(ctx, fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d) few", query, most), args...).Scan(&n)
+		few = n < most
+		return err
+	})
+	return few, err
+}
+
+// grams are the runs of three bytes of text, each once, as numbers.
+func grams(text string) []int32 {
+	text = registry.LowerASCII(text)
+	seen := map[int32]bool{}
+	out := []int32{}
+	for i := range len(text) - 2 {
+		g := int32(text[i])<<16 | int32(text[i+1])<<8 | int32(text[i+2])
+		if !seen[g] {
+			seen[g] = true
+			out = append(out, g)
+		}
+	}
+	return out
+}

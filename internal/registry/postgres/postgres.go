@@ -1,0 +1,357 @@
+package postgres
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// DB keeps [registry.Records] in a PostgreSQL database, which any number of registries
+// share. They keep nothing of it in memory, so that each answers what the database
+// says at that moment.
+//
+// Inserts queue in the process. One transaction takes all that wait, under an
+// advisory lock that all processes take in turn, and they return together when it is
+// on disk (group commit): the more publish at once, the less each costs.
+//
+// A connection that breaks is replaced. A read is tried once more; an insert too, if
+// its commit was not sent yet. What still fails is ErrUnavailable.
+type DB struct {
+	pool *pgxpool.Pool
+
+	inserts chan *insertion
+	closed  chan struct{} // closed by Close
+	written chan struct{} // closed when nothing takes inserts any more
+
+	readTime, writeTime  time.Duration
+	fewNames, fewUpdates int        // see list; less in tests
+	common               hints      // texts that many names hold
+	gramCounts           gramCounts // for the others
+}
+
+// postgresConns is how many connections a process uses at most, if the URL does not
+// say pool_max_conns. More do not make a database faster that answers within a
+// millisecond.
+const postgresConns = 8
+
+// Open connects to the database at rawURL (postgres://user@host/database, with
+// the parameters of libpq and of pgxpool) and brings its schema up to date. A database
+// of another program, or of a newer build, is an error and is left as it is.
+func Open(ctx context.Context, rawURL string) (*DB, error) {
+	p, err := open(ctx, rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("database %s: %w", redacted(rawURL), err)
+	}
+	return p, nil
+}
+
+// redacted is rawURL as it may be shown.
+func redacted(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return "(malformed URL)"
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+func open(ctx context.Context, rawURL string) (*DB, error) {
+	config, err := pgxpool.ParseConfig(rawURL)
+	if err != nil {
+		return nil, errors.New("not a PostgreSQL URL") // the cause may quote a password
+	}
+	if config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeSimpleProtocol {
+		return nil, errors.New("the simple protocol does not do: it changes bytes into text")
+	}
+	if !strings.Contains(rawURL, "pool_max_conns") {
+		config.MaxConns = postgresConns
+	}
+	config.MaxConnIdleTime = 30 * time.Minute
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	}
+	set := config.ConnConfig.RuntimeParams
+	if set["application_name"] == "" {
+		set["application_name"] = "hallmark"
+	}
+	config.ConnConfig.BuildFrontend = func(r io.Reader, w io.Writer) *pgproto3.Frontend {
+		// A page is some 100 kB, which by default is read 8 kB at a time.
+		return pgproto3.NewFrontend(bufio.NewReaderSize(r, 64<<10), w)
+	}
+	if config.ConnConfig.ValidateConnect == nil {
+		// Of several hosts, or names of one that moved, the one that takes writes: on a
+		// standby the log may be shorter than what was signed.
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	config.ConnConfig.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
+		if n.SeverityUnlocalized == "WARNING" {
+			conn.CustomData()[warned] = true
+		}
+	}
+	config.AfterConnect = durableCommits
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := migratePostgres(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	p := &DB{pool: pool, readTime: readTime, writeTime: writeTime, fewNames: postgresFewNames, fewUpdates: postgresFewUpdates,
+		inserts: make(chan *insertion, maxBatch), closed: make(chan struct{}), written: make(chan struct{})}
+	if err := p.fillLog(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	go p.write()
+	return p, nil
+}
+
+// durableCommits makes a commit wait for the disk where the server's default is not
+// to. Stronger defaults, as of a replicated server, stay.
+func durableCommits(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	return err
+}
+
+// warned is what a connection has among its custom data since the server warned of
+// something.
+const warned = "warned"
+
+// Close lets queued inserts finish and ends the connections.
+func (p *DB) Close() error {
+	close(p.closed)
+	<-p.written
+	p.pool.Close()
+	return nil
+}
+
+// unavailable marks errors of a database that is away for the moment.
+func unavailable(err error) error {
+	if err == nil || !passing(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", registry.ErrUnavailable, err)
+}
+
+// passing reports whether err is the connection's, or one of those of the server that
+// pass. The codes are from the manual's appendix A.
+func passing(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		switch answer.Code[:min(2, len(answer.Code))] {
+		case "08", "40", "53", "57": // connection, rollback, resources, operator
+			return true
+		}
+		return answer.Code == "25006" // a standby, while it is being promoted
+	}
+	var (
+		dial    *pgconn.ConnectError
+		network net.Error
+	)
+	return errors.As(err, &dial) || errors.As(err, &network) || broken(err)
+}
+
+// broken reports whether err is that of a connection which ended.
+func broken(err error) bool {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) {
+		return strings.HasPrefix(answer.Code, "57P") || strings.HasPrefix(answer.Code, "08")
+	}
+	var op *net.OpError
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &op) || pgconn.SafeToRetry(err) // a connection that is closed already
+}
+
+// How long a read may take, and what is written in one transaction, so that there is time
+// for an answer when the database is silent. A change waits for both.
+const (
+	readTime  = 20 * time.Second
+	writeTime = 30 * time.Second
+)
+
+// read runs f, once more if the connection that it was given turns out to be one of
+// before a restart, as then all others in the pool are.
+func (p *DB) read(ctx context.Context, f func(context.Context) error) error {
+	reading, cancel := context.WithTimeout(ctx, p.readTime)
+	defer cancel()
+	err := f(reading)
+	if err != nil && reading.Err() == nil && broken(err) {
+		p.pool.Reset()
+		err = f(reading)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return unavailable(err)
+}
+
+// original are the columns of a whole record, of servers s and originals o. The
+// document is in the answer after {"server": if it was published without white space.
+const original = `s.name, s.version, coalesce(o.document, substring(s.answer FROM 11 FOR s.document_size)), s.document_digest,
+	s.evidence, s.verified_at, s.build,
+	s.status, s.status_message, s.status_changed_at, s.published_at, s.updated_at, s.is_latest,
+	s.origin, s.imported_at, s.findings`
+
+const withOriginals = " LEFT JOIN originals o ON o.name = s.name AND o.version = s.version "
+
+const fromBoth = " FROM servers s" + withOriginals
+
+// scanOriginal reads a row of original.
+func scanOriginal(row pgx.Row) (registry.Record, error) {
+	var (
+		rec                         registry.Record
+		sum                         string
+		verified, imported          *int64
+		later                       []byte
+		changed, published, updated int64
+	)
+	err := row.Scan(&rec.Name, &rec.Version, (*[]byte)(&rec.Document), &sum, (*[]byte)(&rec.Evidence), &verified, &rec.Build,
+		&rec.Status, &rec.StatusMessage, &changed, &published, &updated, &rec.IsLatest,
+		&rec.Origin, &imported, &later)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return registry.Record{}, registry.ErrNotFound
+	}
+	if err != nil {
+		return registry.Record{}, err
+	}
+	if rec.Digest, err = digest.Parse(sum); err != nil {
+		return registry.Record{}, fmt.Errorf("record %+q: %w", rec.Subject(), err)
+	}
+	if verified != nil {
+		rec.VerifiedAt = time.UnixMicro(*verified).UTC()
+	}
+	if imported != nil {
+		rec.ImportedAt = time.UnixMicro(*imported).UTC()
+	}
+	if err := rec.ReadFindings(later); err != nil {
+		return registry.Record{}, err
+	}
+	rec.StatusChangedAt = time.UnixMicro(changed).UTC()
+	rec.PublishedAt = time.UnixMicro(published).UTC()
+	rec.UpdatedAt = time.UnixMicro(updated).UTC()
+	return rec, nil
+}
+
+// Get implements [registry.Records].
+func (p *DB) Get(ctx context.Context, name, version string) (rec registry.Record, err error) {
+	if !registry.Storable(name, version) {
+		return registry.Record{}, registry.ErrNotFound
+	}
+	err = p.read(ctx, func(ctx context.Context) error {
+		if version == registry.Latest {
+			rec, err = scanOriginal(p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.is_latest", name))
+		} else {
+			rec, err = scanOriginal(p.pool.QueryRow(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = $2", name, version))
+		}
+		return err
+	})
+	return rec, err
+}
+
+// AppendRecord implements [registry.Records].
+func (p *DB) AppendRecord(ctx context.Context, dst []byte, name, version string, deleted bool) ([]byte, error) {
+	if !registry.Storable(name, version) {
+		return dst, registry.ErrNotFound
+	}
+	out := dst
+	err := p.read(ctx, func(ctx context.Context) error {
+		query, args := "SELECT answer FROM servers WHERE name = $1 AND version = $2", []any{name, version}
+		if version == registry.Latest {
+			query, args = "SELECT answer FROM servers WHERE name = $1 AND is_latest", args[:1]
+		}
+		if !deleted {
+			query += " AND status <> 'deleted'"
+		}
+		rows, err := p.pool.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		found := rows.Next()
+		if found {
+			out = append(dst, rows.RawValues()[0]...)
+		}
+		rows.Close()
+		if err := rows.Err(); err != nil {
+			return err
+		}
+		if !found {
+			return registry.ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// Versions implements [registry.Records].
+func (p *DB) Versions(ctx context.Context, name, after string) (page []registry.Record, next string, err error) {
+	at, err := registry.ParseCursor(after)
+	if err != nil {
+		return nil, "", err
+	}
+	if !registry.Storable(name) {
+		return nil, "", registry.ErrNotFound
+	}
+	query, args := "SELECT "+original+fromBoth+"WHERE s.name = $1", []any{name}
+	if after != "" {
+		last, err := p.Get(ctx, at.Name, at.Version)
+		if errors.Is(err, registry.ErrNotFound) || at.Name != name || at.Version == registry.Latest {
+			return nil, "", fmt.Errorf("%w: not one of these versions", registry.ErrCursor)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		query += " AND (s.published_at, s.version) < ($2, $3)"
+		args = append(args, last.PublishedAt.UnixMicro(), last.Version)
+	}
+	query += fmt.Sprintf(" ORDER BY s.published_at DESC, s.version DESC LIMIT %d", registry.MaxVersions+1)
+	page, next, err = p.page(ctx, query, args, registry.MaxVersions)
+	if err == nil && after == "" && len(page) == 0 {
+		err = registry.ErrNotFound
+	}
+	return page, next, err
+}
+
+// page runs a query that gives one row more than limit if there are more.
+func (p *DB) page(ctx context.Context, query string, args []any, limit int) (page []registry.Record, next string, err error) {
+	err = p.read(ctx, func(ctx context.Context) error {
+		page, next = nil, ""
+		rows, err := p.pool.Query(ctx, query, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		size := 0
+		for rows.Next() {
+			rec, err := scanOriginal(rows)
+			if err != nil {
+				return err
+			}
+			size += rec.PageSize()
+			if n := len(page); n == limit || n > 0 && size > registry.PageBytes {
+				next = registry.Cursor{Name: page[n-1].Name, Version: page[n-1].Version}.String()
+				return nil
+			}
+			page = append(page, rec)
+		}
+		return rows.Err()
+	})
+	return page, next, err
+}

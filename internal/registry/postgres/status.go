@@ -1,0 +1,176 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// statusBatch is how many records are read and rendered again at a time.
+const statusBatch = 100
+
+// alone runs f in a transaction that no other write runs beside, in any process, and
+// commits. Nothing is tried again once f has begun, which must use the context that it is
+// given: it ends when the database has been silent for too long. Whether a commit that
+// took too long was made is not known.
+func (p *DB) alone(ctx context.Context, f func(context.Context, pgx.Tx) error) error {
+	var tx pgx.Tx
+	err := p.read(ctx, func(ctx context.Context) (err error) {
+		if tx, err = p.pool.Begin(ctx); err != nil {
+			return err
+		}
+		if _, err = tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(postgresLock)); err != nil {
+			p.rollback(ctx, tx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer p.rollback(ctx, tx)
+	writing, cancel := context.WithTimeout(ctx, p.writeTime)
+	defer cancel()
+	if err = f(writing, tx); err == nil {
+		err = tx.Commit(writing)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return unavailable(err)
+}
+
+// rollback ends tx if it has not ended, also for a caller who is gone. A silent database
+// is not waited for.
+func (p *DB) rollback(ctx context.Context, tx pgx.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.readTime)
+	defer cancel()
+	_ = tx.Rollback(ctx)
+}
+
+// SetStatus implements [registry.Statuses].
+func (p *DB) SetStatus(ctx context.Context, name, version string, c registry.Change) (n int, records []registry.Record, err error) {
+	if !registry.Storable(name, version) {
+		return 0, nil, registry.ErrNotFound
+	}
+	if !registry.Storable(c.Message) {
+		return 0, nil, errors.New("status message: not UTF-8 without NUL")
+	}
+	err = p.alone(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		all, err := postgresStates(ctx, tx, name)
+		if err != nil {
+			return err
+		}
+		altered, err := c.Apply(all, version)
+		if err != nil {
+			return err
+		}
+		leaves, err := c.Leaves(all, altered)
+		if err != nil {
+			return err
+		}
+		if _, err := appendPostgres(ctx, tx, leaves...); err != nil {
+			return err
+		}
+		at := time.UnixMicro(c.At.UnixMicro()).UTC()
+		size, full := 0, false
+		n = len(altered)
+		return restate(ctx, tx, name, all, altered, func(rec *registry.Record) {
+			if rec.Status != c.Status {
+				rec.Status, rec.StatusChangedAt = c.Status, at
+			}
+			rec.StatusMessage, rec.UpdatedAt = c.Message, at
+		}, func(rec registry.Record) {
+			size += rec.PageSize()
+			if full = full || len(records) > 0 && size > registry.PageBytes; !full {
+				records = append(records, rec)
+			}
+		})
+	})
+	if err != nil {
+		return 0, nil, err
+	}
+	return n, records, nil
+}
+
+// restate changes the records of a name with the indexes altered, and those that become
+// the latest or cease to be, and renders all of them again. All has every version with
+// its new status. Each record that was altered is handed to use, in the order of altered,
+// as it is then.
+func restate(ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record), use func(registry.Record)) error {
+	was, is := registry.LatestOf(all)
+	touched := append([]int(nil), altered...)
+	if is != was {
+		// Now, as a name never has two.
+		if _, err := tx.Exec(ctx, "UPDATE servers SET is_latest = false WHERE name = $1 AND is_latest", name); err != nil {
+			return err
+		}
+		touched = append(touched, is)
+		if was >= 0 {
+			touched = append(touched, was)
+		}
+	}
+	done := map[string]bool{}
+	for first := 0; first < len(touched); first += statusBatch {
+		chunk := touched[first:min(first+statusBatch, len(touched))]
+		var versions []string
+		for _, i := range chunk {
+			versions = append(versions, all[i].Version)
+		}
+		rows, err := tx.Query(ctx, "SELECT "+original+fromBoth+"WHERE s.name = $1 AND s.version = ANY ($2)", name, versions)
+		if err != nil {
+			return err
+		}
+		read, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) { return scanOriginal(row) })
+		if err != nil {
+			return err
+		}
+		byVersion := map[string]registry.Record{}
+		for _, rec := range read {
+			byVersion[rec.Version] = rec
+		}
+		var b pgx.Batch
+		for n, i := range chunk {
+			rec := byVersion[all[i].Version]
+			if done[rec.Version] {
+				continue
+			}
+			done[rec.Version] = true
+			rec.IsLatest = i == is
+			if first+n < len(altered) {
+				change(&rec)
+				use(rec)
+			}
+			if err := rewrite(&b, rec); err != nil {
+				return err
+			}
+		}
+		if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postgresStates reads of every version of a name, newest first, what decides about its
+// status and about the latest.
+func postgresStates(ctx context.Context, tx pgx.Tx, name string) ([]registry.Record, error) {
+	rows, err := tx.Query(ctx, `SELECT version, status, status_message, published_at, is_latest
+		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (registry.Record, error) {
+		rec := registry.Record{Name: name}
+		var published int64
+		err := row.Scan(&rec.Version, &rec.Status, &rec.StatusMessage, &published, &rec.IsLatest)
+		rec.PublishedAt = time.UnixMicro(published)
+		return rec, err
+	})
+}

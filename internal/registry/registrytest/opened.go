@@ -1,0 +1,20 @@
+package registrytest
+
+import (
+	"io"
+	"testing"
+)
+
+// Opened ends the test unless a database was opened, and closes it after the test.
+func Opened[DB io.Closer](t testing.TB, db DB, err error) DB {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}

@@ -1,0 +1,28 @@
+package servertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/registrytest"
+)
+
+// NewToken makes a token that may publish under resources.
+func NewToken(t testing.TB, f *Fixture, resources ...string) string {
+	t.Helper()
+	var permissions []auth.Permission
+	for _, r := range resources {
+		permissions = append(permissions, auth.Permission{Action: auth.Publish, Resource: r})
+	}
+	token, text, hash, err := registry.NewToken("for a test", permissions, registrytest.Epoch, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Config.Tokens.Add(context.Background(), token, hash); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,96 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/archivesql"
+)
+
+// How a list stays as fast at a million records as at a thousand: the order of the
+// list is that of the primary key, so a page without a filter, or with one that most
+// records pass, is read from the cursor on. A filter that few records pass has an
+// index from which they are read and then sorted. Which of the two it is, the first
+// rows of that index tell; "few" are so many that reading and sorting their keys
+// takes some milliseconds.
+const (
+	fewNames   = 5_000
+	fewUpdates = 50_000
+)
+
+// Which records are deleted the indexes say, as in a row that lies behind the document,
+// which may be large.
+
+// List implements [registry.Records].
+func (s *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, string, error) {
+	keys, args, err := s.list(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	// The keys of the page are found first, so that nothing sorts documents.
+	return s.page(ctx, "SELECT "+columns+" FROM ("+keys+") JOIN servers ON servers.rowid = key ORDER BY name, version", args, q.PageLimit())
+}
+
+// list returns the query of the keys of one page, whose last argument, how many, is not
+// among args.
+func (s *DB) list(ctx context.Context, q registry.Query) (query string, args []any, err error) {
+	at, err := registry.ParseCursor(q.Cursor)
+	if err != nil {
+		return "", nil, err
+	}
+	var hint string
+	where := []string{"(name, version) > (?, ?)"}
+	args = []any{at.Name, at.Version}
+	add := func(condition string, arg ...any) {
+		where, args = append(where, condition), append(args, arg...)
+	}
+	switch q.Version {
+	case "":
+	case registry.Latest:
+		add("is_latest = 1")
+	default:
+		add("version = ?", q.Version)
+	}
+	if !q.Deleted {
+		add("status <> 'deleted'")
+	}
+	if q.Search != "" {
+		add(`name LIKE ? ESCAPE '\'`, "%"+archivesql.LikeEscaper.Replace(q.Search)+"%")
+		// A quoted string matches the names that hold it. An index of three characters
+		// knows nothing of shorter ones.
+		phrase := `"` + strings.ReplaceAll(q.Search, `"`, `""`) + `"`
+		if utf8.RuneCountInString(q.Search) >= 3 && !strings.Contains(q.Search, "\x00") {
+			few, err := s.few(ctx, s.fewNames, "SELECT 1 FROM server_names WHERE server_names MATCH ?", phrase)
+			if err != nil {
+				return "", nil, err
+			}
+			if few {
+				add("name IN (SELECT name FROM server_names WHERE server_names MATCH ?)", phrase)
+				if q.Version == registry.Latest && !q.Deleted {
+					hint = " INDEXED BY servers_listed_latest" // not the unique one, of names alone
+				}
+			}
+		}
+	}
+	if !q.UpdatedSince.IsZero() {
+		since := q.UpdatedSince.UnixMicro()
+		add("updated_at >= ?", since)
+		few, err := s.few(ctx, s.fewUpdates, "SELECT 1 FROM servers INDEXED BY servers_updated WHERE updated_at >= ?", since)
+		if err != nil {
+			return "", nil, err
+		}
+		if few {
+			hint = " INDEXED BY servers_updated"
+		}
+	}
+	return "SELECT rowid AS key FROM servers" + hint + " WHERE " + strings.Join(where, " AND ") + " ORDER BY name, version LIMIT ?", args, nil
+}
+
+// few reports whether query gives fewer than most rows, without counting the rest.
+func (s *DB) few(ctx context.Context, most int, query string, args ...any) (bool, error) {
+	var n int
+	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM ("+query+" LIMIT ?)", append(args, most)...).Scan(&n)
+	return n < most, err
+}

@@ -1,0 +1,107 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+)
+
+// SetStatus implements [registry.Statuses].
+func (s *DB) SetStatus(ctx context.Context, name, version string, c registry.Change) (int, []registry.Record, error) {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer tx.Rollback()
+	n, records, err := setStatus(ctx, tx, name, version, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	return n, records, tx.Commit()
+}
+
+// setStatus is SetStatus within a transaction that no other publish or change of the
+// name runs beside.
+func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c registry.Change) (int, []registry.Record, error) {
+	all, err := states(ctx, tx, name)
+	if err != nil {
+		return 0, nil, err
+	}
+	altered, err := c.Apply(all, version)
+	if err != nil {
+		return 0, nil, err
+	}
+	at := c.At.UnixMicro()
+	for _, i := range altered {
+		_, err := tx.ExecContext(ctx, `UPDATE servers SET
+			status_changed_at = CASE WHEN status = $1 THEN status_changed_at ELSE $2 END,
+			updated_at = $2, status = $1, status_message = $3
+			WHERE name = $4 AND version = $5`, string(c.Status), at, c.Message, name, all[i].Version)
+		if err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := markLatest(ctx, tx, name, all); err != nil {
+		return 0, nil, err
+	}
+	leaves, err := c.Leaves(all, altered)
+	if err != nil {
+		return 0, nil, err
+	}
+	if _, err := appendLog(ctx, tx, leaves...); err != nil {
+		return 0, nil, err
+	}
+	var records []registry.Record
+	size := 0
+	for _, i := range altered {
+		rec, err := scan(tx.QueryRowContext(ctx, "SELECT "+columns+" FROM servers WHERE name = $1 AND version = $2", name, all[i].Version))
+		if err != nil {
+			return 0, nil, err
+		}
+		if size += rec.PageSize(); len(records) > 0 && size > registry.PageBytes {
+			break
+		}
+		records = append(records, rec)
+	}
+	return len(altered), records, nil
+}
+
+// markLatest marks the version of a name that has to be the latest, of all there are.
+func markLatest(ctx context.Context, tx *sql.Tx, name string, all []registry.Record) error {
+	was, is := registry.LatestOf(all)
+	if is == was {
+		return nil
+	}
+	// In this order, as a name never has two.
+	if was >= 0 {
+		if _, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 0 WHERE name = $1 AND version = $2", name, all[was].Version); err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE servers SET is_latest = 1 WHERE name = $1 AND version = $2", name, all[is].Version)
+	return err
+}
+
+// states reads of every version of a name, newest first, what decides about its status
+// and about the latest.
+func states(ctx context.Context, tx *sql.Tx, name string) ([]registry.Record, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT version, status, status_message, published_at, is_latest
+		FROM servers WHERE name = $1 ORDER BY published_at DESC, version DESC`, name)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []registry.Record
+	for rows.Next() {
+		rec := registry.Record{Name: name}
+		var published int64
+		if err := rows.Scan(&rec.Version, &rec.Status, &rec.StatusMessage, &published, &rec.IsLatest); err != nil {
+			return nil, err
+		}
+		rec.PublishedAt = time.UnixMicro(published)
+		out = append(out, rec)
+	}
+	return out, rows.Err()
+}
