@@ -15,7 +15,7 @@ import (
 // chosen is one deliverable that is to be installed, and the facet it is of.
 type chosen struct {
 	facet.Deliverable
-	of *heldFacet
+	of *piece
 }
 
 // compose puts the deliverables of all facets side by side. Two of one name are a
@@ -25,7 +25,7 @@ func (a *assembly) compose() ([]chosen, error) {
 		out   []chosen
 		names = map[string][]string{} // facets by what and name
 	)
-	claim := func(what, name string, x *heldFacet) {
+	claim := func(what, name string, x *piece) {
 		key := what + " " + name
 		if !slices.Contains(names[key], x.subject()) {
 			names[key] = append(names[key], x.subject())
@@ -70,7 +70,7 @@ func (a *assembly) compose() ([]chosen, error) {
 }
 
 // missingPicks is the error for parts that are wanted of a facet and that it lacks.
-func (x *heldFacet) missingPicks() error {
+func (x *piece) missingPicks() error {
 	if x.picks == nil || x.picks.all {
 		return nil
 	}

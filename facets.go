@@ -13,9 +13,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/store"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -36,70 +33,26 @@ type FacetOptions struct {
 
 // assembly is all facets of a project on their way from their sources through the store.
 type assembly struct {
-	w        *workspace
-	o        FacetOptions
-	store    *store.Store           // of contents of archives
-	fresh    func(name string) bool // resolve anew, whatever the lock has
-	declared map[string]bool        // declared by this very command, which accepts what the source has now
-	witness  func() (*witnessed, error)
-	books    func() (owed.Books, error)
-
-	mu     sync.Mutex // guards what follows
-	held   map[string]*heldFacet
-	report evidence.Report // of no single facet: the log's key and head
-
-	logOnce sync.Mutex // one at a time talks with the log
+	*archiveSources
+	o       FacetOptions
+	witness func() (*witnessed, error)
+	held    map[string]*piece
 }
 
-// heldFacet is a facet whose contents are in the store, or the evidence of why not.
-type heldFacet struct {
-	kind     ledger.Kind // zero: a facet; else an artifact, a server that is packed from source
-	floor    facet.Floor // of an artifact
-	want     project.Facet
-	by       []string // the facets that bring it along; empty for one of hallmark.toml
-	picks    *picks   // what of it is wanted; nil is all
-	before   *project.FacetLock
-	entry    project.FacetLock
-	slot     *store.Slot
-	manifest *facet.Manifest         // nil for an artifact
-	source   *facet.Source           // nil for a facet
-	record   *registry.ArchiveRecord // that confirmed it; nil if nobody was asked
-	report   evidence.Report
-	repaired bool // the store had a slot that was bad
+// piece is a facet of an assembly: its archive, who wants it, and what of it.
+type piece struct {
+	heldFacet
+	by    []string // the facets that bring it along; empty for one of hallmark.toml
+	picks *picks   // what of it is wanted; nil is all
 }
-
-func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
-
-// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
-func (x *heldFacet) lockedRecord() *project.RecordLock {
-	if x.entry.Source.Kind != project.FromRegistry {
-		return nil
-	}
-	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
-}
-
-// ledgerKind is how registries and their logs call what x is.
-func (x *heldFacet) ledgerKind() ledger.Kind { return cmp.Or(x.kind, ledger.Facet) }
 
 func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assembly, error) {
-	st, err := w.host.store()
+	from, err := openSources(w, sourceOptions{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log, Progress: o.Progress}, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if fresh == nil {
-		fresh = func(string) bool { return false }
-	}
-	w.logOptions = o.Log
-	return &assembly{w: w, o: o, store: st.WithScheme(evidence.FacetTar), fresh: fresh, witness: sync.OnceValues(w.readReceipt), books: sync.OnceValues(w.books), held: map[string]*heldFacet{}}, nil
+	return &assembly{archiveSources: from, o: o, witness: sync.OnceValues(w.readReceipt), held: map[string]*piece{}}, nil
 }
-
-// judge decides about the evidence of x together with more.
-func (a *assembly) judge(x *heldFacet, more evidence.Report) (policy.Admitted, error) {
-	v := policy.Judge(policy.Install, a.settings(), slices.Concat(x.report, more))
-	return v.Admitted(), v.Err()
-}
-
-func (a *assembly) settings() policy.Settings { return policy.Settings{RequireLock: a.o.Frozen} }
 
 // verdict is the judgement of everything.
 func (a *assembly) verdict() policy.Verdict {
@@ -121,9 +74,9 @@ func (a *assembly) gather(ctx context.Context) error {
 	} else if err := a.remembered(); err != nil {
 		return err
 	}
-	var round []*heldFacet
+	var round []*piece
 	for _, name := range slices.Sorted(maps.Keys(a.w.config.Facets)) {
-		round = append(round, &heldFacet{want: a.w.config.Facets[name]})
+		round = append(round, &piece{heldFacet: heldFacet{want: a.w.config.Facets[name]}})
 	}
 	for depth := 0; len(round) > 0; depth++ {
 		if depth > maxDepth {
@@ -154,10 +107,10 @@ const (
 // obtainWidth is how many facets are worked on at once.
 func obtainWidth() int { return max(4, runtime.GOMAXPROCS(0)) }
 
-func (a *assembly) obtainAll(ctx context.Context, round []*heldFacet) error {
+func (a *assembly) obtainAll(ctx context.Context, round []*piece) error {
 	errs := make([]error, len(round))
 	spread(obtainWidth(), len(round), func(i int) error {
-		errs[i] = a.obtain(ctx, round[i])
+		errs[i] = a.obtain(ctx, &round[i].heldFacet)
 		return nil // one that fails does not keep others from being looked at
 	})
 	for _, x := range round {
@@ -170,15 +123,15 @@ func (a *assembly) obtainAll(ctx context.Context, round []*heldFacet) error {
 }
 
 // composed is what the facets of a round bring along and is not there yet.
-func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
+func (a *assembly) composed(round []*piece) ([]*piece, error) {
 	var (
-		next     []*heldFacet
+		next     []*piece
 		problems []error
 	)
 	for _, x := range round {
 		if a.o.Frozen { // the lock says what else is installed, or nobody does
 			x.report = append(x.report, composedEvidence(x.manifest, x.subject(), x.entry))
-			_, err := a.judge(x, nil)
+			_, err := a.judge(&x.heldFacet, nil)
 			problems = append(problems, err)
 		}
 		x.entry.Composes = nil
@@ -189,7 +142,7 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 			x.entry.Composes[c.Name] = c.Version
 			other, ok := a.held[c.Name]
 			if !ok {
-				if i := slices.IndexFunc(next, func(n *heldFacet) bool { return n.want.Name == c.Name }); i >= 0 {
+				if i := slices.IndexFunc(next, func(n *piece) bool { return n.want.Name == c.Name }); i >= 0 {
 					other, ok = next[i], true
 				}
 			}
@@ -198,7 +151,7 @@ func (a *assembly) composed(round []*heldFacet) ([]*heldFacet, error) {
 				if err != nil {
 					return nil, evidence.Errorf(evidence.Validation, x.subject(), "", err)
 				}
-				other = &heldFacet{want: project.Facet{Name: c.Name, Requirement: r}, picks: &picks{}}
+				other = &piece{heldFacet: heldFacet{want: project.Facet{Name: c.Name, Requirement: r}}, picks: &picks{}}
 				next = append(next, other)
 			}
 			version := cmp.Or(other.entry.Version, other.want.Requirement.String())
@@ -286,31 +239,6 @@ func (w *workspace) broughtEvidence(others []string, name string, entry project.
 		report = append(report, e)
 	}
 	return report
-}
-
-func sourceClaim(name string) evidence.Claim {
-	return evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: project.LockFile}
-}
-
-// sourceEvidence compares how a facet is declared with how its entry says that it was.
-func sourceEvidence(registry project.Registry, f project.Facet, entry project.FacetLock, locked bool) evidence.Evidence {
-	c := sourceClaim(f.Name)
-	if !locked {
-		return evidence.Fact(c, "")
-	}
-	c.Text = entry.Source.String() + " " + entry.Version
-	if entry.Covers(f, registry) {
-		return evidence.Fact(c, c.Text)
-	}
-	found := f.Source(registry).String()
-	if f.Kind() == project.FromRegistry {
-		found += " " + f.Requirement.String()
-	} else if f.Commit != "" {
-		found += " commit " + f.Commit
-	}
-	e := evidence.Fact(c, found)
-	e.Observed.From = project.ConfigFile
-	return e
 }
 
 // picks is the part of a facet that is wanted by those that bring it along.

@@ -29,7 +29,7 @@ type FacetServers struct {
 
 // facetServer is a server of a facet as hallmark.toml would declare it. It is not ok if
 // the facet names a URL, which hallmark.toml declares itself.
-func (a *assembly) facetServer(x *heldFacet, name string) (s project.Server, ok bool, err error) {
+func (a *assembly) facetServer(x *piece, name string) (s project.Server, ok bool, err error) {
 	d := x.manifest.Servers[name]
 	s = project.Server{Name: name, Type: "stdio", Facet: x.want.Name, OnDrift: "withhold", Requests: "allow"}
 	switch {

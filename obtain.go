@@ -2,6 +2,7 @@ package hallmark
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
@@ -21,12 +23,88 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
+// sourceOptions say how archives are got from their sources.
+type sourceOptions struct {
+	Frozen   bool // hallmark.lock is the only authority
+	Offline  bool // ask nobody
+	Limits   archive.Limits
+	Log      LogOptions
+	Progress func(what string, done, total int64)
+}
+
+// archiveSources are where the archives of a project come from, registry, git and disk, and the store
+// that admits them.
+type archiveSources struct {
+	w        *workspace
+	o        sourceOptions
+	store    *store.Store           // of contents of archives
+	fresh    func(name string) bool // resolve anew, whatever the lock has
+	declared map[string]bool        // declared by this very command, which accepts what the source has now
+	books    func() (owed.Books, error)
+
+	mu     sync.Mutex      // guards report
+	report evidence.Report // of no single archive: the log's key and head
+
+	logOnce sync.Mutex // one at a time talks with the log
+}
+
+// heldFacet is a facet whose contents are in the store, or the evidence of why not.
+type heldFacet struct {
+	kind     ledger.Kind // zero: a facet; else an artifact, a server that is packed from source
+	floor    facet.Floor // of an artifact
+	want     project.Facet
+	before   *project.FacetLock
+	entry    project.FacetLock
+	slot     *store.Slot
+	manifest *facet.Manifest         // nil for an artifact
+	source   *facet.Source           // nil for a facet
+	record   *registry.ArchiveRecord // that confirmed it; nil if nobody was asked
+	report   evidence.Report
+	repaired bool // the store had a slot that was bad
+}
+
+func (x *heldFacet) subject() string { return x.entry.Subject(x.want.Name) }
+
+// lockedRecord is the record of a facet as its entry has it; nil if it is of no registry.
+func (x *heldFacet) lockedRecord() *project.RecordLock {
+	if x.entry.Source.Kind != project.FromRegistry {
+		return nil
+	}
+	return &project.RecordLock{Registry: x.entry.Source.Registry, Proof: x.entry.Proof}
+}
+
+// ledgerKind is how registries and their logs call what x is.
+func (x *heldFacet) ledgerKind() ledger.Kind { return cmp.Or(x.kind, ledger.Facet) }
+
+// openSources opens the store for the archives of a project. fresh may be nil: nothing is
+// resolved anew.
+func openSources(w *workspace, o sourceOptions, fresh func(string) bool) (*archiveSources, error) {
+	st, err := w.host.store()
+	if err != nil {
+		return nil, err
+	}
+	if fresh == nil {
+		fresh = func(string) bool { return false }
+	}
+	w.logOptions = o.Log
+	return &archiveSources{w: w, o: o, store: st.WithScheme(evidence.FacetTar), fresh: fresh, books: sync.OnceValues(w.books)}, nil
+}
+
+// judge decides about the evidence of x together with more.
+func (a *archiveSources) judge(x *heldFacet, more evidence.Report) (policy.Admitted, error) {
+	v := policy.Judge(policy.Install, a.settings(), slices.Concat(x.report, more))
+	return v.Admitted(), v.Err()
+}
+
+func (a *archiveSources) settings() policy.Settings { return policy.Settings{RequireLock: a.o.Frozen} }
+
 // obtain gets one facet into the store, audited, with its evidence.
-func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
+func (a *archiveSources) obtain(ctx context.Context, x *heldFacet) error {
 	f := x.want
 	var locked *project.FacetLock
 	if entry, ok := a.w.lock.Facet(f.Name); ok {
@@ -84,9 +162,34 @@ func (a *assembly) obtain(ctx context.Context, x *heldFacet) error {
 	return x.read()
 }
 
+func sourceClaim(name string) evidence.Claim {
+	return evidence.Claim{Subject: name, Scheme: evidence.Source, Authority: evidence.Lock, Where: project.LockFile}
+}
+
+// sourceEvidence compares how a facet is declared with how its entry says that it was.
+func sourceEvidence(registry project.Registry, f project.Facet, entry project.FacetLock, locked bool) evidence.Evidence {
+	c := sourceClaim(f.Name)
+	if !locked {
+		return evidence.Fact(c, "")
+	}
+	c.Text = entry.Source.String() + " " + entry.Version
+	if entry.Covers(f, registry) {
+		return evidence.Fact(c, c.Text)
+	}
+	found := f.Source(registry).String()
+	if f.Kind() == project.FromRegistry {
+		found += " " + f.Requirement.String()
+	} else if f.Commit != "" {
+		found += " commit " + f.Commit
+	}
+	e := evidence.Fact(c, found)
+	e.Observed.From = project.ConfigFile
+	return e
+}
+
 // expected is what is owed about a facet. That hallmark.toml declares it is what an
 // installation is for, if it may write the lock.
-func (a *assembly) expected(x *heldFacet) (owed.List, error) {
+func (a *archiveSources) expected(x *heldFacet) (owed.List, error) {
 	if x.kind == ledger.Artifact { // a server, whose own flow says what is owed
 		return nil, nil
 	}
@@ -100,7 +203,7 @@ func (a *assembly) expected(x *heldFacet) (owed.List, error) {
 }
 
 // proofOwed adds what is owed about the proof of the entry that x is to get, and not there.
-func (a *assembly) proofOwed(x *heldFacet, entry project.FacetLock) error {
+func (a *archiveSources) proofOwed(x *heldFacet, entry project.FacetLock) error {
 	if x.kind == ledger.Artifact {
 		return nil
 	}
@@ -112,7 +215,7 @@ func (a *assembly) proofOwed(x *heldFacet, entry project.FacetLock) error {
 }
 
 // lockedProof verifies the proof that the lock has of a facet, as installedProof does.
-func (a *assembly) lockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
+func (a *archiveSources) lockedProof(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
 	return a.w.installedProof(ctx, &project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
 	}, a.o.Offline)
@@ -138,7 +241,7 @@ func (x *heldFacet) read() error {
 
 // fromRegistry gets a facet of the registry: a locked one from the store without asking
 // anybody, a new one only if the registry confirms it now.
-func (a *assembly) fromRegistry(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
+func (a *archiveSources) fromRegistry(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
 	client := a.w.registry()
 	if client == nil {
 		return noRegistry(x.want.Name)
@@ -195,7 +298,7 @@ func offline(subject string) error {
 }
 
 // claim is who says what the contents of x are: the lock, or the registry for a new entry.
-func (a *assembly) claim(x *heldFacet, locked *project.FacetLock, rec *registry.ArchiveRecord) evidence.Claim {
+func (a *archiveSources) claim(x *heldFacet, locked *project.FacetLock, rec *registry.ArchiveRecord) evidence.Claim {
 	c := evidence.Claim{Subject: x.subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Where: project.LockFile}
 	if locked != nil {
 		c.Want = []digest.Digest{locked.Integrity}
@@ -207,7 +310,7 @@ func (a *assembly) claim(x *heldFacet, locked *project.FacetLock, rec *registry.
 
 // stored looks in the store and audits what it has. A bad slot goes to quarantine, and
 // bad is the evidence of it.
-func (a *assembly) stored(ctx context.Context, x *heldFacet, claim evidence.Claim) (found bool, bad evidence.Report, err error) {
+func (a *archiveSources) stored(ctx context.Context, x *heldFacet, claim evidence.Claim) (found bool, bad evidence.Report, err error) {
 	slot, report, err := a.store.AuditClaim(ctx, claim)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
@@ -231,7 +334,7 @@ func (a *assembly) stored(ctx context.Context, x *heldFacet, claim evidence.Clai
 }
 
 // accept takes a slot whose bytes were hashed: the list of its files follows from them.
-func (a *assembly) accept(x *heldFacet, slot *store.Slot) {
+func (a *archiveSources) accept(x *heldFacet, slot *store.Slot) {
 	x.slot = slot
 	if x.kind == ledger.Artifact { // locks have no list of its files, which follows from its integrity
 		x.entry.Integrity, x.entry.Assets = slot.Digest, slot.Assets
@@ -248,7 +351,7 @@ func (a *assembly) accept(x *heldFacet, slot *store.Slot) {
 }
 
 // confirm chooses the version of a new entry and has the registry and its log confirm it.
-func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *client.Client) (*registry.ArchiveRecord, error) {
+func (a *archiveSources) confirm(ctx context.Context, x *heldFacet, client *client.Client) (*registry.ArchiveRecord, error) {
 	f := x.want
 	x.entry = project.FacetLock{Source: f.Source(a.w.config.Registry), Version: f.Requirement.String()}
 	unconfirmed := func(subject string, err error) error {
@@ -291,7 +394,7 @@ func (a *assembly) confirm(ctx context.Context, x *heldFacet, client *client.Cli
 
 // vouched adds what the record of x says of it, and what its registry's log does, and returns
 // the proof that it is in the log.
-func (a *assembly) vouched(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) (proof string, err error) {
+func (a *archiveSources) vouched(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) (proof string, err error) {
 	x.report = append(x.report, recordStatus(rec))
 	document, err := rec.Document()
 	if err != nil {
@@ -322,7 +425,7 @@ func (a *assembly) vouched(ctx context.Context, x *heldFacet, rec registry.Archi
 // since adds what became of a facet that is locked and had to be fetched again. It was
 // confirmed when it was locked, so that where nobody said which key the registry's log has,
 // nobody is asked now. A server that is being started asks no log.
-func (a *assembly) since(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) error {
+func (a *archiveSources) since(ctx context.Context, x *heldFacet, rec registry.ArchiveRecord) error {
 	if x.kind == ledger.Artifact {
 		return nil
 	}
@@ -356,7 +459,7 @@ func recordStatus(rec registry.ArchiveRecord) evidence.Evidence {
 }
 
 // prove verifies the proof that a record is in its registry's log, and puts it into r.
-func (a *assembly) prove(ctx context.Context, proof []byte, r *project.RecordLock) (evidence.Report, error) {
+func (a *archiveSources) prove(ctx context.Context, proof []byte, r *project.RecordLock) (evidence.Report, error) {
 	a.logOnce.Lock()
 	defer a.logOnce.Unlock()
 	w := a.w
@@ -385,7 +488,7 @@ func (a *assembly) prove(ctx context.Context, proof []byte, r *project.RecordLoc
 }
 
 // download fetches the archive of x, hashing it as it comes.
-func (a *assembly) download(ctx context.Context, x *heldFacet, client *client.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
+func (a *archiveSources) download(ctx context.Context, x *heldFacet, client *client.Client, locked *project.FacetLock, rec *registry.ArchiveRecord) error {
 	body, size, err := client.OpenArchive(ctx, string(x.ledgerKind()), x.want.Name, x.entry.Version)
 	if err != nil {
 		var p *registry.Problem
@@ -451,7 +554,7 @@ type unpacking struct {
 
 // unpack reads an archive into a staging directory, recomputes everything from its bytes,
 // and keeps it if all that is claimed of it holds.
-func (a *assembly) unpack(ctx context.Context, x *heldFacet, u unpacking) error {
+func (a *archiveSources) unpack(ctx context.Context, x *heldFacet, u unpacking) error {
 	st, err := a.store.Stage()
 	if err != nil {
 		return err
@@ -531,7 +634,7 @@ func (a *assembly) unpack(ctx context.Context, x *heldFacet, u unpacking) error 
 
 // unreadable is the error for an archive that cannot be read. One that was damaged on its
 // way is told from one that was published so by its transport hash.
-func (a *assembly) unreadable(x *heldFacet, u unpacking, rest io.Reader, h *digest.Hasher, err error) error {
+func (a *archiveSources) unreadable(x *heldFacet, u unpacking, rest io.Reader, h *digest.Hasher, err error) error {
 	if u.transport == nil || evidence.ClassOf(err) != evidence.Validation {
 		return evidence.Errorf(evidence.ClassOf(err), x.subject(), "", err)
 	}
@@ -567,7 +670,7 @@ func writeMember(root *os.Root, path string, r io.Reader) error {
 
 // fromDirectory packs a facet of a directory of this machine. The lock follows the
 // directory, unless it is the only authority.
-func (a *assembly) fromDirectory(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
+func (a *archiveSources) fromDirectory(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
 	x.entry = project.FacetLock{Source: x.want.Source(a.w.config.Registry)}
 	dir := filepath.FromSlash(x.want.Path)
 	if !filepath.IsAbs(dir) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
@@ -18,7 +19,7 @@ import (
 
 // fromGit gets a facet of a git repository. Its commit is resolved once and locked, and
 // later installs use that commit, wherever the tag or branch points by then.
-func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
+func (a *archiveSources) fromGit(ctx context.Context, x *heldFacet, locked *project.FacetLock) error {
 	f := x.want
 	if locked != nil {
 		x.entry = *locked
@@ -65,7 +66,7 @@ func (a *assembly) fromGit(ctx context.Context, x *heldFacet, locked *project.Fa
 		return gitError(f.Name, err)
 	}
 	defer commit.Close()
-	packed, err := packCommit(ctx, commit, f.Sub, a.o)
+	packed, err := packCommit(ctx, commit, f.Sub, a.o.Limits)
 	if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), f.Name, "", fmt.Errorf("commit %s: %w", source.Commit, err))
 	}
@@ -95,7 +96,7 @@ func gitError(name string, err error) error {
 }
 
 // packCommit packs the facet in a directory of a commit.
-func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, o FacetOptions) (io.Reader, error) {
+func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, limits archive.Limits) (io.Reader, error) {
 	all, err := commit.Files(ctx, sub)
 	if err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func packCommit(ctx context.Context, commit *gitrepo.Commit, sub string, o Facet
 		files = append(files, tree.File{Path: path, Size: f.Size})
 	}
 	var packed bytes.Buffer
-	_, err = facet.Pack(ctx, &packed, files, open, o.Limits)
+	_, err = facet.Pack(ctx, &packed, files, open, limits)
 	return &packed, err
 }
 

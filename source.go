@@ -28,7 +28,7 @@ func (p *pinning) prepareSource(ctx context.Context) (*program, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, p.declared.Name, "", err)
 	}
-	a, err := newAssembly(p.w, FacetOptions{Log: p.o.Log}, nil)
+	a, err := openSources(p.w, sourceOptions{Log: p.o.Log}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func claimedEvidence(name string, claimed, shown digest.Digest, answer Consent) 
 // prepareSource gets the locked archive of a server into the store, if it is not there,
 // and makes it startable.
 func (l *launch) prepareSource(ctx context.Context, approval project.Approval) (*program, error) {
-	a, err := newAssembly(l.w, FacetOptions{Log: l.w.logOptions}, nil)
+	a, err := openSources(l.w, sourceOptions{Log: l.w.logOptions}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +302,7 @@ func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reade
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	held, err := newAssembly(&workspace{host: h, config: &project.Config{}}, FacetOptions{}, nil)
+	held, err := openSources(&workspace{host: h, config: &project.Config{}}, sourceOptions{}, nil)
 	if err != nil {
 		return digest.Digest{}, err
 	}
