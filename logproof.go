@@ -51,7 +51,8 @@ func LogProof(ctx context.Context, h *Host, rules project.Registry, named string
 	if !ok || name == "" || version == "" || version == registry.Latest {
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION", errors.New("a record is named with an exact version"))
 	}
-	w := &workspace{host: h, config: &project.Config{Registry: rules}, logOptions: o}
+	w := emptyWorkspace(h, "")
+	w.config.Registry, w.logOptions = rules, o
 	envelope, err := w.registry().GetDeleted(ctx, name, version)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), named, "", err)

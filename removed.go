@@ -46,6 +46,11 @@ func (w *workspace) noConfig() error {
 	}
 }
 
+// emptyWorkspace is dir as a project that declares and locks nothing, whatever lies there.
+func emptyWorkspace(h *Host, dir string) *workspace {
+	return &workspace{host: h, dir: dir, config: &project.Config{}, lock: &project.Lock{}, release: func() {}}
+}
+
 // unread is the project in dir, none of whose files is read yet, for reading alone: it says
 // nothing to the user.
 func (h *Host) unread(dir string) (*workspace, error) {

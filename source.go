@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/guard"
 	"github.com/hallmark-mcp/hallmark/internal/store"
 	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
@@ -298,24 +299,8 @@ func (w *workspace) askRuntime(ctx context.Context, path string, r sourceRuntime
 // captureSource starts a server from the bytes of its archive, as who pins it will, and
 // lists the tools that it shows. What was recomputed of the archive was judged by its caller.
 func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reader, variables []string, within time.Duration) (digest.Digest, error) {
-	st, err := h.store()
+	x, err := unpackSource(ctx, h, a, body)
 	if err != nil {
-		return digest.Digest{}, err
-	}
-	held, err := openSources(&workspace{host: h, config: &project.Config{}}, sourceOptions{}, nil)
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	held.store = st.WithScheme(evidence.FacetTar)
-	subject := a.Name() + "@" + a.Version()
-	x := &heldFacet{kind: ledger.Artifact, want: project.Facet{Name: a.Name()}, entry: project.FacetLock{Version: a.Version(), Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
-	err = held.unpack(ctx, x, unpacking{body: body, from: "the archive", claims: []evidence.Claim{{
-		Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Manifest, Where: archive.BuildManifest, Want: []digest.Digest{a.Integrity},
-	}}})
-	if err != nil {
-		return digest.Digest{}, err
-	}
-	if err := x.readSource(); err != nil {
 		return digest.Digest{}, err
 	}
 	dir, err := os.MkdirTemp("", "hallmark-capture-")
@@ -323,26 +308,42 @@ func captureSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reade
 		return digest.Digest{}, err
 	}
 	defer os.RemoveAll(dir)
-	p := &pinning{
-		w: &workspace{host: h, dir: dir, config: &project.Config{}}, o: PinOptions{Capture: within},
-		declared: project.Server{Name: a.Name(), Variables: variables}, path: h.Getenv("PATH"), report: x.report,
-	}
-	entry := project.ServerLock{Source: project.KindArtifact, Ref: subject, Entry: x.source.Entry, Runtime: x.source.Runtime, Variables: variables}
-	prog, err := p.w.sourceProgram(ctx, p.declared, entry, x.slot, p.path, nil)
+	w := emptyWorkspace(h, dir)
+	declared := project.Server{Name: a.Name(), Variables: variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.subject(), Entry: x.source.Entry, Runtime: x.source.Runtime, Variables: variables}
+	prog, err := w.sourceProgram(ctx, declared, entry, x.slot, h.Getenv("PATH"), nil)
+	report := x.report
 	if prog != nil {
 		defer prog.close()
-		p.report = append(p.report, prog.report...)
+		report = append(report, prog.report...)
 	}
 	if err != nil {
 		return digest.Digest{}, err
 	}
-	adm, err := p.judge(nil)
-	if err != nil {
+	v := policy.Judge(policy.Pin, policy.Settings{}, report)
+	if err := v.Err(); err != nil {
 		return digest.Digest{}, err
 	}
-	shown, err := p.w.capture(ctx, p.declared, prog, adm, within)
+	shown, err := w.capture(ctx, declared, prog, v.Admitted(), within)
 	if err != nil {
 		return digest.Digest{}, err
 	}
 	return shown.APISurface(), nil
+}
+
+// unpackSource gets an archive that was packed on this machine into the store.
+func unpackSource(ctx context.Context, h *Host, a *facet.Archive, body io.Reader) (*heldFacet, error) {
+	st, err := h.store()
+	if err != nil {
+		return nil, err
+	}
+	s := &archiveSources{store: st.WithScheme(evidence.FacetTar)}
+	x := &heldFacet{kind: ledger.Artifact, want: project.Facet{Name: a.Name()}, entry: project.FacetLock{Version: a.Version(), Source: project.SourceLock{Kind: project.FromLocal, Path: "archive"}}}
+	err = s.unpack(ctx, x, unpacking{body: body, from: "the archive", claims: []evidence.Claim{{
+		Subject: a.Name() + "@" + a.Version(), Scheme: evidence.FacetTar, Authority: evidence.Manifest, Where: archive.BuildManifest, Want: []digest.Digest{a.Integrity},
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	return x, x.readSource()
 }
