@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
@@ -76,7 +77,7 @@ func TestPipURL(t *testing.T) {
 		}
 		file := name + "-1.0-py3-none-any.whl"
 		pages["/files/"+file] = wheel.Bytes()
-		pages["/simple/"+name+"/"] = fmt.Appendf(nil, `<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%[1]s</a></body></html>`, file, hexSum(wheel.String()))
+		pages["/simple/"+name+"/"] = fmt.Appendf(nil, `<!DOCTYPE html><html><body><a href="/files/%s#sha256=%s">%[1]s</a></body></html>`, file, digest.FromBytes(wheel.Bytes()).Hex())
 	}
 	elsewhere := server.URL + "/elsewhere/hidden-1.0-py3-none-any.whl"
 	publish("leaf")

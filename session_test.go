@@ -9,8 +9,9 @@ import (
 
 // A token is for the registry of its login, and until it expires.
 func TestTokenFor(t *testing.T) {
-	h := &Host{Now: func() time.Time { return epoch }}
-	s := &Session{Token: "t0k", Registry: "https://registry.example.com", Expires: epoch.Add(time.Second).Unix()}
+	now := time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
+	h := &Host{Now: func() time.Time { return now }}
+	s := &Session{Token: "t0k", Registry: "https://registry.example.com", Expires: now.Add(time.Second).Unix()}
 	for base, want := range map[string]string{
 		"https://registry.example.com":      "t0k",
 		"https://Registry.example.com/":     "t0k",
@@ -26,7 +27,7 @@ func TestTokenFor(t *testing.T) {
 	if got, err := TokenFor(h, nil, s.Registry); got != "" || err != nil {
 		t.Errorf("no session: %q, %v", got, err)
 	}
-	s.Expires = epoch.Unix()
+	s.Expires = now.Unix()
 	if got, err := TokenFor(h, s, s.Registry); got != "" || evidence.ClassOf(err) != evidence.Refused {
 		t.Errorf("expired: %q, %v", got, err)
 	}
