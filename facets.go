@@ -51,7 +51,7 @@ func newAssembly(w *workspace, o FacetOptions, fresh func(string) bool) (*assemb
 	if err != nil {
 		return nil, err
 	}
-	return &assembly{archiveSources: from, o: o, witness: sync.OnceValues(w.readReceipt), held: map[string]*piece{}}, nil
+	return &assembly{archiveSources: from, o: o, witness: sync.OnceValues(func() (*witnessed, error) { return w.readReceipt() }), held: map[string]*piece{}}, nil
 }
 
 // verdict is the judgement of everything.

@@ -185,11 +185,13 @@ func (w *workspace) checkLog(ctx context.Context, names []string) (evidence.Repo
 				report = append(report, l.report...)
 			}
 		}
-		check := l.checkRecord
+		var more evidence.Report
+		var err error
 		if r.Kind == ledger.Artifact || r.Kind == ledger.Facet {
-			check = l.checkArchive
+			more, err = l.checkArchive(ctx, client, r)
+		} else {
+			more, err = l.checkRecord(ctx, client, w, r)
 		}
-		more, err := check(ctx, client, w, r)
 		report = append(report, more...)
 		if err != nil {
 			return w.unreached(report, err)
@@ -276,7 +278,7 @@ func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
 }
 
 // checkArchive is checkRecord for the record of an archive.
-func (l *registryLog) checkArchive(ctx context.Context, client *client.Client, _ *workspace, r project.RecordLock) (evidence.Report, error) {
+func (l *registryLog) checkArchive(ctx context.Context, client *client.Client, r project.RecordLock) (evidence.Report, error) {
 	claim := evidence.Claim{
 		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,
 	}

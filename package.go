@@ -44,11 +44,11 @@ func (w *workspace) findNode(ctx context.Context, path string) (*project.Runtime
 func (w *workspace) packageProgram(ctx context.Context, name, engine, path string, approved *project.Runtime) (*program, error) {
 	switch engine {
 	case project.EngineNPM:
-		return w.interpreter(ctx, name, path, approved, w.findNode)
+		return w.interpreter(ctx, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return w.findNode(ctx, path) })
 	case project.EngineGo:
 		return w.goProgram(ctx, name, path, approved)
 	}
-	return w.interpreter(ctx, name, path, approved, w.findPython)
+	return w.interpreter(ctx, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return w.findPython(ctx, path) })
 }
 
 // interpreter opens the one that was approved, or else finds one.
