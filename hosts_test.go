@@ -3,6 +3,7 @@ package hallmark
 import (
 	"net"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 
@@ -82,7 +83,7 @@ func TestHostsOfAProject(t *testing.T) {
 	if err := ForgetHost(p.host, host); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(p.host.variablesFile()); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {
+	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {
 		t.Errorf("%s, %v", data, err)
 	}
 }

@@ -349,7 +349,7 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing")
 	// Where no log is known, which the proofs would be owed of.
 	w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "log_key", "# log_key", 1))
-	if err := os.Remove(w.host.logsFile()); err != nil {
+	if err := os.Remove(filepath.Join(w.host.Places.State, "logs.json")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.install(FacetOptions{Frozen: true, Offline: true})

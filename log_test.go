@@ -197,7 +197,7 @@ func recordSeen(t *testing.T, h *Host, rules project.Registry, version string, o
 
 func keptLogs(t *testing.T, h *Host) string {
 	t.Helper()
-	data, err := readFile(h.logsFile(), project.MaxLogs)
+	data, err := readFile(filepath.Join(h.Places.State, "logs.json"), project.MaxLogs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,9 +99,9 @@ func writePlugin(t *testing.T, dir, name string, members map[string]any, files m
 func (r *pluginRoom) elsewhere() *Host {
 	h := *r.host
 	h.Places.State = filepath.Join(r.t.TempDir(), "state")
-	data, err := os.ReadFile(trustFile(r.host))
+	data, err := os.ReadFile(trustedKeysOf(r.host))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(h.Places.State, 0o700), os.WriteFile(trustFile(&h), data, 0o600))
+		err = errors.Join(os.MkdirAll(h.Places.State, 0o700), os.WriteFile(trustedKeysOf(&h), data, 0o600))
 	}
 	if err != nil {
 		r.t.Fatal(err)
@@ -536,14 +536,14 @@ func TestPresentHostDecides(t *testing.T) {
 			t.Fatal(err)
 		}
 		signed.expect(h, "a revoked key", evidence.Signature)
-		if err := os.Remove(trustFile(h)); err != nil {
+		if err := os.Remove(trustedKeysOf(h)); err != nil {
 			t.Fatal(err)
 		}
 		signed.expect(h, "no keys", evidence.Signature)
 	}
 	plain := newPluginRoom(t) // signed, and nobody demanded it
 	plain.install(plain.zip, plugin.Flags{})
-	if err := os.Remove(trustFile(plain.host)); err != nil {
+	if err := os.Remove(trustedKeysOf(plain.host)); err != nil {
 		t.Fatal(err)
 	}
 	plain.expect(plain.host, "the keys of a signature that the lock records are gone", evidence.Signature)

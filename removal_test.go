@@ -338,8 +338,8 @@ func (w *removalWorld) machine(c removalCommand) *Host {
 	}
 	if c.fresh {
 		h.Places.State = filepath.Join(w.base(), "cold", strconv.Itoa(w.colds), "state")
-		if keys, ok := w.kept[trustFile(w.host)]; ok { // which a person names
-			w.put(trustFile(&h), &keys)
+		if keys, ok := w.kept[trustedKeysOf(w.host)]; ok { // which a person names
+			w.put(trustedKeysOf(&h), &keys)
 		}
 	}
 	return &h

@@ -119,8 +119,7 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	journal := append([]byte("hallmark-journal-v1 "+digest.FromBytes(body).String()+"\n"), body...)
-	ws := &workspace{state: w.host.projectState(f.dir)}
-	if err := os.WriteFile(ws.journal(), journal, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(w.host.projectState(f.dir), "journal"), journal, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.skip = func(file string) bool { return !strings.HasSuffix(file, "/journal") }

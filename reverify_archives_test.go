@@ -141,7 +141,7 @@ func TestReverifyArchives(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			lying.ContentIntegrity = right
+			lying.ContentIntegrity = digest.FromBytes([]byte("right"))
 			report, err := checkArchive(t.Context(), blobs, lying, kind.subject)
 			if bad, class, _ := failing(report); err != nil || class != evidence.Integrity || len(bad) != 1 || bad[0].Scheme != kind.scheme {
 				t.Errorf("%v, %v", report, err)

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,24 +28,24 @@ func TestRevocationStays(t *testing.T) {
 	if err := change(add); err != nil {
 		t.Fatal(err)
 	}
-	before, err := os.ReadFile(trustFile(h))
+	before, err := os.ReadFile(trustedKeysOf(h))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := change(func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
 		t.Fatal(err)
 	}
-	after, err := os.ReadFile(trustFile(h))
+	after, err := os.ReadFile(trustedKeysOf(h))
 	if err != nil {
 		t.Fatal(err)
 	}
-	memory, err := os.ReadFile(revokedFile(h))
+	memory, err := os.ReadFile(revokedKeysOf(h))
 	if err != nil {
 		t.Fatal(err)
 	}
 	renamed := []byte(strings.ReplaceAll(string(before), `"acme"`, `"other"`))
 	for name, files := range map[string][2][]byte{"gone": {nil, memory}, "cut": {before, memory}, "renamed": {renamed, memory}, "memory gone": {after, nil}} {
-		for i, path := range []string{trustFile(h), revokedFile(h)} {
+		for i, path := range []string{trustedKeysOf(h), revokedKeysOf(h)} {
 			os.Remove(path)
 			if files[i] != nil {
 				if err := os.WriteFile(path, files[i], 0o600); err != nil {
@@ -62,11 +63,11 @@ func TestRevocationStays(t *testing.T) {
 		if err := change(func(*sign.Keys) error { return nil }); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if data, err := os.ReadFile(revokedFile(h)); err != nil || !strings.Contains(string(data), `"revoked"`) {
+		if data, err := os.ReadFile(revokedKeysOf(h)); err != nil || !strings.Contains(string(data), `"revoked"`) {
 			t.Errorf("%s: %s, %v", name, data, err)
 		}
 	}
-	for path, says := range map[string]string{trustFile(h): "those that were revoked stay revoked", revokedFile(h): "restore it from a backup"} {
+	for path, says := range map[string]string{trustedKeysOf(h): "those that were revoked stay revoked", revokedKeysOf(h): "restore it from a backup"} {
 		good, _ := os.ReadFile(path)
 		for _, bad := range []string{"", "{", `{"version":1}x`} {
 			if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
@@ -90,3 +91,8 @@ func hint(err error) string {
 	}
 	return ""
 }
+
+// trustedKeysOf and revokedKeysOf are the files of the keys that a machine trusts, and of those
+// that it once did.
+func trustedKeysOf(h *Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
+func revokedKeysOf(h *Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
