@@ -123,7 +123,7 @@ func (o object) takeText(name string, required bool) string {
 // readString reads raw, which is JSON already, as a string.
 func (p *problems) readString(raw json.RawMessage, at string) (s string, ok bool) {
 	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : n-1]), true // what was checked to be JSON, and has no escapes, stands as it is
+		return string(raw[1 : n-1]), true // valid JSON without escapes is the text itself
 	}
 	if kindOf(raw) != '"' || json.Unmarshal(raw, &s) != nil {
 		p.add(at, "must be a string")

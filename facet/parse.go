@@ -19,8 +19,7 @@ var (
 	})
 )
 
-// FileName is the name of the file that an archive is kept in, unless somebody says
-// otherwise: "scope-name-1.2.3.facet".
+// FileName is the default name of the file of an archive: "scope-name-1.2.3.facet".
 func FileName(name, version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + version + ".facet"
 }

@@ -140,7 +140,7 @@ func npmPackage(w word) Package {
 	return p
 }
 
-// pinOf tells how a package with that spec is pinned; exact says that it is one version.
+// pinOf is the pin of a package with that spec; exact says that the spec is one version.
 func pinOf(spec string, exact bool) Pin {
 	switch {
 	case exact:

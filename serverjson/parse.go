@@ -63,7 +63,7 @@ func Parse(data []byte) (*Document, error) {
 	w.walk(tree, document, "")
 	d, err := decodeTree(tree)
 	if err != nil {
-		// The walk left only what decodes; FuzzParse holds it so.
+		// Unreachable: the walk left only what decodes, as FuzzParse checks.
 		return nil, &Invalid{append(w.issues, Issue{TypeSchema, "", err.Error(), SeverityError, "wrong-type"})}
 	}
 	d.Raw = slices.Clone(data)
