@@ -16,9 +16,8 @@ type Ref = artifact.Ref
 // it makes the line opaque.
 var npxOptions = grammar{
 	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
-		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit",
-		"--no-fund",
-		"--no-update-notifier"},
+		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing",
+		"--no-audit", "--no-fund", "--no-update-notifier"},
 	values: []string{"-p", "--package", "-c", "--call"},
 }
 
