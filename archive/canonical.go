@@ -79,7 +79,7 @@ func walkOuter(r io.Reader, limits Limits, fn func(Entry, io.Reader) error, inne
 	return dropEOF(err)
 }
 
-// dropEOF turns io.EOF, which tells the end of an archive, into nil.
+// dropEOF turns io.EOF, which signals the end of an archive, into nil.
 func dropEOF(err error) error {
 	if err == io.EOF {
 		return nil

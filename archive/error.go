@@ -87,7 +87,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Class is validation: the archive is malformed, whoever vouches for it.
+// Class is validation: the archive is malformed, whatever is claimed of it.
 func (e *Error) Class() evidence.Class { return evidence.Validation }
 
 // tooLarge refuses a layer of more than limit bytes.

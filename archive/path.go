@@ -91,7 +91,7 @@ func isDeviceName(segment string) bool {
 // normalisation only, in directories too, and a file that is also a directory. It also
 // refuses a directory that git takes for a bare repository. The zero value is an empty set.
 type Names struct {
-	installed bool // paths are held to CheckInstalled, and case tells them apart
+	installed bool // paths must pass CheckInstalledPath, and case tells them apart
 	fold      *caseFolder
 	seen      map[string]name // by folded path
 	bare      bareSigns

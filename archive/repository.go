@@ -21,8 +21,8 @@ func (f *caseFolder) repositoryName(segment string) bool {
 			return true
 		}
 		// The short name of ".git" is "git~1", or has another number if that is taken.
-		if number, ok := strings.CutPrefix(s, name[1:]+"~"); ok && number != "" && strings.Trim(number,
-			"0123456789") == "" {
+		number, ok := strings.CutPrefix(s, name[1:]+"~")
+		if ok && number != "" && strings.Trim(number, "0123456789") == "" {
 			return true
 		}
 	}

@@ -82,8 +82,8 @@ func (z *zipReader) parseCentral(data []byte) (e zipMember, rest []byte, err err
 	if err != nil {
 		return e, nil, err
 	}
-	numbers, err := z.readNumbers(e.name, fields, []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])},
-		false)
+	short := []uint32{le.Uint32(h[24:]), le.Uint32(h[20:]), le.Uint32(h[42:])}
+	numbers, err := z.readNumbers(e.name, fields, short, false)
 	if err != nil {
 		return e, nil, err
 	}

@@ -23,7 +23,7 @@ const (
 // isKnownExtra reports whether all programs pass over, or know, a field of this length.
 func isKnownExtra(id uint16, data []byte) bool {
 	switch n := len(data); id {
-	case extraZip64, extraUnicodePath: // held to what they say
+	case extraZip64, extraUnicodePath: // their content is checked by readNumbers and parseExtra
 		return true
 	case extraTimesUnix:
 		return n > 0 && n <= 13 && n%4 == 1

@@ -56,7 +56,7 @@ func (f *zipFile) Read(p []byte) (int, error) {
 		f.err = f.z.refuse(ProblemTruncated, f.e.name, "has fewer bytes than it declares")
 	case err != nil && err != io.EOF:
 		f.err = f.contentError(err)
-	case f.left == 0: // with the last bytes, so that nobody takes them for good ones
+	case f.left == 0: // before the last bytes are returned: they may be wrong
 		f.err = f.checkEnd()
 	}
 	if f.err != nil && f.err != io.EOF {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// userinfo is what stands between "//" and "@" in a URL, or in what somebody meant to be
-// one: up to the last "@" before the path, as a password may hold another.
+// userinfo is what stands between "//" and "@" in a URL or a malformed URL: up to the last
+// "@" before the path, as a password may hold another.
 var userinfo = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*:)?//[^/?#\s"'<>\\]*@`)
 
 // slashedUserinfo is the same where the password holds a slash, which no URL allows: what follows the
@@ -18,9 +18,10 @@ var slashedUserinfo = regexp.MustCompile(`//[^/?#\s"'<>\\:@]*:[0-9]*[^0-9/\s"'<>
 var bareUserinfo = regexp.MustCompile(`(^|[\s"'=(\[,|])([a-z]+:)?([^\s"'=(\[,|/:@]+):[^\s"'/@]+@` +
 	`((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+)([:/\s"'),]|$)`)
 
-// RedactURLs leaves what may be a password out of every URL in a text that is printed:
-// "https://user:password@host/" becomes "https://host/". The name that ssh logs in by,
-// without a password, stays: it says which repository is meant.
+// RedactURLs removes what may be a user name and a password from every URL in a text that is
+// to be printed: "https://user:password@host/" becomes "https://host/". The user name of an
+// ssh URL without a password stays: it says which repository is meant. The URLs need not
+// parse, so that an error about a malformed one can be redacted too.
 func RedactURLs(text string) string {
 	if !strings.Contains(text, "@") {
 		return text

@@ -262,7 +262,7 @@ func (r Ref) Normal() Ref {
 		r.text = "github:" + r.name + "/" + r.version + "/" + r.filename
 	case OCI:
 		host, repo, _ := strings.Cut(r.name, "/")
-		if strings.Contains(host, ".") { // else the port tells it from a repository
+		if strings.Contains(host, ".") { // else only the port distinguishes it from a repository
 			host = normalHost(host, "443")
 		}
 		r.name = normalRepository(strings.ToLower(host) + "/" + repo)

@@ -85,7 +85,7 @@ func (a Algorithm) newHash() hash.Hash {
 }
 
 // Digest is an algorithm and the bytes that it gave. The zero value is no
-// digest at all: it equals nothing, itself included.
+// digest: it equals nothing, not even another zero value.
 type Digest struct {
 	_   [0]func() // not comparable: use evidence.Compare
 	alg Algorithm

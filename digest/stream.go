@@ -138,7 +138,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 		return 0, v.err
 	}
 	if v.size >= 0 && int64(len(p)) > v.size-v.read {
-		p = p[:v.size-v.read+1] // one byte more than allowed tells a longer stream
+		p = p[:v.size-v.read+1] // one byte more than allowed shows that the stream is longer
 	}
 	n, err := v.r.Read(p)
 	v.read += int64(n)

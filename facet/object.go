@@ -47,12 +47,14 @@ func (e *Invalid) Class() evidence.Class { return evidence.Validation }
 // problems collects what is wrong with a document.
 type problems struct{ issues []Issue }
 
+// add reports a problem at a JSON pointer, up to maxIssues of them.
 func (p *problems) add(at, format string, args ...any) {
 	if len(p.issues) < maxIssues {
 		p.issues = append(p.issues, Issue{at, fmt.Sprintf(format, args...)})
 	}
 }
 
+// asError is an [*Invalid] of the file with all problems, or nil if there are none.
 func (p *problems) asError(file string) error {
 	if len(p.issues) == 0 {
 		return nil
@@ -118,9 +120,10 @@ func (o object) takeText(name string, required bool) string {
 	return s
 }
 
+// readString reads raw, which is JSON already, as a string.
 func (p *problems) readString(raw json.RawMessage, at string) (s string, ok bool) {
 	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
-		return string(raw[1 : n-1]), true // what was checked to be JSON, and has no escapes, stands as it is
+		return string(raw[1 : n-1]), true // valid JSON without escapes is the text itself
 	}
 	if kindOf(raw) != '"' || json.Unmarshal(raw, &s) != nil {
 		p.add(at, "must be a string")
@@ -129,6 +132,7 @@ func (p *problems) readString(raw json.RawMessage, at string) (s string, ok bool
 	return s, true
 }
 
+// takeBool takes a boolean; false if it is missing.
 func (o object) takeBool(name string) (b bool) {
 	raw, at, ok := o.takeMember(name)
 	if c := kindOf(raw); ok && (c != 't' && c != 'f' || json.Unmarshal(raw, &b) != nil) {
@@ -188,14 +192,14 @@ func (o object) takeTexts(name string, check func(s, at string)) []string {
 	return out
 }
 
-// refuseUnknown reports what is left as unknown.
+// refuseUnknown reports the members that were not taken as unknown.
 func (o object) refuseUnknown() {
 	for _, name := range sortedKeys(o.members) {
 		o.add(o.at+"/"+surface.PointerToken(name), "unknown member")
 	}
 }
 
-// warnUnknown is what is left, as warnings.
+// warnUnknown returns a warning for each member that was not taken.
 func (o object) warnUnknown() []string {
 	var out []string
 	for _, name := range sortedKeys(o.members) {

@@ -26,36 +26,12 @@ type Packed struct {
 // all. The same files give the same bytes. Up to limits.Packed bytes are held in memory:
 // the archive is read back under limits before any of it is written to w.
 func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, limits archive.Limits) (*Packed, error) {
-	var plan Archive
 	byPath := map[string]tree.File{}
 	for _, f := range files {
 		byPath[f.Path] = f
 	}
-	read := func(path string) ([]byte, error) {
-		f, ok := byPath[path]
-		if !ok {
-			return nil, nil
-		}
-		r, err := open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		data, err := readMember(archive.Entry{Path: path, Size: f.Size}, io.LimitReader(r, MaxManifest+1), MaxManifest)
-		if data == nil && err == nil {
-			data = []byte{}
-		}
-		return data, err
-	}
-	manifest, err := read(ManifestFile)
+	plan, err := readPlan(byPath, open)
 	if err != nil {
-		return nil, err
-	}
-	source, err := read(SourceFile)
-	if err != nil {
-		return nil, err
-	}
-	if err := plan.parseManifest(manifest, source); err != nil {
 		return nil, err
 	}
 	var left []string
@@ -91,6 +67,37 @@ func Pack(ctx context.Context, w io.Writer, files []tree.File, open tree.Open, l
 	return &Packed{back, left}, err
 }
 
+// readPlan reads the manifest of the facet or server in a directory. Of the archive that is
+// returned only the manifest is set.
+func readPlan(byPath map[string]tree.File, open tree.Open) (plan Archive, err error) {
+	read := func(path string) ([]byte, error) {
+		f, ok := byPath[path]
+		if !ok {
+			return nil, nil
+		}
+		r, err := open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		data, err := readMember(archive.Entry{Path: path, Size: f.Size}, io.LimitReader(r, MaxManifest+1), MaxManifest)
+		if data == nil && err == nil {
+			data = []byte{}
+		}
+		return data, err
+	}
+	manifest, err := read(ManifestFile)
+	if err != nil {
+		return plan, err
+	}
+	source, err := read(SourceFile)
+	if err != nil {
+		return plan, err
+	}
+	err = plan.parseManifest(manifest, source)
+	return plan, err
+}
+
 // selectFiles takes the members of the facet's archive from the files of its directory.
 func (m *Manifest) selectFiles(byPath map[string]tree.File) (files []tree.File, left []string, err error) {
 	var p problems
@@ -113,8 +120,11 @@ func (m *Manifest) selectFiles(byPath map[string]tree.File) (files []tree.File, 
 	return files, left, nil
 }
 
-// compress makes the inner archive, as far as limits allow.
-func compress(ctx context.Context, files []tree.File, open tree.Open, limits archive.Limits) (*bytes.Buffer, digest.Digest, error) {
+// compress writes the inner archive to memory. One beyond limits.Packed is an
+// [*archive.Error].
+func compress(
+	ctx context.Context, files []tree.File, open tree.Open, limits archive.Limits,
+) (*bytes.Buffer, digest.Digest, error) {
 	limit := limits.Packed
 	if limit == 0 {
 		limit = archive.MaxPacked
@@ -122,14 +132,15 @@ func compress(ctx context.Context, files []tree.File, open tree.Open, limits arc
 	var out bytes.Buffer
 	integrity, _, err := archive.WriteTarGzip(ctx, &cappedWriter{&out, limit}, files, open, 0)
 	if errors.Is(err, errFull) {
-		err = &archive.Error{Problem: archive.ProblemTooLarge, Layer: "archive", Detail: fmt.Sprintf("more than %d bytes", limit)}
+		err = &archive.Error{Problem: archive.ProblemTooLarge, Layer: "archive",
+			Detail: fmt.Sprintf("more than %d bytes", limit)}
 	}
 	return &out, integrity, err
 }
 
 var errFull = errors.New("full")
 
-// cappedWriter writes at most left bytes.
+// cappedWriter writes at most left bytes; the write that would exceed them fails with errFull.
 type cappedWriter struct {
 	w    io.Writer
 	left int64

@@ -19,8 +19,7 @@ var (
 	})
 )
 
-// FileName is the name of the file that an archive is kept in, unless somebody says
-// otherwise: "scope-name-1.2.3.facet".
+// FileName is the default name of the file of an archive: "scope-name-1.2.3.facet".
 func FileName(name, version string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(name, "@"), "/", "-") + "-" + version + ".facet"
 }
@@ -43,13 +42,41 @@ func ParseManifest(data []byte) (*Manifest, error) {
 	if !ok {
 		return nil, p.asError(ManifestFile)
 	}
-	m := &Manifest{Raw: slices.Clone(data), Skills: map[string]Skill{}, Agents: map[string]Prompt{}, Commands: map[string]Prompt{}, Servers: map[string]Server{}}
+	m := &Manifest{Raw: slices.Clone(data)}
 	m.Name, m.Version = o.takeIdentity()
-	m.Description, m.Author, m.Private = o.takeText("description", false), o.takeText("author", false), o.takeBool("private")
+	m.Description, m.Author = o.takeText("description", false), o.takeText("author", false)
+	m.Private = o.takeBool("private")
+	delivered := o.takeSkills(m)
+	for _, kind := range []struct {
+		member string
+		into   *map[string]Prompt
+	}{{"agents", &m.Agents}, {"commands", &m.Commands}} {
+		prompts, n := o.takePrompts(kind.member)
+		*kind.into = prompts
+		delivered += n
+	}
+	m.Files = o.takeTexts("files", o.checkFile)
+	delivered += o.takeComposed(m)
+	delivered += o.takeServers(m)
+	m.Warnings = o.warnUnknown()
+	if delivered == 0 {
+		p.add("", "delivers nothing: no skills, agents, commands, facets or servers")
+	}
+	if len(p.issues) == 0 {
+		p.checkPaths(m.Paths())
+	}
+	if err := p.asError(ManifestFile); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
 
-	deliverables := 0
+// takeSkills takes the skills into m, and returns how many are written, good ones or not. So
+// do the functions below for what they take.
+func (o object) takeSkills(m *Manifest) (n int) {
+	m.Skills = map[string]Skill{}
 	o.takeObject("skills", func(name string, raw json.RawMessage, at string) {
-		deliverables++
+		n++
 		if in, ok := o.readAsset(name, raw, at); ok {
 			s := Skill{Description: in.takeText("description", true), Adapters: in.takeAdapters()}
 			s.Files = in.takeTexts("files", func(file, at string) { in.checkMember(skillPath(name, file), at) })
@@ -57,29 +84,38 @@ func ParseManifest(data []byte) (*Manifest, error) {
 			m.Skills[name] = s
 		}
 	})
-	prompts := func(member string, into map[string]Prompt) {
-		o.takeObject(member, func(name string, raw json.RawMessage, at string) {
-			deliverables++
-			if in, ok := o.readAsset(name, raw, at); ok {
-				into[name] = Prompt{Description: in.takeText("description", true), Adapters: in.takeAdapters()}
-				in.refuseUnknown()
-			}
-		})
-	}
-	prompts("agents", m.Agents)
-	prompts("commands", m.Commands)
-	m.Files = o.takeTexts("files", func(file, at string) {
-		switch {
-		case file == ManifestFile || file == SourceFile || file == archive.BuildManifest:
-			o.add(at, "%s is not a file that a facet can add", file)
-		case strings.HasPrefix(strings.ToLower(file), "skills/"):
-			o.add(at, "files below skills/ are listed by their skill")
-		default:
-			o.checkMember(file, at)
+	return n
+}
+
+// takePrompts takes the agents or commands of a member.
+func (o object) takePrompts(member string) (prompts map[string]Prompt, n int) {
+	prompts = map[string]Prompt{}
+	o.takeObject(member, func(name string, raw json.RawMessage, at string) {
+		n++
+		if in, ok := o.readAsset(name, raw, at); ok {
+			prompts[name] = Prompt{Description: in.takeText("description", true), Adapters: in.takeAdapters()}
+			in.refuseUnknown()
 		}
 	})
+	return prompts, n
+}
+
+// checkFile checks an element of files.
+func (o object) checkFile(file, at string) {
+	switch {
+	case file == ManifestFile || file == SourceFile || file == archive.BuildManifest:
+		o.add(at, "%s is not a file that a facet can add", file)
+	case strings.HasPrefix(strings.ToLower(file), "skills/"):
+		o.add(at, "files below skills/ are listed by their skill")
+	default:
+		o.checkMember(file, at)
+	}
+}
+
+// takeComposed takes the facets that m brings along.
+func (o object) takeComposed(m *Manifest) (n int) {
 	o.takeList("facets", func(raw json.RawMessage, at string) {
-		deliverables++
+		n++
 		if c, ok := o.readComposed(raw, at); ok {
 			switch {
 			case c.Name == m.Name:
@@ -90,39 +126,49 @@ func ParseManifest(data []byte) (*Manifest, error) {
 			m.Facets = append(m.Facets, c)
 		}
 	})
+	return n
+}
+
+// takeServers takes the servers that m declares.
+func (o object) takeServers(m *Manifest) (n int) {
+	m.Servers = map[string]Server{}
 	o.takeObject("servers", func(name string, raw json.RawMessage, at string) {
-		deliverables++
-		if !assetPattern().MatchString(name) {
-			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
-		}
+		n++
+		o.checkAssetName(name, at)
 		if s, ok := o.readServer(raw, at); ok {
 			m.Servers[name] = s
 		}
 	})
-	m.Warnings = o.warnUnknown()
-	if deliverables == 0 {
-		p.add("", "delivers nothing: no skills, agents, commands, facets or servers")
-	}
-	if len(p.issues) == 0 {
-		var names archive.Names
-		for _, path := range m.Paths() {
-			if err := checkPath(path); err != nil {
-				p.add("", "%v", err)
-			} else if err := names.Add(path); err != nil {
-				p.add("", "%v", err)
-			}
+	return n
+}
+
+// checkPaths checks that one archive can hold these paths.
+func (p *problems) checkPaths(paths []string) {
+	var names archive.Names
+	for _, path := range paths {
+		if err := checkPath(path); err != nil {
+			p.add("", "%v", err)
+		} else if err := names.Add(path); err != nil {
+			p.add("", "%v", err)
 		}
 	}
-	if err := p.asError(ManifestFile); err != nil {
-		return nil, err
+}
+
+// checkAssetName reports whether name can be that of a skill, agent, command, server or adapter,
+// and adds a problem if it cannot.
+func (p *problems) checkAssetName(name, at string) bool {
+	ok := assetPattern().MatchString(name)
+	if !ok {
+		p.add(at, "a name is 1 to 64 of [a-z0-9-]")
 	}
-	return m, nil
+	return ok
 }
 
 // takeIdentity takes name and version.
 func (o object) takeIdentity() (name, version string) {
 	if name = o.takeText("name", true); name != "" && !CheckName(name) {
-		o.add(o.at+"/name", "%+q is no name: 2 to 64 of [a-z0-9-] that begin and end with a letter or digit, or @scope/name", clip(name))
+		o.add(o.at+"/name", "%+q is no name: 2 to 64 of [a-z0-9-] that begin and end with a letter or digit, "+
+			"or @scope/name", clip(name))
 	}
 	if version = o.takeText("version", true); version != "" {
 		o.checkVersion(version, o.at+"/version")
@@ -130,6 +176,7 @@ func (o object) takeIdentity() (name, version string) {
 	return name, version
 }
 
+// checkVersion refuses what is not an exact version M.N.P.
 func (p *problems) checkVersion(version, at string) {
 	if _, err := parseVersion(version); err != nil {
 		p.add(at, "%v", err)
@@ -138,8 +185,7 @@ func (p *problems) checkVersion(version, at string) {
 
 // readAsset reads the value of a skill, agent or command.
 func (p *problems) readAsset(name string, raw json.RawMessage, at string) (object, bool) {
-	if !assetPattern().MatchString(name) {
-		p.add(at, "a name is 1 to 64 of [a-z0-9-]")
+	if !p.checkAssetName(name, at) {
 		return object{}, false
 	}
 	return p.readObject(raw, at)
@@ -152,12 +198,12 @@ func (p *problems) checkMember(path, at string) {
 	}
 }
 
-// takeAdapters takes what is meant for one target each: objects that we do not look into.
+// takeAdapters takes the objects that are meant for one target each. They are kept as they
+// are.
 func (o object) takeAdapters() map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	o.takeObject("adapters", func(name string, raw json.RawMessage, at string) {
-		if !assetPattern().MatchString(name) {
-			o.add(at, "a name is 1 to 64 of [a-z0-9-]")
+		if !o.checkAssetName(name, at) {
 			return
 		}
 		if _, ok := o.readObject(raw, at); ok {
@@ -193,11 +239,7 @@ func (p *problems) readComposed(raw json.RawMessage, at string) (Composed, bool)
 	name, version := o.takeIdentity()
 	c := Composed{Name: name, Version: version}
 	selection := func(member string) []string {
-		return o.takeTexts(member, func(s, at string) {
-			if !assetPattern().MatchString(s) {
-				o.add(at, "a name is 1 to 64 of [a-z0-9-]")
-			}
-		})
+		return o.takeTexts(member, func(s, at string) { o.checkAssetName(s, at) })
 	}
 	c.Skills, c.Agents, c.Commands = selection("skills"), selection("agents"), selection("commands")
 	o.refuseUnknown()

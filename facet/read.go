@@ -101,7 +101,7 @@ func Read(r io.Reader, limits archive.Limits, sink func(archive.Entry, io.Reader
 	return a, a.checkMembers()
 }
 
-// readMember reads a member that is held in memory.
+// readMember reads a member of an archive into memory; more than limit bytes are an [*Invalid].
 func readMember(e archive.Entry, r io.Reader, limit int64) ([]byte, error) {
 	if e.Size > limit {
 		return nil, &Invalid{e.Path, []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", e.Size, limit)}}}
@@ -163,7 +163,9 @@ func (a *Archive) checkMembers() error {
 func (a *Archive) Evidence(subject, from string, claims ...evidence.Claim) evidence.Report {
 	observed := map[string]evidence.Observed{}
 	for _, f := range a.Files {
-		observed[MemberSubject(subject, f.Path)] = evidence.Observed{Digests: []digest.Digest{a.Digests[f.Path]}, Size: f.Size, From: f.Path + " in " + from}
+		observed[MemberSubject(subject, f.Path)] = evidence.Observed{
+			Digests: []digest.Digest{a.Digests[f.Path]}, Size: f.Size, From: f.Path + " in " + from,
+		}
 	}
 	var report evidence.Report
 	for _, c := range slices.Concat(claims, a.Build.Claims(subject)) {
@@ -171,14 +173,17 @@ func (a *Archive) Evidence(subject, from string, claims ...evidence.Claim) evide
 		if c.Subject == subject {
 			o, ok = evidence.Observed{Digests: []digest.Digest{a.ContentHash}, Size: a.Size, From: from}, true
 			if c.Scheme == evidence.FacetTar {
-				o = evidence.Observed{Digests: []digest.Digest{a.Integrity}, Size: a.TarSize, From: "the contents of " + from}
+				o = evidence.Observed{
+					Digests: []digest.Digest{a.Integrity}, Size: a.TarSize, From: "the contents of " + from,
+				}
 			}
 		}
 		switch {
 		case !ok:
 			report = append(report, evidence.CannotVerify(c, evidence.NotFound, "there is no such member"))
 		case c.Scheme != evidence.File && (c.Scheme != evidence.FacetTar || c.Subject != subject):
-			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "reading an archive does not compute this"))
+			report = append(report, evidence.CannotVerify(c, evidence.Unsupported,
+				"reading an archive does not compute this"))
 		default:
 			report = append(report, evidence.Compare(c, o))
 		}

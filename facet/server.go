@@ -56,11 +56,11 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	switch s.Type {
 	case "stdio":
 		s.Command = o.takeText("command", true)
-		o.checkPrintable(s.Command, at+"/command")
+		o.checkNoNUL(s.Command, at+"/command")
 		o.takeList("args", func(raw json.RawMessage, at string) {
 			arg, ok := o.readString(raw, at)
 			if ok {
-				o.checkPrintable(arg, at)
+				o.checkNoNUL(arg, at)
 				s.Args = append(s.Args, arg)
 			}
 		})
@@ -70,7 +70,7 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 				o.add(at, "is no name of an environment variable")
 			}
 			if ok {
-				o.checkPrintable(value, at)
+				o.checkNoNUL(value, at)
 				if s.Env == nil {
 					s.Env = map[string]string{}
 				}
@@ -79,7 +79,7 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 		})
 	case "http":
 		s.URL = o.takeText("url", true)
-		if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.Fragment != "") {
+		if s.URL != "" && !isServerURL(s.URL) {
 			o.add(at+"/url", "must be an absolute http or https URL without user and fragment")
 		}
 	case "":
@@ -89,15 +89,22 @@ func (p *problems) readServer(raw json.RawMessage, at string) (Server, bool) {
 	return s, true
 }
 
-// checkPrintable refuses what no program can be given.
-func (p *problems) checkPrintable(s, at string) {
+// isServerURL reports whether s is an absolute http or https URL without user and fragment.
+func isServerURL(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+		u.Fragment == ""
+}
+
+// checkNoNUL refuses a NUL, which no argument and no variable of a program can hold.
+func (p *problems) checkNoNUL(s, at string) {
 	if strings.ContainsRune(s, 0) {
 		p.add(at, "holds a NUL")
 	}
 }
 
-// badImage says what is wrong with an image reference, or "". Any tag will do, since it
-// is resolved to a digest before anything is locked.
+// badImage says what is wrong with an image reference, or "". Any tag is accepted: it is
+// resolved to a digest before anything is locked.
 func badImage(image string) string {
 	if !strings.Contains(image, "@") {
 		if repo := image[strings.LastIndexByte(image, '/')+1:]; !strings.Contains(repo, ":") {

@@ -35,8 +35,8 @@ func parseAnchor(s string, width int) (anchor, *Error) {
 		return a, nil
 	}
 	if a.width < width {
-		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d", a.text, a.width,
-			width)
+		return anchor{}, refuse(Invalid, "anchor %s has a tag of %d digits, and this file's have %d",
+			a.text, a.width, width)
 	}
 	a.tag, err = strconv.ParseUint(m[2], 16, 16)
 	if err != nil {

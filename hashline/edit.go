@@ -19,7 +19,7 @@ type Relocation struct {
 	Line      int    // where its tag was found
 }
 
-// Hunk is a stretch of lines that became other ones. A count of 0 stands for the place
+// Hunk is a stretch of lines that was replaced by another. A count of 0 stands for the place
 // before the line.
 type Hunk struct {
 	OldFirst, OldLines int

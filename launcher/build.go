@@ -60,9 +60,9 @@ func goPackage(w word) Package {
 		return p
 	}
 	p.Ecosystem, p.Name, p.Spec, p.before = Go, path, version, path+"@"
+	isFull := semver.Canonical(version)+semver.Build(version) == version && strings.Count(version, ".") >= 2
 	switch {
-	case semver.IsValid(version) && semver.Canonical(version)+semver.Build(version) == version && strings.Count(version,
-		".") >= 2:
+	case semver.IsValid(version) && isFull:
 		p.Pin = Version
 	case commitRE.MatchString(version):
 		p.Pin = Commit
@@ -144,8 +144,7 @@ func jsrPackage(w word, skip int) Package {
 // makes the line opaque.
 var dnxOptions = grammar{
 	flags: []string{"-y", "--yes", "--prerelease", "--interactive", "--allow-roll-forward", "--ignore-failed-sources",
-		"--disable-parallel",
-		"--no-cache", "--no-http-cache", "--allow-downgrade"},
+		"--disable-parallel", "--no-cache", "--no-http-cache", "--allow-downgrade"},
 	values: []string{"--version", "-v", "--verbosity", "--framework"},
 }
 

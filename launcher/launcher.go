@@ -57,7 +57,7 @@ type Target struct {
 	Shell    bool      // it is opaque because a shell would read it
 
 	// Direct reports that the command itself, or an interpreter and File, is all that is
-	// started: whoever hashes these has hashed what the command line names.
+	// started: their hashes cover all that the command line names.
 	Direct bool
 
 	words []string // all arguments as they were given

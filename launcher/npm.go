@@ -16,9 +16,8 @@ type Ref = artifact.Ref
 // it makes the line opaque.
 var npxOptions = grammar{
 	flags: []string{"-y", "--yes", "-n", "--no", "--no-install", "-q", "--quiet", "-s", "--silent", "-d", "--verbose",
-		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing", "--no-audit",
-		"--no-fund",
-		"--no-update-notifier"},
+		"--prefer-offline", "--prefer-online", "--offline", "--ignore-scripts", "--ignore-existing",
+		"--no-audit", "--no-fund", "--no-update-notifier"},
 	values: []string{"-p", "--package", "-c", "--call"},
 }
 
@@ -140,7 +139,7 @@ func npmPackage(w word) Package {
 	return p
 }
 
-// pinOf tells how a package with that spec is pinned; exact says that it is one version.
+// pinOf is the pin of a package with that spec; exact says that the spec is one version.
 func pinOf(spec string, exact bool) Pin {
 	switch {
 	case exact:

@@ -12,21 +12,18 @@ import (
 // from: an index, a constraints file or a link directory makes the line opaque.
 var uvxOptions = grammar{
 	flags: []string{"-q", "--quiet", "-v", "--verbose", "--isolated", "--no-cache", "-n", "--offline", "--no-progress",
-		"--native-tls",
-		"--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python", "--no-managed-python",
-		"--no-python-downloads",
-		"--compile-bytecode", "--no-build", "--no-sources"},
+		"--native-tls", "--refresh", "-U", "--upgrade", "--no-config", "--no-env-file", "--managed-python",
+		"--no-managed-python", "--no-python-downloads", "--compile-bytecode", "--no-build", "--no-sources"},
 	values: []string{"--from", "--with", "-w", "-p", "--python", "--python-preference", "--color", "--cache-dir",
-		"--prerelease",
-		"--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package", "--link-mode",
-		"--allow-insecure-host"},
+		"--prerelease", "--resolution", "--exclude-newer", "--refresh-package", "-P", "--upgrade-package",
+		"--link-mode", "--allow-insecure-host"},
 }
 
 var uvRunOptions = grammar{
 	flags: slices.Concat(uvxOptions.flags,
 		[]string{"--frozen", "--locked", "--no-sync", "--exact", "--no-project", "--active", "--no-dev", "--dev",
-			"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages", "--no-default-groups",
-			"-s", "--script", "-m", "--module"}),
+			"--only-dev", "--all-extras", "--all-groups", "--no-editable", "--all-packages",
+			"--no-default-groups", "-s", "--script", "-m", "--module"}),
 	values: slices.Concat(uvxOptions.values,
 		[]string{"--directory", "--project", "--package", "--extra", "--group", "--no-group", "--only-group",
 			"--env-file", "--with-editable", "--with-requirements", "--no-extra"}),

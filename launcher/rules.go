@@ -73,8 +73,9 @@ type Declared struct {
 	Known func(Package) string
 }
 
-// Evidence reads d and holds it against the rules. c has the server as its subject and
-// the place where it is declared. No secret of d is in what is returned.
+// Evidence reads the server's command line or URL and checks it by the rules. The caller sets
+// subject and place of c: the server, and where it is declared. Secrets of d are redacted in
+// what is returned.
 func (d Declared) Evidence(c evidence.Claim) (Target, evidence.Report) {
 	var out evidence.Report
 	add := func(rule string, e evidence.Evidence, reason, fix string) {

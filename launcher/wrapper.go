@@ -22,13 +22,10 @@ func wrapperReader(name string) func(name string, words []word, depth int) Targe
 // starters start another program too, by rules that are not implemented: they make a line
 // opaque.
 var starters = []string{"powershell", "pwsh", "fish", "sudo", "doas", "su", "nice", "ionice", "nohup", "setsid",
-	"timeout", "time",
-	"stdbuf", "xargs", "exec", "chroot", "unshare", "nsenter", "flatpak", "snap", "tsx", "ts-node", "nodemon", "poetry",
-	"pdm", "hatch",
-	"rye", "pixi", "conda", "mamba", "micromamba", "mise", "asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell",
-	"busybox", "wine",
-	"wsl", "cargo", "just", "make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env",
-	"npm-run-all"}
+	"timeout", "time", "stdbuf", "xargs", "exec", "chroot", "unshare", "nsenter", "flatpak", "snap", "tsx",
+	"ts-node", "nodemon", "poetry", "pdm", "hatch", "rye", "pixi", "conda", "mamba", "micromamba", "mise",
+	"asdf", "volta", "fnm", "nvm", "direnv", "nix", "nix-shell", "busybox", "wine", "wsl", "cargo", "just",
+	"make", "task", "ssh", "op", "doppler", "infisical", "dotenv", "dotenvx", "with-env", "npm-run-all"}
 
 // shells are those of starters that read a line of their own.
 var shells = []string{"powershell", "pwsh", "fish", "wsl"}
@@ -81,9 +78,8 @@ var loaderVariables = strings.Fields(`NODE_OPTIONS NODE_PATH NODE_COMPILE_CACHE 
 // loaderPrefixes begin the names of whole families: the dynamic linkers' own, and settings
 // that programs start or load by.
 var loaderPrefixes = []string{"LD_", "DYLD_", "GIT_CONFIG", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS",
-	"DOTNET_SHARED_STORE", "DOTNET_ROOT", "DOTNET_HOSTFXR_", "DOTNET_HOSTPOLICY_",
-	"CORECLR_", "COR_", "COREHOST_", "BASH_FUNC_", "PYTHON_JIT", "NPM_CONFIG_", "COREPACK_", "LUA_INIT_", "LUA_PATH_",
-	"LUA_CPATH_"}
+	"DOTNET_SHARED_STORE", "DOTNET_ROOT", "DOTNET_HOSTFXR_", "DOTNET_HOSTPOLICY_", "CORECLR_", "COR_",
+	"COREHOST_", "BASH_FUNC_", "PYTHON_JIT", "NPM_CONFIG_", "COREPACK_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_"}
 
 // ChangesLoading reports whether an environment variable makes programs load other code
 // than their own.
@@ -220,8 +216,8 @@ func readShell(name string, words []word, depth int) Target {
 // builtins are words at which a shell does something else than to start the program of that
 // name.
 var builtins = []string{"exec", "command", "builtin", "eval", ".", "source", "cd", "export", "set", "alias", "trap",
-	"if", "while", "until", "for",
-	"case", "function", "time", "test", "[", "[[", "!", "nohup", "wait", "coproc", "select"}
+	"if", "while", "until", "for", "case", "function", "time", "test", "[", "[[", "!", "nohup", "wait", "coproc",
+	"select"}
 
 // isShellSpecial reports whether a shell may not take r for itself outside quotes.
 func isShellSpecial(r rune) bool {

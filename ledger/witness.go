@@ -83,7 +83,7 @@ func AddCosignatures(s Signed, answer []byte, witness note.Verifier) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("answer of witness %+q: %w", witness.Name(), quotedError{err})
 	}
-	_, err = note.Open(s.Note, note.VerifierList()) // of nobody: all lines are unverified
+	_, err = note.Open(s.Note, note.VerifierList()) // with no verifier, so that it lists all signatures as unverified
 	var all *note.UnverifiedNoteError
 	if !errors.As(err, &all) {
 		return nil, malformed("checkpoint")

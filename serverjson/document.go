@@ -30,8 +30,9 @@
 // [MaxDepth] levels in UTF-8, with no member twice and no members other than the
 // schema's, file_hashes, package_location, and, at any level, names that begin with
 // "x-". It has at most [MaxPackages] packages and [MaxFiles] entries in file_hashes; if
-// there are more, nothing else is looked at. Otherwise every problem of form is reported at once, together with the problems of
-// meaning in what could be read. [Document.Validate] reports problems of meaning alone.
+// there are more, nothing else is looked at. Otherwise every problem of form is reported at
+// once, together with the problems of meaning in what could be read. [Document.Validate]
+// reports problems of meaning alone.
 package serverjson
 
 import (

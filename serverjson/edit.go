@@ -93,6 +93,7 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
+// findLayout reads the style of a JSON object, and where its value of member is.
 func findLayout(raw []byte, member string) (layout, error) {
 	var l layout
 	if err := surface.CheckJSON(raw, surface.Limits{Size: MaxSize, Depth: MaxDepth}); err != nil {
@@ -169,7 +170,8 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("server.json: %w", err)
 	}
 	if len(text) > MaxPublisherMeta {
-		return nil, fmt.Errorf("server.json: with file_hashes, _meta %s has %d bytes, and at most %d are allowed", publisherMeta, len(text), MaxPublisherMeta)
+		return nil, fmt.Errorf("server.json: with file_hashes, _meta %s has %d bytes, and at most %d are allowed",
+			publisherMeta, len(text), MaxPublisherMeta)
 	}
 	if text, err = encodeObject(setMember(meta, publisherMeta, text)); err == nil {
 		text, err = encodeObject(setMember(doc, "_meta", text))
@@ -180,6 +182,7 @@ func MoveFileHashes(raw []byte) ([]byte, error) {
 	return text, nil
 }
 
+// setMember sets a member of an object, which is made if it is nil.
 func setMember(m map[string]json.RawMessage, key string, value json.RawMessage) map[string]json.RawMessage {
 	if m == nil {
 		m = map[string]json.RawMessage{}
@@ -188,6 +191,7 @@ func setMember(m map[string]json.RawMessage, key string, value json.RawMessage) 
 	return m
 }
 
+// encodeObject writes an object in compact form, without the escapes that HTML alone needs.
 func encodeObject(m map[string]json.RawMessage) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

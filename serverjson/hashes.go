@@ -11,7 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// checkFileSHA256 checks the member that packages have of their own.
+// checkFileSHA256 checks the member fileSha256 of a package against file_hashes.
 func (v *validation) checkFileSHA256(p Package, ref artifact.Ref) {
 	at := p.Pointer + "/fileSha256"
 	switch {
@@ -21,7 +21,8 @@ func (v *validation) checkFileSHA256(p Package, ref artifact.Ref) {
 	case p.FileSHA256 == "":
 		return
 	case p.RegistryType != model.RegistryTypeMCPB:
-		v.warn(at, "file-sha256-not-mcpb", "the official registry refuses fileSha256 for %s packages; use file_hashes", p.RegistryType)
+		v.warn(at, "file-sha256-not-mcpb", "the official registry refuses fileSha256 for %s packages; use file_hashes",
+			p.RegistryType)
 	}
 	own, err := digest.ParseHex(digest.SHA256, p.FileSHA256)
 	if err != nil {
@@ -74,9 +75,9 @@ func (v *validation) checkFileHashes(d *Document) {
 }
 
 // Claims returns a claim for each entry of file_hashes and each fileSha256, and
-// evidence for those that cannot be verified as they are written: no digest, no Ref, or
-// the Ref of a file that no package of the document gives, which is not fetched. where
-// names the document in messages, such as "server.json".
+// evidence for those that cannot be verified as they are written: because they are no
+// digest or no Ref, or name a file that no package of the document gives, which is not
+// fetched. where names the document in messages, such as "server.json".
 func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 	var (
 		claims []evidence.Claim
@@ -84,7 +85,10 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 	)
 	given := d.givenRefs()
 	for _, h := range d.FileHashes {
-		c := evidence.Claim{Subject: h.Key, Scheme: evidence.File, Text: h.Value, Authority: evidence.Publisher, Where: where + ", file_hashes"}
+		c := evidence.Claim{
+			Subject: h.Key, Scheme: evidence.File, Text: h.Value,
+			Authority: evidence.Publisher, Where: where + ", file_hashes",
+		}
 		if strings.HasPrefix(h.Pointer, metaPointer) {
 			c.Where = where + ", _meta file_hashes"
 		}
@@ -94,7 +98,8 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 			continue
 		}
 		if !given[wholeRelease(h.Ref)] {
-			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, "no package of the document gives this file"))
+			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed,
+				"no package of the document gives this file"))
 			continue
 		}
 		if c, bad, ok := evidence.ParseClaim(c, h.Value); ok {
@@ -107,7 +112,10 @@ func (d *Document) Claims(where string) ([]evidence.Claim, evidence.Report) {
 		if p.FileSHA256 == "" {
 			continue
 		}
-		c := evidence.Claim{Subject: p.Identifier, Scheme: evidence.File, Text: p.FileSHA256, Authority: evidence.Publisher, Where: where + ", fileSha256"}
+		c := evidence.Claim{
+			Subject: p.Identifier, Scheme: evidence.File, Text: p.FileSHA256,
+			Authority: evidence.Publisher, Where: where + ", fileSha256",
+		}
 		ref, err := p.Ref()
 		if err != nil {
 			cannot = append(cannot, evidence.CannotVerify(c, evidence.Malformed, err.Error()))

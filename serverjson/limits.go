@@ -18,8 +18,8 @@ const (
 	tooManyFiles    = "too-many-files"
 )
 
-// checkTreeCounts reports what there is too much of in a tree that was not yet read; then
-// nothing else of it is. The members may be of any type.
+// checkTreeCounts reports packages and hashes of which a tree, before it is read, holds more
+// than the limits. Members may be of any type. If there are issues nothing else is read.
 func checkTreeCounts(tree map[string]any) Issues {
 	v := &validation{}
 	list, _ := tree["packages"].([]any)
@@ -33,8 +33,8 @@ func checkTreeCounts(tree map[string]any) Issues {
 	return v.issues
 }
 
-// checkLimits is crowded for a document, with the number of files that it names. It reports
-// whether the packages and hashes are few enough to be looked at.
+// checkLimits reports packages, hashes and files of which a document names more than the
+// limits, and reports whether they are few enough to be looked at.
 func (v *validation) checkLimits(d *Document) bool {
 	inMeta := 0
 	for _, h := range d.FileHashes {
@@ -59,9 +59,11 @@ func (v *validation) checkLimits(d *Document) bool {
 			files[ref.Normal()] = true
 		}
 	}
-	return v.checkCount("/file_hashes", tooManyFiles, "files, with those of packages without an entry", len(files), MaxFiles)
+	return v.checkCount("/file_hashes", tooManyFiles, "files, with those of packages without an entry", len(files),
+		MaxFiles)
 }
 
+// checkCount reports whether n is at most limit, and an error at path if it is not.
 func (v *validation) checkCount(path, reference, what string, n, limit int) bool {
 	if n > limit {
 		v.fail(path, reference, "has %d %s; the limit is %d", n, what, limit)

@@ -18,12 +18,13 @@ const (
 )
 
 // Ref names what the package consists of: for PyPI the whole release, for MCPB the
-// bundle. A Ref has an exact version; a package without one has none. Nor has a package at
-// another registry than the usual one of its type: a Ref does not say at which registry,
-// so that what is fetched and checked would be another package.
+// bundle. It is an error if the package has no exact version, since a Ref has one; and if
+// it is at another registry than the usual one of its type: a Ref does not say at which
+// registry, so that another package would be fetched and checked.
 func (p Package) Ref() (artifact.Ref, error) {
 	if _, ok := p.atOtherRegistry(); ok {
-		return artifact.Ref{}, fmt.Errorf("%s packages at %+q cannot be checked yet", p.RegistryType, clip(p.RegistryBaseURL))
+		return artifact.Ref{}, fmt.Errorf("%s packages at %+q cannot be checked yet", p.RegistryType,
+			clip(p.RegistryBaseURL))
 	}
 	switch p.RegistryType {
 	case model.RegistryTypeNPM:
@@ -94,7 +95,7 @@ func (p Package) Gives(ref artifact.Ref) bool {
 	return err == nil && wholeRelease(own) == wholeRelease(ref)
 }
 
-// givenRefs is the set of what [whole] makes of the packages' Refs.
+// givenRefs is the set of the packages' Refs, each as [wholeRelease] has it.
 func (d *Document) givenRefs() map[artifact.Ref]bool {
 	all := make(map[artifact.Ref]bool, len(d.Packages))
 	for _, p := range d.Packages {
@@ -105,7 +106,8 @@ func (d *Document) givenRefs() map[artifact.Ref]bool {
 	return all
 }
 
-// wholeRelease is the normal form of what ref is a part of: a PyPI release, or ref itself.
+// wholeRelease is the normal form of what ref is a part of: for a file of PyPI its release,
+// else ref itself.
 func wholeRelease(ref artifact.Ref) artifact.Ref {
 	if ref.Kind() == artifact.PyPI {
 		release, err := artifact.NewPyPI(ref.Name(), ref.Version(), "")
@@ -117,26 +119,50 @@ func wholeRelease(ref artifact.Ref) artifact.Ref {
 	return ref.Normal()
 }
 
-// checkOrigin checks where a package comes from.
+// checkOrigin checks where a package comes from, and the digest that it states.
 func (v *validation) checkOrigin(d *Document, p Package) {
 	id := p.Pointer + "/identifier"
 	if p.Pointer == locationPointer {
-		id = p.Pointer + "/package_name"
-		if p.RegistryType == typeGitHub || p.RegistryType == typeURL {
-			id = p.Pointer + "/url"
-		}
-		if d.location != "" {
-			v.warn(p.Pointer+"/url", "location-url-ignored", "a package of type %s is found by its name; the URL is ignored", p.RegistryType)
-		}
-		if len(d.Packages) > 1 {
-			v.fail(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
-		}
+		id = v.checkLocation(d, p)
 	} else {
 		v.checkVersion(p.Pointer+"/version", p.Version)
 	}
-	if p.RegistryType == "" {
-		return // reported as missing
+	if p.RegistryType == "" || !v.checkRegistry(d, p) {
+		return // reported
 	}
+	if p.Identifier == "" {
+		if p.Pointer == locationPointer {
+			v.fail(id, "required", "a package of type %s needs it", p.RegistryType)
+		}
+		return
+	}
+	if ref, err := p.Ref(); err != nil {
+		v.failRef(p, id, err)
+	} else {
+		v.checkFileSHA256(p, ref)
+	}
+}
+
+// checkLocation checks the older package_location and returns the pointer of the member that
+// identifies the package.
+func (v *validation) checkLocation(d *Document, p Package) (id string) {
+	id = p.Pointer + "/package_name"
+	if p.RegistryType == typeGitHub || p.RegistryType == typeURL {
+		id = p.Pointer + "/url"
+	}
+	if d.location != "" {
+		v.warn(p.Pointer+"/url", "location-url-ignored",
+			"a package of type %s is found by its name; the URL is ignored", p.RegistryType)
+	}
+	if len(d.Packages) > 1 {
+		v.fail(p.Pointer, "both-locations", "both packages and the older package_location: write packages alone")
+	}
+	return id
+}
+
+// checkRegistry checks the registry of a package, and reports whether a Ref can name what is
+// there.
+func (v *validation) checkRegistry(d *Document, p Package) bool {
 	switch p.RegistryType {
 	case model.RegistryTypeNPM, model.RegistryTypePyPI, model.RegistryTypeNuGet, model.RegistryTypeCargo:
 	case model.RegistryTypeOCI, model.RegistryTypeMCPB:
@@ -146,40 +172,37 @@ func (v *validation) checkOrigin(d *Document, p Package) {
 		}
 	default:
 		if p.Pointer != locationPointer {
-			v.fail(p.Pointer+"/registryType", "unsupported-registry-type", "%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
-			return
+			v.fail(p.Pointer+"/registryType", "unsupported-registry-type",
+				"%+q is not one of npm, pypi, oci, nuget, cargo, mcpb", clip(p.RegistryType))
+			return false
 		}
 	}
-	if p.RegistryBaseURL != "" {
-		at := p.Pointer + "/registryBaseUrl"
-		v.checkHTTPSURL(at, "registry-base-url", p.RegistryBaseURL)
-		if usual, ok := p.atOtherRegistry(); ok {
-			if !v.hasError(at) {
-				v.fail(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet", clip(p.RegistryBaseURL), usual, p.RegistryType)
-			}
-			return
-		}
+	if p.RegistryBaseURL == "" {
+		return true
 	}
-	if p.Identifier == "" {
-		if p.Pointer == locationPointer {
-			v.fail(id, "required", "a package of type %s needs it", p.RegistryType)
-		}
-		return
+	at := p.Pointer + "/registryBaseUrl"
+	v.checkHTTPSURL(at, "registry-base-url", p.RegistryBaseURL)
+	usual, other := p.atOtherRegistry()
+	if other && !v.hasError(at) {
+		v.fail(at, "registry-base-url-unknown", "%+q is not %s: other registries of %s packages cannot be checked yet",
+			clip(p.RegistryBaseURL), usual, p.RegistryType)
 	}
-	ref, err := p.Ref()
-	if err != nil {
-		if bad, ok := errors.AsType[*artifact.ParseError](err); ok && bad.Part == artifact.PartVersion && p.RegistryType != model.RegistryTypeOCI && p.RegistryType != model.RegistryTypeMCPB {
-			if p.Version == "" {
-				v.fail(p.Pointer+"/version", "version-required", "a package of type %s needs an exact version", p.RegistryType)
-			} else if !v.hasError(p.Pointer + "/version") {
-				v.fail(p.Pointer+"/version", "version-not-exact", "%v", err)
-			}
-			return
-		}
+	return !other
+}
+
+// failRef reports that a package has no Ref: at its version if that is why, else at the member
+// id that identifies it.
+func (v *validation) failRef(p Package, id string, err error) {
+	malformed, ok := errors.AsType[*artifact.ParseError](err)
+	hasVersion := p.RegistryType != model.RegistryTypeOCI && p.RegistryType != model.RegistryTypeMCPB
+	switch at := p.Pointer + "/version"; {
+	case !ok || malformed.Part != artifact.PartVersion || !hasVersion:
 		v.fail(id, "invalid-identifier", "%v", err)
-		return
+	case p.Version == "":
+		v.fail(at, "version-required", "a package of type %s needs an exact version", p.RegistryType)
+	case !v.hasError(at):
+		v.fail(at, "version-not-exact", "%v", err)
 	}
-	v.checkFileSHA256(p, ref)
 }
 
 // refuseMember reports a member that the current schema has no use for under a type; under
@@ -194,6 +217,7 @@ func (v *validation) refuseMember(d *Document, path, value, registryType string)
 	}
 }
 
+// hasError reports whether an error was reported at path.
 func (v *validation) hasError(path string) bool {
 	for _, i := range v.issues {
 		if i.Path == path && i.Severity == SeverityError {

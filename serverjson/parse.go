@@ -42,7 +42,8 @@ func Parse(data []byte) (*Document, error) {
 	err := json.Unmarshal(data, &tree)
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && strings.HasPrefix(wrong.Value, "number ") {
-		return nil, &Invalid{Issues{{TypeSchema, "", fmt.Sprintf("the number %.40s is too large to be read", strings.TrimPrefix(wrong.Value, "number ")), SeverityError, "number"}}}
+		message := fmt.Sprintf("the number %.40s is too large to be read", strings.TrimPrefix(wrong.Value, "number "))
+		return nil, &Invalid{Issues{{TypeSchema, "", message, SeverityError, "number"}}}
 	}
 	if err != nil || tree == nil {
 		return nil, &Invalid{Issues{{TypeSchema, "", "must be an object", SeverityError, "wrong-type"}}}
@@ -62,7 +63,7 @@ func Parse(data []byte) (*Document, error) {
 	w.walk(tree, document, "")
 	d, err := decodeTree(tree)
 	if err != nil {
-		// The walk left only what decodes; FuzzParse holds it so.
+		// Unreachable: the walk left only what decodes, as FuzzParse checks.
 		return nil, &Invalid{append(w.issues, Issue{TypeSchema, "", err.Error(), SeverityError, "wrong-type"})}
 	}
 	d.Raw = slices.Clone(data)
@@ -88,13 +89,17 @@ func jsonReference(err error) string {
 	return "syntax"
 }
 
-// refuseSourceMode refuses the other kind of server.json.
+// refuseSourceMode refuses a server.json in source mode, which is the other kind.
 func refuseSourceMode(tree map[string]any) error {
 	for _, member := range []string{"runtime", "entry"} {
 		if _, ok := tree[member]; !ok {
 			continue
 		}
-		issue := Issue{TypeSchema, "/" + member, member + " belongs to a source-mode server.json, which is packed, not published with packages or remotes", SeverityError, sourceModeReference}
+		issue := Issue{
+			Type: TypeSchema, Path: "/" + member, Severity: SeverityError, Reference: sourceModeReference,
+			Message: member + " belongs to a source-mode server.json, which is packed, " +
+				"not published with packages or remotes",
+		}
 		for _, other := range []string{"packages", "remotes", "package_location"} {
 			if _, ok := tree[other]; ok {
 				issue.Message = "both " + member + " (source mode) and " + other + ": a server.json is of one kind"
@@ -106,7 +111,7 @@ func refuseSourceMode(tree map[string]any) error {
 	return nil
 }
 
-// decodeTree reads what the walk left.
+// decodeTree makes a document of a tree that fits its shape.
 func decodeTree(tree map[string]any) (*Document, error) {
 	data, err := json.Marshal(tree)
 	if err != nil {
@@ -178,13 +183,15 @@ func (w *walker) readHashes(d *Document, tree map[string]any) {
 	if !w.walk(provided, object, at) {
 		return
 	}
-	if moved, ok := provided.(map[string]any)["file_hashes"]; ok && w.walk(moved, document.members["file_hashes"], at+"/file_hashes") {
+	if moved, ok := provided.(map[string]any)["file_hashes"]; ok && w.walk(moved, document.members["file_hashes"],
+		at+"/file_hashes") {
 		d.addHashes(moved.(map[string]any), at+"/file_hashes")
 	}
 }
 
 var metaPointer = "/_meta/" + surface.PointerToken(publisherMeta)
 
+// addHashes adds the entries of an object file_hashes at the pointer at, sorted by key.
 func (d *Document) addHashes(entries map[string]any, at string) {
 	for _, key := range slices.Sorted(maps.Keys(entries)) {
 		value, ok := entries[key].(string)
@@ -192,7 +199,8 @@ func (d *Document) addHashes(entries map[string]any, at string) {
 			continue
 		}
 		ref, _ := artifact.Parse(key) // Validate reports keys that are none
-		d.FileHashes = append(d.FileHashes, FileHash{Key: key, Ref: ref, Value: value, Pointer: at + "/" + surface.PointerToken(key)})
+		pointer := at + "/" + surface.PointerToken(key)
+		d.FileHashes = append(d.FileHashes, FileHash{Key: key, Ref: ref, Value: value, Pointer: pointer})
 	}
 }
 

@@ -45,7 +45,8 @@ var (
 	schemaName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 	input = map[string]*shape{
-		"description": text, "isRequired": boolean, "isSecret": boolean, "value": text, "default": text, "placeholder": text,
+		"description": text, "isRequired": boolean, "isSecret": boolean,
+		"value": text, "default": text, "placeholder": text,
 		"format":  {kind: isString, enum: []string{"string", "number", "boolean", "filepath"}},
 		"choices": {kind: isArray, each: text},
 	}
@@ -72,19 +73,21 @@ var (
 		"repository": {kind: isObject, required: []string{"url", "source"}, members: map[string]*shape{
 			"url": filled, "source": filled, "id": text, "subfolder": text}},
 		"icons": {kind: isArray, each: &shape{kind: isObject, required: []string{"src"}, members: map[string]*shape{
-			"src":      {kind: isString, min: 1, max: 255},
-			"mimeType": {kind: isString, enum: []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"}},
-			"sizes":    {kind: isArray, each: &shape{kind: isString, pattern: iconSize}},
-			"theme":    {kind: isString, enum: []string{"light", "dark"}},
+			"src": {kind: isString, min: 1, max: 255},
+			"mimeType": {kind: isString, enum: []string{
+				"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"}},
+			"sizes": {kind: isArray, each: &shape{kind: isString, pattern: iconSize}},
+			"theme": {kind: isString, enum: []string{"light", "dark"}},
 		}}},
-		"packages": {kind: isArray, each: &shape{kind: isObject, required: []string{"registryType", "identifier", "transport"}, members: map[string]*shape{
-			"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
-			"registryBaseUrl": filled, "runtimeHint": text,
-			"version":          {kind: isString, min: 1, max: 255},
-			"fileSha256":       {kind: isString, pattern: hex64},
-			"transport":        {kind: isObject, required: []string{"type"}, members: transport},
-			"runtimeArguments": arguments, "packageArguments": arguments, "environmentVariables": keyValues,
-		}}},
+		"packages": {kind: isArray, each: &shape{kind: isObject,
+			required: []string{"registryType", "identifier", "transport"}, members: map[string]*shape{
+				"registryType": {kind: isString, min: 1}, "identifier": {kind: isString, min: 1},
+				"registryBaseUrl": filled, "runtimeHint": text,
+				"version":          {kind: isString, min: 1, max: 255},
+				"fileSha256":       {kind: isString, pattern: hex64},
+				"transport":        {kind: isObject, required: []string{"type"}, members: transport},
+				"runtimeArguments": arguments, "packageArguments": arguments, "environmentVariables": keyValues,
+			}}},
 		"remotes": {kind: isArray, each: &shape{kind: isObject, required: []string{"type"},
 			members: transport}},
 		"file_hashes": {kind: isObject, each: text},
@@ -95,6 +98,7 @@ var (
 	}}
 )
 
+// mergeShapes are the members of a and b.
 func mergeShapes(a, b map[string]*shape) map[string]*shape {
 	out := maps.Clone(a)
 	maps.Copy(out, b)

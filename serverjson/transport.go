@@ -30,13 +30,15 @@ func (v *validation) checkPackage(d *Document, p Package) {
 	v.checkArguments(p.Pointer+"/runtimeArguments", p.RuntimeArguments)
 	v.checkArguments(p.Pointer+"/packageArguments", p.PackageArguments)
 	if len(p.RuntimeArguments) > 0 && p.RuntimeHint == "" {
-		v.add(SeverityInfo, p.Pointer+"/runtimeHint", "runtime-hint-missing", "runtimeArguments without runtimeHint: clients have to guess the runtime")
+		v.add(SeverityInfo, p.Pointer+"/runtimeHint", "runtime-hint-missing",
+			"runtimeArguments without runtimeHint: clients have to guess the runtime")
 	}
 	known := map[string]bool{}
 	for i, e := range p.EnvironmentVariables {
 		known[e.Name] = true
 		if !variableName().MatchString(e.Name) {
-			v.fail(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable", "%+q cannot name an environment variable", clip(e.Name))
+			v.fail(fmt.Sprintf("%s/environmentVariables/%d/name", p.Pointer, i), "invalid-environment-variable",
+				"%+q cannot name an environment variable", clip(e.Name))
 		}
 	}
 	for _, args := range [][]model.Argument{p.RuntimeArguments, p.PackageArguments} {
@@ -113,7 +115,8 @@ func (v *validation) checkTransportURL(at string, t model.Transport, known map[s
 	case !remote:
 	case u.Scheme != "https":
 		v.fail(at, "invalid-remote-url", "%+q is not an https URL", clip(t.URL))
-	case host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") || host == "::1":
+	case host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasPrefix(host, "127.") ||
+		host == "::1":
 		v.fail(at, "invalid-remote-url", "%+q is this machine, not a remote", clip(t.URL))
 	}
 }
@@ -121,7 +124,8 @@ func (v *validation) checkTransportURL(at string, t model.Transport, known map[s
 func (v *validation) checkHeaders(at string, t model.Transport) {
 	for i, h := range t.Headers {
 		if !headerName().MatchString(h.Name) {
-			v.fail(fmt.Sprintf("%s/headers/%d/name", at, i), "invalid-header-name", "%+q cannot name a header", clip(h.Name))
+			v.fail(fmt.Sprintf("%s/headers/%d/name", at, i), "invalid-header-name", "%+q cannot name a header",
+				clip(h.Name))
 		}
 		if strings.ContainsAny(h.Value+h.Default, "\r\n\x00") {
 			v.fail(fmt.Sprintf("%s/headers/%d", at, i), "invalid-header-value", "a header's value has no line breaks")
@@ -135,7 +139,8 @@ func (v *validation) checkArguments(at string, args []model.Argument) {
 		switch a.Type {
 		case model.ArgumentTypePositional:
 			if !a.HasValueOrHint() {
-				v.fail(at, "positional-argument-value-or-hint-required", "a positional argument needs value or valueHint")
+				v.fail(at, "positional-argument-value-or-hint-required",
+					"a positional argument needs value or valueHint")
 			}
 		case model.ArgumentTypeNamed:
 			switch {

@@ -36,7 +36,7 @@ var (
 	})
 )
 
-// one version with an optional suffix, as ranges are made of.
+// oneVersion matches a version with an optional suffix, of which ranges are made.
 const oneVersion = `v?\d+(?:\.\d+){0,3}(?:-[0-9A-Za-z.-]+)?`
 
 var versionRange = sync.OnceValue(func() *regexp.Regexp {
@@ -44,7 +44,8 @@ var versionRange = sync.OnceValue(func() *regexp.Regexp {
 		`(?:\^|~|[<>]=?|=)\s*` + oneVersion + // ^1.2, >=1
 		`|` + oneVersion + `\s+-\s+` + oneVersion + // 1.2 - 2.0
 		`|` + oneVersion + `(?:\s*\|\|\s*` + oneVersion + `)+` + // 1.2 || 1.3
-		`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX](?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // *, 1.x, 1.*.0
+		`|[*xX]|(?:v?\d+|[*xX])(?:\.(?:\d+|[*xX])){0,2}\.[*xX]` + // *, 1.x
+		`(?:\.(?:\d+|[*xX]))*(?:-[0-9A-Za-z.-]+)?` + // 1.*.0
 		`)$`)
 })
 
@@ -110,19 +111,24 @@ func (v *validation) checkSchema(d *Document) {
 	case d.Schema == "":
 		v.warn("/$schema", "schema-field-required", "$schema is missing; it should be %s", CurrentSchema)
 	case date == "":
-		v.fail("/$schema", "schema-version-not-available", "unknown schema %+q; the current one is %s", clip(d.Schema), CurrentSchema)
+		v.fail("/$schema", "schema-version-not-available", "unknown schema %+q; the current one is %s", clip(d.Schema),
+			CurrentSchema)
 	case date != model.CurrentSchemaVersion:
-		v.warn("/$schema", "schema-version-deprecated", "schema of %s; the current one is of %s", date, model.CurrentSchemaVersion)
+		v.warn("/$schema", "schema-version-deprecated", "schema of %s; the current one is of %s", date,
+			model.CurrentSchemaVersion)
 	}
 }
 
 func (v *validation) checkServer(d *Document) {
 	if d.Name != "" && schemaName.MatchString(d.Name) && !serverName().MatchString(d.Name) {
-		v.fail("/name", "invalid-server-name", "%+q: namespace and name have two characters or more and begin and end with a letter or digit", clip(d.Name))
+		v.fail("/name", "invalid-server-name",
+			"%+q: namespace and name have two characters or more and begin and end with a letter or digit",
+			clip(d.Name))
 	}
 	v.checkVersion("/version", d.Version)
 	if !isAddressable(d.Version) {
-		v.fail("/version", "version-not-addressable", "%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
+		v.fail("/version", "version-not-addressable",
+			"%+q cannot be asked for by its URL: a version is one line, and neither . nor ..", clip(d.Version))
 	}
 	if d.Title != "" && strings.TrimSpace(d.Title) == "" {
 		v.fail("/title", "title-whitespace-only", "the title is white space")
@@ -166,7 +172,8 @@ func (v *validation) checkHTTPSURL(path, rule, s string) {
 	case u.Scheme != "https":
 		v.fail(path, rule+"-invalid-scheme", "%+q is not an https URL", clip(s))
 	case strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || strings.ContainsRune(`"'<>`, c) }):
-		v.fail(path, rule+"-invalid-characters", "%+q holds quotes, angle brackets or white space; percent-encode them", clip(s))
+		v.fail(path, rule+"-invalid-characters", "%+q holds quotes, angle brackets or white space; percent-encode them",
+			clip(s))
 	}
 }
 
@@ -174,10 +181,12 @@ func (v *validation) checkRepository(r *model.Repository) {
 	pattern := map[string]func() *regexp.Regexp{"github": gitHubRepository, "gitlab": gitLabRepository}[r.Source]
 	switch {
 	case pattern == nil:
-		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab", clip(r.Source))
+		v.warn("/repository/source", "unknown-repository-source", "%+q: the official registry knows github and gitlab",
+			clip(r.Source))
 		v.checkHTTPSURL("/repository/url", "repository-url", r.URL)
 	case !pattern().MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/"):
-		v.fail("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL), r.Source)
+		v.fail("/repository/url", "invalid-repository-url", "%+q is not the URL of a repository at %s", clip(r.URL),
+			r.Source)
 	}
 	if s := r.Subfolder; s != "" {
 		segments := strings.Split(s, "/")
@@ -187,7 +196,7 @@ func (v *validation) checkRepository(r *model.Repository) {
 	}
 }
 
-// checkMeta checks what the official registry would take.
+// checkMeta checks that the official registry would accept _meta.
 func (v *validation) checkMeta(d *Document) {
 	var meta map[string]json.RawMessage
 	if len(d.Meta) == 0 || json.Unmarshal(d.Meta, &meta) != nil {
@@ -195,9 +204,11 @@ func (v *validation) checkMeta(d *Document) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		if key != publisherMeta {
-			v.warn("/_meta/"+surface.PointerToken(key), "unknown-meta", "the official registry refuses _meta other than %s", publisherMeta)
+			v.warn("/_meta/"+surface.PointerToken(key), "unknown-meta",
+				"the official registry refuses _meta other than %s", publisherMeta)
 		} else if n := len(compact(meta[key])); n > MaxPublisherMeta {
-			v.fail(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n, MaxPublisherMeta)
+			v.fail(metaPointer, "publisher-meta-too-large", "has %d bytes of JSON, at most %d are allowed", n,
+				MaxPublisherMeta)
 		}
 	}
 }
@@ -210,9 +221,9 @@ func underscoredPath(path string) string {
 	return toUnderscored(path)
 }
 
-// Usable reports whether text can be the name, or the version, of a record, even of one
-// whose document this package would refuse: a name of two parts, or anything that is one
-// line and stands for no other version.
+// Usable reports whether text can be the member, "name" or "version", of a registry's record
+// even if this package would refuse the record's document: a name has two parts, and a
+// version is one line of at most 255 characters and stands for no other version.
 func Usable(member, text string) bool {
 	switch n := utf8.RuneCountInString(text); member {
 	case "name":
@@ -224,8 +235,8 @@ func Usable(member, text string) bool {
 	return false
 }
 
-// isAddressable reports whether a version can stand in a path, as one segment of it, and in
-// a database.
+// isAddressable reports whether a version can be one segment of a URL's path, and a text in a
+// database.
 func isAddressable(version string) bool {
 	return version != "." && version != ".." && !strings.ContainsFunc(version, unicode.IsControl)
 }

@@ -107,8 +107,8 @@ func (p PublicKey) Algorithm() Algorithm { return p.alg }
 // of one key print the same.
 func (p PublicKey) String() string { return p.text }
 
-// ID is the id that the key gets if nobody names it: the first 16 hex digits of the
-// SHA-256 of String, or minisign's own.
+// ID is the default id of the key: the first 16 hex digits of the SHA-256 of String, or the
+// one that minisign gives it.
 func (p PublicKey) ID() string {
 	if k, ok := p.key.(minisign.PublicKey); ok {
 		return fmt.Sprintf("%016X", k.ID())

@@ -49,7 +49,7 @@ type Severity string
 const (
 	Low    Severity = "low"    // something is offered no longer; the model sees less
 	Medium Severity = "medium" // the contract differs, without new text in places meant for text
-	High   Severity = "high"   // text or capabilities that nobody has approved reach the model
+	High   Severity = "high"   // text or capabilities that were not approved reach the model
 )
 
 // Severity is that of the class. A [Change] that widens or narrows a schema with

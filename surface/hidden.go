@@ -64,8 +64,8 @@ func eachHidden(s string, use func(h HiddenRune, before rune, rest string) bool)
 	}
 }
 
-// classify names the class of a code point that Escape does not leave as it is,
-// or gives "".
+// classify is the class of a code point that Escape replaces, or "" for one that it
+// keeps.
 func classify(r rune) string {
 	switch {
 	case r < 0x20 || 0x7f <= r && r < 0xa0:

@@ -51,8 +51,8 @@ type Inventory struct {
 }
 
 // Inspect is [Scan] for a directory that was written from a tree: it also lists what
-// fingerprints leave out, so that whoever wrote the directory learns whether it holds
-// anything else. The root of fsys is not listed.
+// fingerprints leave out, so that everything that was added to the directory is found. The
+// root of fsys is not listed.
 func Inspect(fsys fs.FS, limits Limits) (Inventory, error) {
 	w := &walker{fsys: fsys, limits: limits.orDefault(), inspecting: true}
 	if err := w.walk(); err != nil {

@@ -121,7 +121,7 @@ func (s source) stream(ctx context.Context, frame framing, w io.Writer) (int64, 
 
 // fillBuffers is one worker: it fills buffers until no job is left or ctx ends. It takes a
 // buffer before it takes a job. Jobs are taken in order, so the one that the hash waits for
-// always has a buffer, and nobody waits forever.
+// always has a buffer, and there is no deadlock.
 func (p *pipeline) fillBuffers(ctx context.Context) {
 	for {
 		var buf *buffer
