@@ -8,7 +8,8 @@ import (
 // fence is a line that begins or ends the front matter of Markdown.
 var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
 
-// mayNameServers is what front matter holds that may name servers, or hooks.
+// mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
+// reader of YAML resolves.
 var mayNameServers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown, which is YAML between two lines of three

@@ -117,7 +117,7 @@ func (e entry) commands() (out []string) {
 	return out
 }
 
-// duplicateKey is a key that an object of e has more than once.
+// duplicateKey returns a key that an object of e has more than once, or "".
 func (e entry) duplicateKey() string {
 	for _, o := range e.objects() {
 		seen := map[string]bool{}
@@ -152,8 +152,8 @@ var plainKeys = []string{"type", "transport", "command", "cmd", "path", "args", 
 	"excludeTools", "enabled_tools", "disabled_tools", "disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms",
 	"tool_timeout_sec", "required", "checksum", "verify"}
 
-// Unknown are the members of the entry that are not known to leave alone what is started.
-// A member that is null says nothing.
+// Unknown returns the members of the entry that may change which program is started, or how, in a way
+// that is not known here. A member that is null counts as none.
 func (s Server) Unknown() []string {
 	var out []string
 	kinds := []string{"stdio", "local"}
@@ -189,12 +189,13 @@ func (n *node) namesAll() bool {
 	return n.kind == object || n.kind == list && !slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text })
 }
 
-// WorkingDir is the directory in which the entry has its server started, "" if it does not say.
+// WorkingDir returns the working directory that the entry sets, "" if it sets none, and "?" if its
+// value is no text.
 func (s Server) WorkingDir() string {
 	for _, o := range s.entry.objects() {
 		if d := o.get("cwd"); d != nil && !d.isNull() {
 			if d.kind != text {
-				return "?" // which no directory is called that a client was told by name
+				return "?" // differs from every directory that a client can be given
 			}
 			return d.text
 		}

@@ -27,7 +27,7 @@ type Server struct {
 	Problem   string
 	Extension bool
 
-	names string // a text in the place of the entry
+	names string // the text that stands in place of the entry: see NamedFile
 	entry entry
 }
 
@@ -229,7 +229,7 @@ func (e entry) server(f File) (s Server, ok bool) {
 	return s, true
 }
 
-// variableNames are the keys of an object, or the texts of a list up to a "=".
+// variableNames returns the keys of an object, or the texts of a list up to a "=", never values.
 func variableNames(n *node) []string {
 	if n == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Tool says which variables a program may get.
+// Tool is a kind of program; it decides which variables of the environment the program gets.
 type Tool string
 
 // The tools.
@@ -23,28 +23,28 @@ const (
 	Credential Tool = "credential" // a helper of docker's that keeps the user's credentials
 )
 
-// commonVariables are for every program: how to find others, to print, and to reach a network.
+// commonVariables are given to every program: to find others, and to print.
 var commonVariables = []string{"PATH", "LANG", "LC_ALL", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT"}
 
-// networkVariables is for those that ask others.
+// networkVariables are given to programs that use the network.
 var networkVariables = []string{
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// managerVariables say where version managers keep what their shims start, and which version the
-// user chose.
+// managerVariables tell version managers where they keep what their shims start, and which version
+// the user chose.
 var managerVariables = []string{
 	"PYENV_ROOT", "PYENV_VERSION", "RBENV_ROOT", "RBENV_VERSION", "NODENV_ROOT", "NODENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "ASDF_CONFIG_FILE",
 	"MISE_DATA_DIR", "MISE_CONFIG_DIR", "MISE_CACHE_DIR", "MISE_STATE_DIR", "VOLTA_HOME", "NVM_DIR", "NVM_BIN", "FNM_DIR", "FNM_MULTISHELL_PATH",
 }
 
-// homeVariables is for tools that keep the user's credentials there.
+// homeVariables are given to tools that keep the user's credentials in the home directory.
 var homeVariables = []string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "HOMEDRIVE", "HOMEPATH", "USER", "LOGNAME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"}
 
-// remoteVariables is how git, and who starts it, reaches a repository as the user configured it:
-// keys, agents, certificates and what the usual credential helpers read. Other variables of
-// git's say where a repository lies, or make it run something.
+// remoteVariables let git, and tools that start it, reach a repository as the user configured it:
+// keys, agents, certificates and what the usual credential helpers read. Other variables of git are
+// left out, because they say where a repository lies or make git run something.
 var remoteVariables = []string{
 	"GIT_SSH_COMMAND", "GIT_SSH", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "GIT_PROXY_SSL_CAINFO", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_EXEC_PATH",
 	"SSH_AUTH_SOCK", "CURL_CA_BUNDLE", "GNUPGHOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
@@ -87,8 +87,9 @@ var allowedVariables = map[Tool][]string{
 // programVariables are variables that say where a tool finds programs to start, beside PATH.
 var programVariables = slices.Concat(managerVariables, []string{"GIT_EXEC_PATH", "GIT_SSH"})
 
-// Environment is what a tool gets: of the user's variables those that it may have, then
-// set. In neither does anything lead to a program of the checkout.
+// Environment returns the environment of a tool as "NAME=VALUE": the user's variables that the tool
+// may have, then set, which replaces variables of the same name. PATH is filtered, and a variable
+// that leads to a program of the checkout is left out.
 func Environment(tool Tool, environ, set []string, checkout Checkout) []string {
 	var env []string
 	for _, kv := range environ {
@@ -116,7 +117,7 @@ func Environment(tool Tool, environ, set []string, checkout Checkout) []string {
 	return env
 }
 
-// mayHave reports whether a tool gets the variable called name.
+// mayHave reports whether a tool may have the variable called name.
 func mayHave(tool Tool, name string) bool {
 	if slices.ContainsFunc(allowedVariables[tool], func(n string) bool { return isSameVariable(n, name) }) {
 		return true
@@ -132,7 +133,7 @@ func isSameVariable(a, b string) bool {
 	return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b)
 }
 
-// npmVariableKey is the key of npm's configuration that a variable stands for.
+// npmVariableKey returns the key of npm's configuration that a variable npm_config_… sets.
 func npmVariableKey(name string) (key string, ok bool) {
 	const prefix = "npm_config_"
 	if len(name) <= len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {

@@ -47,8 +47,8 @@ func isScopeKey(key string) bool {
 	return ok && len(scope) > 1 && scope[0] == '@' && !strings.ContainsAny(scope, "/: \t")
 }
 
-// HostKey takes a key "//HOST/PATH/:NAME" apart: the host with its port, and the name of a
-// credential.
+// HostKey splits a key "//HOST/PATH/:NAME" into the host, with its port and in lower case, and the
+// name of a credential. ok is false for every other key.
 func HostKey(key string) (host, name string, ok bool) {
 	at := strings.LastIndex(key, ":")
 	if !strings.HasPrefix(key, "//") || at < 0 || !slices.Contains(hostNPMKeys, key[at+1:]) {

@@ -99,8 +99,7 @@ func Open(c Config) (*Witness, error) {
 	return w, nil
 }
 
-// load reads what is kept of each log, and keeps that nothing was cosigned of those that
-// are begun with.
+// load reads the kept state of each log, and writes an empty state for the logs that it begins with.
 func (w *Witness) load(begin bool) error {
 	for _, origin := range slices.Sorted(maps.Keys(w.logs)) {
 		switch _, err := w.readNewest(origin); {
@@ -124,7 +123,7 @@ func (w *Witness) load(begin bool) error {
 	return nil
 }
 
-// emptyMark and the origin are what is kept of a log before its first checkpoint.
+// emptyMark and the origin are the kept state of a log before its first checkpoint.
 const emptyMark = "nothing cosigned of "
 
 // Close lets other processes use the directory.
@@ -223,8 +222,9 @@ func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 	return line, nil
 }
 
-// readNewest is the checkpoint that was cosigned last; the zero value if there is none yet. A
-// file that is not there or cannot be read is an error: to begin again would be to forget.
+// readNewest returns the checkpoint that was cosigned last, or the zero value if there is none yet. A
+// file that is missing or cannot be read is an error: a witness that began again could cosign a
+// second history.
 func (w *Witness) readNewest(origin string) (ledger.Signed, error) {
 	path := w.checkpointFile(origin)
 	f, err := os.Open(path)
