@@ -123,7 +123,7 @@ func (a *Allowlist) addVersions(raw json.RawMessage) error {
 	return nil
 }
 
-// isExactVersion reports whether v is one version and not a range.
+// isExactVersion reports whether v is one semantic version, and not a range.
 func isExactVersion(v string) bool {
 	_, err := semver.StrictNewVersion(v)
 	return err == nil

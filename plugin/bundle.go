@@ -45,7 +45,7 @@ func (b *Bundle) OpenDist(path string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
-// Bytes is the sum of the sizes of Files.
+// Bytes returns the sum of the sizes of Files.
 func (b *Bundle) Bytes() (n int64) {
 	for _, f := range b.Files {
 		n += f.Size
@@ -53,8 +53,8 @@ func (b *Bundle) Bytes() (n int64) {
 	return n
 }
 
-// isDocument reports whether a file beside dist/ is there for people or for tools that do
-// not load it.
+// isDocument reports whether a file beside dist/ is for people, or for tools that do not load it, by its
+// name.
 func isDocument(name string) bool {
 	if strings.Contains(name, "/") {
 		return false
@@ -173,7 +173,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 	return b, read, nil
 }
 
-// rootOf is the directory, with its slash, that all files lie in, if that is not the
+// rootOf returns the directory, with its slash, below which all files of the plugin lie; "" if that is the
 // plugin's own.
 func rootOf(files []tree.File) string {
 	if slices.ContainsFunc(files, func(f tree.File) bool { return f.Path == ManifestFile }) || len(files) == 0 {

@@ -24,8 +24,8 @@ type Registered struct {
 // RegisteredTool is one tool as it was registered.
 type RegisteredTool struct {
 	Name   string
-	Schema json.RawMessage // nil if only names were told
-	named  bool            // only the name was told
+	Schema json.RawMessage // nil if only names were listed
+	named  bool            // only the name was listed
 }
 
 // toolNamePattern is what MCP clients take for the name of a tool.
@@ -83,7 +83,7 @@ func ParseRegistered(data []byte) (*Registered, error) {
 	return r, nil
 }
 
-// registeredHint says how a host tells what a plugin registered.
+// registeredHint is the hint for a host that did not say what a plugin registered.
 const registeredHint = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
 
 // registeredEvidence gathers the evidence about what the plugin registered. A strictness that was
@@ -116,7 +116,7 @@ func (c *check) registeredEvidence() error {
 	return nil
 }
 
-// capabilityEvidence sets what was declared beside what was registered.
+// capabilityEvidence compares what was declared with what was registered.
 func (c *check) capabilityEvidence(r *Registered) {
 	var tools []string
 	for _, t := range r.Tools {

@@ -68,14 +68,14 @@ type check struct {
 
 	uncovered []string // files of dist that no claim of the manifest covers
 
-	// What start began; each waits for it.
+	// Results of what start began; each waits for its own.
 	treeOf func() (digest.Digest, error)
 	sumsOf func() (map[string]digest.Digest, error)
 	usedBy func() (*usage, error) // nil without host.Scan
 }
 
-// start begins what takes long and depends on the files alone, so that processors share
-// it. Nothing of it outlives stop.
+// start begins the computations that take long and depend on the files alone, so that processors share
+// them. None of them runs on after stop.
 func (c *check) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var begun sync.WaitGroup
@@ -90,7 +90,7 @@ func (c *check) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// computeAhead computes something beside the caller, and returns what waits for it.
+// computeAhead runs compute beside the caller, and returns a function that waits for its result.
 func computeAhead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
 	var (
 		v    T
@@ -188,7 +188,7 @@ func (c *check) gatherFiles(ctx context.Context, claims []evidence.Claim) (*Resu
 	return r, nil
 }
 
-// claimEvidence compares what others say of the plugin.
+// claimEvidence compares the claims of others, such as a lock, with the plugin.
 func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
 	for _, claim := range claims {
 		switch claim.Scheme {

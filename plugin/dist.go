@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// distMember is the place of a claim in the manifest.
+// distMember names a member of dist as the place of a claim.
 func distMember(member string) string { return ManifestFile + ", dist." + member }
 
 // Hash is dist.hash of the bundle under a profile.
@@ -219,7 +219,7 @@ func (c *check) extentEvidence(member string, claimed, found int64) {
 	c.add(evidence.Fact(claim, evidence.Group(found)))
 }
 
-// unhashedEvidence names what Node could load and no fingerprint covers.
+// unhashedEvidence reports each file that Node could load and no fingerprint covers.
 func (c *check) unhashedEvidence(hashed []tree.File, framed bool) {
 	name := func(subject, why string) {
 		c.add(evidence.Evidence{

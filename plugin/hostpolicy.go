@@ -50,7 +50,8 @@ func (c *check) hostEvidence(u *usage) {
 	}
 }
 
-// allowlistEvidence looks a declared package up. A policy that needs the list fails without one.
+// allowlistEvidence looks a declared package up in the host's allowlist. It is a failure if the policy
+// needs one and there is none.
 func (c *check) allowlistEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.Allowlist, Authority: evidence.Caller, Where: c.host.AllowlistName}
 	found := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: e.Name}}
@@ -71,16 +72,16 @@ func (c *check) allowlistEvidence(e External) {
 // modulesDir is where external packages are installed beside a plugin, as a Bundle names it.
 const modulesDir = "node_modules/"
 
-// ExternalClaim is what somebody else says of an external package: a package-lock.json beside
-// the plugin, or the package's registry.
+// ExternalClaim is the claim of another source about an external package: of a package-lock.json beside
+// the plugin, or of the package's registry.
 type ExternalClaim struct {
 	Name, Version string
 	Integrity     string // subresource integrity; may be empty
 	From          string // who says so
 }
 
-// integrityEvidence sets what the manifest claims of an external package beside what others say
-// of the one that is installed.
+// integrityEvidence compares the integrity that the manifest claims of an external package with the
+// claims of others about the one that is installed.
 func (c *check) integrityEvidence(e External) {
 	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher, Where: ManifestFile + ", externalDependencies"}
 	texts := []string{}

@@ -319,7 +319,7 @@ func (c *check) importEvidence() (*usage, error) {
 	return u, nil
 }
 
-// externalEvidence sets the packages that the code imports beside those that are declared.
+// externalEvidence compares the packages that the code imports with those that are declared.
 func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim) {
 	const where = ManifestFile + ", externalDependencies"
 	declared := map[string]External{}

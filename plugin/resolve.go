@@ -14,8 +14,8 @@ import (
 
 // Where a specifier leads in Node: which files may stand behind it.
 
-// mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link,
-// or lie below one: whose bytes are then loaded nobody read.
+// mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link or lie
+// below one: its bytes were not read then.
 func (b *Bundle) mayBeRefused(target string) bool {
 	return slices.ContainsFunc(b.Refused, func(r *tree.EntryError) bool {
 		return strings.HasPrefix(target+"/", r.Path+"/") || mayLoad(target, r.Path)
@@ -56,7 +56,7 @@ func spellings(specifier string) []string {
 	return out
 }
 
-// vendorDirs is the set of directories node_modules/NAME of the bundle, relative to dist/.
+// vendorDirs returns the set of directories node_modules/NAME of the bundle, relative to dist/.
 func (b *Bundle) vendorDirs() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range b.Files {
@@ -79,8 +79,8 @@ func (b *Bundle) vendorDirs() map[string]bool {
 	return out
 }
 
-// vendorOf is the directory node_modules of dist/ in which Node finds the package name for
-// file.
+// vendorOf returns the directory node_modules of dist/ in which Node finds the package name for an import
+// of file.
 func vendorOf(vendored map[string]bool, file, name string) (modules string, ok bool) {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		modules := path.Join(dir, "node_modules")
@@ -122,9 +122,8 @@ func (b *Bundle) eachMatch(target string, each func(string)) {
 	}
 }
 
-// packageTargets are what a package.json may make Node load, as specifiers of imports
-// that stand in it: files that main, exports and imports name, and packages that imports
-// names.
+// packageTargets returns what a package.json may make Node load, as specifiers that stand in it: the
+// files that main, exports and imports name, and the packages that imports names.
 func packageTargets(data []byte) []string {
 	var p map[string]any
 	if len(data) > MaxManifest || json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &p) != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// maxChecksums is how many checksums a manifest holds.
+// maxChecksums is the largest number of checksums in a manifest, as the schema has it.
 const maxChecksums = 2000
 
 type checksumWire struct {

@@ -56,7 +56,7 @@ type editResult struct {
 	Lines         []string      `json:"lines"`
 }
 
-// parseFileHash parses the file_hash of a call.
+// parseFileHash parses the file_hash of a call as a claim about the file.
 func parseFileHash(text string) (evidence.Claim, error) {
 	if text == "" {
 		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
@@ -68,7 +68,7 @@ func parseFileHash(text string) (evidence.Claim, error) {
 	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
 }
 
-// matches reports whether a file is what a call claims it to be.
+// matches reports whether the bytes are those that a call claims.
 func (c contents) matches(claim evidence.Claim) bool {
 	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash}, Size: int64(len(c.data))}).Outcome == evidence.Match
 }
@@ -159,7 +159,7 @@ func (s *Server) applyEdit(p *place, claim evidence.Claim, now contents, ops []h
 	return r, true, nil
 }
 
-// explain adds to a refused edit what helps to make it again.
+// explain returns the error of a refused edit with the lines that help to make it again.
 func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
 	problem := asProblem(p.asked, err)
 	switch problem.Code {
@@ -169,7 +169,7 @@ func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err e
 	return problem
 }
 
-// staleNow is the answer to an edit that somebody else's change overtook.
+// staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
 func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
 	problem := staleProblem(p.asked, why)
 	if now, err := s.readContents(p); err == nil {
@@ -204,8 +204,8 @@ func (s *Server) addFreshLines(p *place, out *problem, now contents, ops []hashl
 	return out
 }
 
-// tagLines are the tagged lines of ranges, each line once, in order, as far as an answer
-// holds them.
+// tagLines returns the tagged lines of ranges, each line once and in order, up to the bounds of an
+// answer.
 func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
 	wanted := map[int]bool{}
 	for _, r := range ranges {

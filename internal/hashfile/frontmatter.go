@@ -21,7 +21,7 @@ var (
 	explicitKey = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
 )
 
-// errSpelling ends all errors about a member that is not one of ours, and resembles one.
+// errSpelling ends each error about a key that resembles one of ours.
 const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
 
 // parse reads the front matter: of YAML the forms
@@ -66,8 +66,8 @@ func (r *ruleSet) parse(text string) error {
 	return nil
 }
 
-// passOver looks at what begins like front matter and is none. The number of an error's line
-// counts from 1, here and below.
+// passOver reads lines that begin like front matter and are none, and fails on a key like one of ours.
+// Number is the line of the error, from 1, here and below.
 func passOver(lines []string) (number int, err error) {
 	for i, line := range lines {
 		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
@@ -163,7 +163,7 @@ func noValueError(key string) error {
 	return fmt.Errorf("%s has no value; write [] for none", key)
 }
 
-// listOf is the list that a key of ours is of, or nil.
+// listOf returns the list that a key of ours fills, nil for any other key.
 func (r *ruleSet) listOf(key string) *[]glob {
 	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 	case "forbidden":
@@ -176,14 +176,14 @@ func (r *ruleSet) listOf(key string) *[]glob {
 	return nil
 }
 
-// plainKey is a key without what sets words apart.
+// plainKey returns a key in lower case, without hyphens, underscores and blanks.
 func plainKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
 }
 
-// resemblingKey is the first key in a line that is like one of ours: but for two letters, or
-// because it goes on after it, as forbidden_paths does. A key that cannot be read without
-// YAML might be any. It is "" if there is none.
+// resemblingKey returns the first key in a line that is like one of ours: it differs in two letters at
+// most, or goes on after it, as forbidden_paths does. A key that only a reader of YAML can resolve may
+// be any, and counts. It returns "" if there is none.
 func resemblingKey(line string) string {
 	if found := explicitKey.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
 		return found[1] + found[2]

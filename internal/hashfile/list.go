@@ -45,8 +45,8 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	return out
 }
 
-// listEntries reads an open directory, by name, without what is forbidden in it unless all is
-// set.
+// listEntries returns the entries of an open directory in order of their names, without those that
+// rules forbid unless all is set.
 func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
 	d, err := dir.Open(".")
 	if err != nil {

@@ -139,8 +139,8 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		structure: map[string]any{"source": from.real(), "destination": to.real()}}, nil
 }
 
-// moveSame moves what was looked at, which is held open meanwhile: if something else had
-// its name by then, that goes back.
+// moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if
+// something else was moved in its place, that is moved back.
 func moveSame(from, to *place) error {
 	var held fs.FileInfo
 	if from.info.IsDir() {
@@ -169,8 +169,8 @@ func moveSame(from, to *place) error {
 	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), renameNew(to, from))
 }
 
-// checkMovable refuses a directory in which something may not be changed, here or there: a
-// move must not be a way out of the rules above.
+// checkMovable refuses a directory that holds something which rules forbid or protect, where it is or
+// where it would be: a move must not be a way around the rules of the directories above.
 func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	dir, rules, err := from.openDirectory()
 	if err != nil {
@@ -257,9 +257,9 @@ func (s *Server) copyAcross(from, to *place) error {
 	return removeVerified(from, hasher.Digest(digest.SHA256))
 }
 
-// removeVerified removes a file that has been copied, if it still is what was copied. It gets
-// another name first, so that what is removed is what was looked at, and a file that
-// somebody else gives the name meanwhile stays. On an error both files are there.
+// removeVerified removes a file that has been copied, if its digest is still want. It renames the file
+// first, so that the file that is removed is the one that was read, and a file that somebody else puts
+// under the old name meanwhile stays. After an error both files exist.
 func removeVerified(from *place, want digest.Digest) error {
 	taken := *from
 	taken.name = tempName(from.name)
@@ -280,7 +280,7 @@ func removeVerified(from *place, want digest.Digest) error {
 	return err
 }
 
-// verifyCopy reads a file again.
+// verifyCopy reads a file again and fails if its digest is not want.
 func verifyCopy(p *place, want digest.Digest) error {
 	f, _, err := p.open(os.O_RDONLY)
 	if err != nil {

@@ -78,8 +78,8 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)), structure: facts}, nil
 }
 
-// writeTagged writes lines as a reader is shown them, in pieces, the next of which is made
-// while one is written.
+// writeTagged writes text as tagged lines, numbered from first, in pieces of about largeText bytes; the
+// next piece is made while one is written.
 func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
 	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
 	for range cap(free) {

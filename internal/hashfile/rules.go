@@ -79,7 +79,8 @@ func (r *ruleSet) isIn(info fs.FileInfo) bool {
 
 func (r *ruleSet) ignores(rel string) bool { return anyCovers(r.ignore, rel) }
 
-// findRule returns the file whose rule holds for rel.
+// findRule returns the AGENTS.md with the first of rules of which rule reports true for rel, and, if its
+// rules cannot be read, why.
 func findRule(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
 	for _, r := range rules {
 		if file, ok := findRule(r.above, rel, rule); ok {
@@ -95,8 +96,8 @@ func findRule(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (f
 	return "", false
 }
 
-// rulesAbove reads the rules of all directories above a root: who names a directory below a
-// file of rules does not get around them.
+// rulesAbove returns the rules of all directories above a root, since to allow a directory below an
+// AGENTS.md must not put its rules aside.
 func rulesAbove(root string) (above []*ruleSet) {
 	for dir, file, below := root, "", ""; filepath.Dir(dir) != dir; {
 		below = path.Join(filepath.Base(dir), below)

@@ -51,7 +51,7 @@ func (s *Server) addTools() {
 	offer(s, "move_file", "Move or rename a file or directory. The destination must not exist.", writes(true, false), s.moveFile)
 }
 
-// offer offers a tool whose arguments are an In, of which other members are refused.
+// offer adds a tool to the server. Its arguments are an In; other members are refused.
 func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotations, run func(context.Context, *scope, In) (*answer, error)) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -109,9 +109,9 @@ func writeInPieces(w io.Writer, text string) error {
 	return nil
 }
 
-// decodeArguments reads arguments that every program reads alike. The library by itself would take
-// other letter case for the same name, the last of two members, and U+FFFD for what is no
-// text, which would then be written.
+// decodeArguments decodes the arguments of a call into in, and refuses what programs read in different
+// ways. encoding/json by itself would take names in other letter case, the last of two members, and
+// U+FFFD for bytes that are no text, which would then be written to a file.
 func decodeArguments(arguments json.RawMessage, in any, names map[string]*jsonschema.Schema, limit int) error {
 	if len(arguments) == 0 {
 		arguments = []byte("{}")

@@ -59,8 +59,8 @@ func matchLetters(pattern, name string, fold bool, letter func(string) (rune, in
 	return true
 }
 
-// matchOne matches a letter with what stands at pattern[p], and returns where that ends; next is -1
-// if it has no end.
+// matchOne matches the letter c with the element of the pattern at p, and returns the offset behind that
+// element, -1 if the element has no end.
 func matchOne(pattern string, p int, c rune, fold bool, letter func(string) (rune, int)) (ok bool, next int) {
 	switch pattern[p] {
 	case '?':

@@ -8,7 +8,7 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// fold is the string that an expression always has.
+// fold returns the string that an expression has whenever it runs; ok is false if that is not known.
 func fold(e js.INode) (string, bool) {
 	switch e := e.(type) {
 	case *js.GroupExpr:
@@ -54,8 +54,8 @@ func fold(e js.INode) (string, bool) {
 	return "", false
 }
 
-// unescape reads the inside of a string or template. It is false for what is no escape
-// of the language.
+// unescape returns the text of a string or template, given what stands between its quotes; false if an
+// escape is none of the language.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
@@ -143,7 +143,7 @@ func unicodeEscape(s string) (r rune, size int, ok bool) {
 	return rune(n), size, err == nil && n <= utf8.MaxRune
 }
 
-// plainIdentifier is a name without the escapes that it may be written with.
+// plainIdentifier returns a name with its escapes resolved.
 func plainIdentifier(name []byte) string {
 	s := string(name)
 	if strings.Contains(s, `\`) {

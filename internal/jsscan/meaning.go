@@ -81,7 +81,7 @@ var shim = sync.OnceValue(func() *regexp.Regexp {
 		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 })
 
-// declarationOf is the declaration that a use belongs to.
+// declarationOf returns the declaration that a use of a name belongs to.
 func declarationOf(v *js.Var) *js.Var {
 	for v.Link != nil {
 		v = v.Link
@@ -89,7 +89,7 @@ func declarationOf(v *js.Var) *js.Var {
 	return v
 }
 
-// meaningOf is what an expression means.
+// meaningOf returns what an expression means; nothing if it is not known.
 func (s *scanner) meaningOf(e js.INode) meaning {
 	switch e := e.(type) {
 	case *js.GroupExpr:
@@ -194,7 +194,7 @@ func memberOf(of meaning, name string) meaning {
 	return namedMembers[name]
 }
 
-// resultOf is what a call gives.
+// resultOf returns what the result of a call means.
 func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
 		return s.meaningOf(dot.X)
@@ -226,8 +226,8 @@ func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	return nothing
 }
 
-// givesThis reports whether a call gives what this is outside of any function, in one of
-// the forms that libraries have for it.
+// givesThis reports whether a call returns the global object, in one of the forms that libraries use
+// for that.
 func (s *scanner) givesThis(call *js.CallExpr) bool {
 	var maker js.INode
 	var args []js.Arg
@@ -264,7 +264,7 @@ func (s *scanner) isShim(call *js.CallExpr) bool {
 	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
 }
 
-// printCode is the code of an expression.
+// printCode returns the code of an expression.
 func printCode(e interface{ JS(io.Writer) }) string {
 	var b bytes.Buffer
 	e.JS(&b)
@@ -281,7 +281,7 @@ func withoutParens(e js.INode) js.INode {
 	}
 }
 
-// promisedModule is the module that a promise is for, as import() gives it.
+// promisedModule returns the module that a promise of import() resolves to; nothing if it is not known.
 func (s *scanner) promisedModule(of js.INode) meaning {
 	switch m := s.meaningOf(of); m {
 	case moduleSpace, processItself, machines:

@@ -140,7 +140,7 @@ func (s *scanner) checkExport(n *js.ExportStmt) {
 	}
 }
 
-// boundNames are the names that a declaration binds.
+// boundNames returns the names that a declaration binds.
 func boundNames(to js.IBinding) (all []*js.Var) {
 	switch to := to.(type) {
 	case *js.Var:
@@ -173,7 +173,7 @@ func (s *scanner) checkProperty(n js.IExpr) {
 	}
 }
 
-// isObjectKeys reports whether what is looked at is the argument of Object.keys.
+// isObjectKeys reports whether the node that is visited is the argument of Object.keys.
 func (s *scanner) isObjectKeys() bool {
 	if len(s.stack) < 3 {
 		return false
@@ -224,7 +224,7 @@ func (s *scanner) addComputed(kind plugin.Kind, text string, at []byte) {
 	s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: text, Computed: true})
 }
 
-// firstPiece is a piece of the code in an expression.
+// firstPiece returns the first piece of the code that an expression holds, for lineOf; nil if it has none.
 func firstPiece(e js.INode) []byte {
 	switch e := e.(type) {
 	case *js.LiteralExpr:
@@ -248,8 +248,8 @@ func firstPiece(e js.INode) []byte {
 	return nil
 }
 
-// lineOf is the line at which a piece of the code stands, or 0 if it is not known. The tree
-// has no positions, but its pieces are parts of the code.
+// lineOf returns the line, from 1, at which a piece of the code stands, or 0 if it is not known. The tree
+// has no positions, but its pieces are slices of the code.
 func (s *scanner) lineOf(piece []byte) int {
 	if !s.lines || len(piece) == 0 || len(s.code) == 0 {
 		return 0
