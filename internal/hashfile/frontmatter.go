@@ -74,7 +74,8 @@ func passOver(lines []string) (number int, err error) {
 			return 0, nil
 		}
 		if key := resemblingKey(line); key != "" {
-			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key), errSpelling)
+			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key),
+				errSpelling)
 		}
 	}
 	return 0, nil
@@ -267,30 +268,40 @@ func splitList(list string) (items []string, ok bool) {
 
 // addGlob parses an item of a list.
 func addGlob(into *[]glob, name, item string) error {
-	item = strings.TrimSpace(item)
-	switch {
-	case len(item) >= 2 && (item[0] == '"' || item[0] == '\''):
-		end := strings.IndexByte(item[1:], item[0])
-		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' || strings.Contains(item[:end+1], `\`) {
-			return fmt.Errorf("%s holds %s, which is not understood", name, show(item))
-		}
-		item = item[1 : end+1]
-	default:
-		if i := strings.IndexByte(item, '#'); i > 0 && (item[i-1] == ' ' || item[i-1] == '\t') {
-			item = strings.TrimSpace(item[:i])
-		}
-		null := item == "~" || strings.EqualFold(item, "null")
-		mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
-		if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") || strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
-			return fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
-		}
+	item, err := unquoteItem(name, strings.TrimSpace(item))
+	if err != nil {
+		return err
 	}
 	g, ok := newGlob(item, true)
-	// Git drops blanks at the end of a glob; what is not seen was hardly meant.
-	unseen := strings.TrimSpace(item) != item || strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
+	// Git drops blanks at the end of a glob; invisible characters were hardly meant.
+	unseen := strings.TrimSpace(item) != item ||
+		strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 	if !ok || unseen || strings.ContainsAny(item, "{}") || item[0] == '!' {
 		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
 	}
 	*into = append(*into, g)
 	return nil
+}
+
+// unquoteItem returns the text of an item of a list, which is quoted or plain, without the comment behind
+// it. It fails on what readers of YAML may take for anything but that text.
+func unquoteItem(name, item string) (string, error) {
+	if len(item) >= 2 && (item[0] == '"' || item[0] == '\'') {
+		end := strings.IndexByte(item[1:], item[0])
+		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' ||
+			strings.Contains(item[:end+1], `\`) {
+			return "", fmt.Errorf("%s holds %s, which is not understood", name, show(item))
+		}
+		return item[1 : end+1], nil
+	}
+	if i := strings.IndexByte(item, '#'); i > 0 && (item[i-1] == ' ' || item[i-1] == '\t') {
+		item = strings.TrimSpace(item[:i])
+	}
+	null := item == "~" || strings.EqualFold(item, "null")
+	mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
+	if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") ||
+		strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
+		return "", fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
+	}
+	return item, nil
 }
