@@ -64,8 +64,10 @@ func ParseRegistered(data []byte) (*Registered, error) {
 				members   map[string]json.RawMessage // as MCP spells them, and in no other case
 			)
 			named := json.Unmarshal(raw, &name) == nil
-			if !named && (json.Unmarshal(raw, &members) != nil || !decodeText(members["name"], &name) || !decodeText(members["uri"], &uri)) {
-				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object", kind)
+			if !named && (json.Unmarshal(raw, &members) != nil || !decodeText(members["name"], &name) ||
+				!decodeText(members["uri"], &uri)) {
+				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object",
+					kind)
 			}
 			if name == "" && kind == "resources" {
 				name = uri
@@ -110,7 +112,9 @@ func (c *check) registeredEvidence() error {
 		if strict.on {
 			claim := c.claim(strict.scheme, strict.flag)
 			claim.Authority = evidence.Caller
-			c.add(evidence.Miss(claim, evidence.Caller, "it is to be checked, and nobody said what the plugin registered", fmt.Sprintf(registeredHint, strict.flag)))
+			c.add(evidence.Miss(claim, evidence.Caller,
+				"it is to be checked, and nobody said what the plugin registered",
+				fmt.Sprintf(registeredHint, strict.flag)))
 		}
 	}
 	return nil
@@ -131,7 +135,8 @@ func (c *check) capabilityEvidence(r *Registered) {
 		{"prompt", c.m.Capabilities.Prompts, r.Prompts},
 	} {
 		claim := func(name string) evidence.Claim {
-			return evidence.Claim{Subject: k.kind + ":" + clip(name), Scheme: evidence.Capability, Authority: evidence.Caller, Where: ManifestFile + ", capabilities"}
+			return evidence.Claim{Subject: k.kind + ":" + clip(name), Scheme: evidence.Capability,
+				Authority: evidence.Caller, Where: ManifestFile + ", capabilities"}
 		}
 		for _, name := range k.declared {
 			e := evidence.Evidence{Claim: claim(name), Outcome: evidence.Match}
@@ -144,9 +149,11 @@ func (c *check) capabilityEvidence(r *Registered) {
 		for i, name := range k.registered {
 			switch {
 			case slices.Contains(k.registered[:i], name):
-				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Mismatch, Reason: "it was registered twice"})
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Mismatch,
+					Reason: "it was registered twice"})
 			case !slices.Contains(k.declared, name):
-				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(name)}, Reason: "it was registered, and is not declared"})
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Absent,
+					Observed: evidence.Observed{Text: clip(name)}, Reason: "it was registered, and is not declared"})
 			}
 		}
 	}
@@ -158,7 +165,8 @@ func (c *check) capabilityEvidence(r *Registered) {
 			e.Outcome, e.Reason = evidence.Mismatch, err.Error()
 		case t.named && c.host.Flags.StrictTools:
 			claim.Where = "STRICT_TOOLS"
-			e = evidence.Miss(claim, evidence.Caller, "its inputSchema is to be checked, and only its name is known", "list the tool as an object with name and inputSchema")
+			e = evidence.Miss(claim, evidence.Caller, "its inputSchema is to be checked, and only its name is known",
+				"list the tool as an object with name and inputSchema")
 		}
 		c.add(e)
 	}

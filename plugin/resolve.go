@@ -26,7 +26,8 @@ func (b *Bundle) mayBeRefused(target string) bool {
 // that of a directory.
 func mayLoad(target, file string) bool {
 	rest, ok := strings.CutPrefix(file, target)
-	return ok && slices.Contains([]string{"", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json"}, rest)
+	return ok && slices.Contains([]string{"", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node",
+		"/package.json"}, rest)
 }
 
 // skippedByNode reports whether Node loads a file of this name otherwise than as
@@ -116,7 +117,8 @@ func (b *Bundle) eachMatch(target string, each func(string)) {
 		return
 	}
 	for _, f := range b.Files {
-		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) && strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
+		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) &&
+			strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
 			each(f.Path)
 		}
 	}

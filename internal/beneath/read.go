@@ -35,7 +35,8 @@ func OpenIn(dir, name string) (*os.File, error) {
 	local := filepath.FromSlash(name)
 	f, err := openRegular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
 		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|NoWait, 0) })
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrIrregular) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, ErrIrregular) {
 		return f, err
 	}
 	if _, there := root.Lstat(local); there == nil { // package os does not export the error for it

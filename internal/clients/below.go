@@ -195,7 +195,9 @@ func (w *projectWalk) visitFile(name string) {
 
 // reportUnmarked reports a file whose name may be any program's and whose content could not be read.
 func (w *projectWalk) reportUnmarked(name string) {
-	w.unread = append(w.unread, Unread{name, fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known", MaxShared), true})
+	w.unread = append(w.unread, Unread{name,
+		fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known",
+			MaxShared), true})
 }
 
 // visitDirectory reports a directory that has the name of a client's file.

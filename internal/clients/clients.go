@@ -219,7 +219,8 @@ func Parse(f File, data []byte) ([]Server, error) {
 	var out []Server
 	for _, shape := range f.shapes {
 		for _, e := range entries(root, shape, false) {
-			if f.refers(e) || !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
+			if f.refers(e) || !e.isTable() ||
+				slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
 				continue
 			}
 			s, ok := e.server(f)

@@ -20,7 +20,9 @@ type Command struct {
 const maxCommands = 1000
 
 // commandKeys are the members that hold command lines, for one system or for all.
-var commandKeys = []string{"command", "commandWindows", "cmd", "bash", "powershell", "windows", "linux", "osx", "script", "run"}
+var commandKeys = []string{
+	"command", "commandWindows", "cmd", "bash", "powershell", "windows", "linux", "osx", "script", "run",
+}
 
 // Commands returns the command lines in data, the bytes of f, that its client runs itself, in their
 // order. It fails where [Inspect] fails.
@@ -61,7 +63,8 @@ type commands struct {
 func (c *commands) commandNodes(shape string, n *node) (out []*node) {
 	switch {
 	case strings.HasSuffix(shape, "tasks"):
-		return slices.DeleteFunc(slices.Clone(n.items), func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })
+		return slices.DeleteFunc(slices.Clone(n.items),
+			func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })
 	case shape == "initializeCommand" && n.kind == object:
 		for _, m := range n.members {
 			out = append(out, m.value)

@@ -139,7 +139,8 @@ func (l launch) buildEdits(f format, data []byte, command string, args []string)
 	if l.command.kind == list {
 		all := append([]string{command}, args...)
 		if l.args != nil {
-			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})}, {l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
+			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})},
+				{l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
 		}
 		return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, all)}}, nil
 	}
@@ -233,7 +234,8 @@ func Replace(name string, edit func(data []byte) ([]byte, error)) error {
 		return err
 	}
 	if now, err := readFile(real, MaxFile); err != nil || !bytes.Equal(now, before) {
-		return fmt.Errorf("%s: %w", name, errors.Join(err, errors.New("was changed by another program while it was edited")))
+		return fmt.Errorf("%s: %w", name,
+			errors.Join(err, errors.New("was changed by another program while it was edited")))
 	}
 	return durable.WriteFile(real, after, st.Mode().Perm())
 }

@@ -21,7 +21,8 @@ func readFront(data []byte, strict bool) (*node, error) {
 	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
 	lines := fence.FindAllIndex(data[head:], 2)
 	if len(lines) == 0 || lines[0][0] != 0 {
-		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) && mayNameServers.Match(text) {
+		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) &&
+			mayNameServers.Match(text) {
 			return nil, syntaxError(data, head, "front matter that its readers do not agree on")
 		}
 		return &node{kind: object}, nil

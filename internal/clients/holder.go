@@ -12,7 +12,8 @@ func ownDirs() []string {
 	out := []string{".claude", ".agents", ".windsurf"} // of skills and settings, which start no server
 	for _, c := range table {
 		for _, l := range c.servers {
-			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") && !slices.Contains(out, first) {
+			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") &&
+				!slices.Contains(out, first) {
 				out = append(out, first)
 			}
 		}

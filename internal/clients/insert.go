@@ -26,7 +26,8 @@ type installation struct {
 // jsonEntry writes an object with a command and its arguments, behind the members in head.
 func jsonEntry(head string) func(string, []string) string {
 	return func(command string, args []string) string {
-		return "{" + head + `"command": ` + quote(command) + `, "args": ` + formatJSON.formatList(nil, &node{flow: true}, args) + "}"
+		return "{" + head + `"command": ` + quote(command) + `, "args": ` +
+			formatJSON.formatList(nil, &node{flow: true}, args) + "}"
 	}
 }
 
@@ -56,7 +57,8 @@ func ServerFile(client, project string, exists func(name string) bool) (f File, 
 			break
 		}
 	}
-	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: formatOf(name), shapes: []string{s.key}}, true
+	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: formatOf(name),
+		shapes: []string{s.key}}, true
 }
 
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that
@@ -87,7 +89,8 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	}
 	end := newline(data)
 	if f.format == formatTOML {
-		text := end + "[" + s.key + "." + quote(name) + "]" + end + strings.ReplaceAll(s.entry(command, args), "\n", end)
+		text := end + "[" + s.key + "." + quote(name) + "]" + end +
+			strings.ReplaceAll(s.entry(command, args), "\n", end)
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			text = end + text
 		}

@@ -226,7 +226,9 @@ func (p *json5) readWord() (string, error) {
 }
 
 // escapes of one character.
-var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': ""}
+var escapes = map[byte]string{
+	'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': "",
+}
 
 // readString reads a string in either kind of quotes. Lone surrogates become U+FFFD.
 func (p *json5) readString() (string, error) {

@@ -20,7 +20,8 @@ func NamedFile(f File, s Server) (File, bool) {
 	to := File{Client: f.Client, Root: f.Root, limit: MaxShared}
 	switch strings.ToLower(filepath.Base(f.Path)) {
 	case "config.toml":
-		to.Path, to.format, to.shapes = filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(s.names)), formatTOML, []string{"mcp_servers"}
+		to.Path, to.format, to.shapes = filepath.Join(filepath.Dir(f.Path), filepath.FromSlash(s.names)), formatTOML,
+			[]string{"mcp_servers"}
 		return to, f.Client == "codex" && strings.EqualFold(s.Name, roleKey)
 	case "plugin.json":
 		name := filepath.Clean(filepath.FromSlash(strings.TrimPrefix(s.names, "${CLAUDE_PLUGIN_ROOT}/")))
@@ -32,5 +33,6 @@ func NamedFile(f File, s Server) (File, bool) {
 
 // ReadBy reports whether all servers that are found in f are found by reading o.
 func (f File) ReadBy(o File) bool {
-	return f.Path == o.Path && !slices.ContainsFunc(f.shapes, func(shape string) bool { return !slices.Contains(o.shapes, shape) })
+	return f.Path == o.Path && !slices.ContainsFunc(f.shapes,
+		func(shape string) bool { return !slices.Contains(o.shapes, shape) })
 }

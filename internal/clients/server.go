@@ -101,7 +101,8 @@ func entries(root *node, shape string, fold bool) []entry {
 			out = append(out, e)
 		}
 		if p.n.kind < list && !p.n.isNull() {
-			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.n.start, value: p.n})
+			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.n.start,
+				value: p.n})
 		}
 	}
 	return out
@@ -109,7 +110,8 @@ func entries(root *node, shape string, fold bool) []entry {
 
 // holdsServers reports whether an item of a list is an object of servers by name.
 func (n *node) holdsServers() bool {
-	return len(n.members) > 0 && n.get("name") == nil && !slices.ContainsFunc(n.members, func(m member) bool { return m.value.kind != object })
+	return len(n.members) > 0 && n.get("name") == nil &&
+		!slices.ContainsFunc(n.members, func(m member) bool { return m.value.kind != object })
 }
 
 // isTable reports whether e can be a server: an object, with a name.

@@ -78,7 +78,8 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	with.Sys.Pdeathsig = 0 // it outlives this process, and ends what is left
 	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, reportEnd)
 	f, err = startFamily(func() (int, error) {
-		p, err = os.StartProcess("/proc/self/exe", append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
+		p, err = os.StartProcess("/proc/self/exe",
+			append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
 		if err != nil {
 			return 0, err
 		}

@@ -228,7 +228,8 @@ func finish(journalPath string, files []File, id string) error {
 	}
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		if err := syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // a removed file's directory may be gone
+		// a removed file's directory may be gone
+		if err := syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unfinished(dir, err)
 		}
 	}

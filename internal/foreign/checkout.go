@@ -165,7 +165,8 @@ func (c Checkout) Find(path, name string) (string, error) {
 		case c.Holds(found):
 			passed = cmp.Or(passed, refuseCheckoutProgram(found, name))
 		case !filepath.IsAbs(dir):
-			passed = cmp.Or(passed, refuseProgram(found, name, "PATH names its directory as a relative one, which is another wherever it is used"))
+			passed = cmp.Or(passed, refuseProgram(found, name,
+				"PATH names its directory as a relative one, which is another wherever it is used"))
 		default:
 			return found, nil
 		}
@@ -179,5 +180,6 @@ func refuseCheckoutProgram(path, name string) error {
 }
 
 func refuseProgram(path, name, why string) error {
-	return evidence.Errorf(evidence.Refused, path, fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
+	return evidence.Errorf(evidence.Refused, path,
+		fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
 }

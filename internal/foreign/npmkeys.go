@@ -16,9 +16,8 @@ var projectNPMKeys = []string{
 // may say of the way, and of which versions are chosen. Keys that name programs, files to
 // write or code to load are in neither list, and neither is what a later npm may add.
 var userNPMKeys = slices.Concat(projectNPMKeys, []string{
-	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age", "min-release-age-exclude",
-	"fetch-timeout",
-	"legacy-peer-deps", "strict-peer-deps", "engine-strict",
+	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age",
+	"min-release-age-exclude", "fetch-timeout", "legacy-peer-deps", "strict-peer-deps", "engine-strict",
 })
 
 // hostNPMKeys are the last parts of keys "//HOST/PATH/:NAME", the credentials for a host.

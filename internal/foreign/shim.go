@@ -73,7 +73,9 @@ func ResolveShim(ctx context.Context, path, dir string, environ []string, checko
 			return "", fmt.Errorf("%s is a shim of %s, which is not there: %w", path, name, err)
 		}
 	}
-	out, err := Run(ctx, Call{Tool: Question, Path: program, Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout, Environ: environ, Time: shimTime, Output: 64 << 10})
+	out, err := Run(ctx, Call{Tool: Question, Path: program,
+		Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout,
+		Environ: environ, Time: shimTime, Output: 64 << 10})
 	if err != nil {
 		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts: %w", path, name, err)
 	}

@@ -83,7 +83,9 @@ func (c *clientRoots) nameRoots(paths []string) []*namedRoot {
 // holds for a call which begins now: to a request that another call sends meanwhile or, if tells says
 // that the client notifies of changes, to one after the last notification. A client has twice wait to
 // answer.
-func (c *clientRoots) listPaths(ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration) ([]string, error) {
+func (c *clientRoots) listPaths(
+	ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration,
+) ([]string, error) {
 	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
 	defer cancel()
 	c.mu.Lock()
@@ -188,7 +190,8 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 	roots, stateless := offeredRoots(req)
 	if roots == nil {
 		if len(s.roots) == 0 {
-			return nil, nil, refuse(outsideRoots, "no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
+			return nil, nil, refuse(outsideRoots,
+				"no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
 		}
 		sc = &scope{}
 		sc.roots, sc.absent = settleRoots(s.roots)
@@ -205,7 +208,8 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 		paths, err = s.client.listPaths(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
 	}
 	if err != nil {
-		return nil, nil, refuse(outsideRoots, "the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
+		return nil, nil, refuse(outsideRoots,
+			"the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
 	}
 	return s.combine(paths), nil, nil
 }

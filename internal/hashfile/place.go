@@ -48,7 +48,8 @@ func (p *place) checkUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again", show(p.asked))
+		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again",
+			show(p.asked))
 	}
 	return nil
 }
@@ -81,7 +82,8 @@ func (s *scope) resolve(asked string) (*place, error) {
 			return nil, s.absent[0].problem()
 		}
 		if len(dirs) != 1 {
-			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path", show(asked), len(dirs))
+			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
+				show(asked), len(dirs))
 		}
 		abs = filepath.Join(dirs[0], abs)
 	}

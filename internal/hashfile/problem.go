@@ -52,7 +52,8 @@ func show(s string) string {
 
 // outsideProblem is the refusal of a path outside; it is the same whether the path exists or not.
 func outsideProblem(path string) *problem {
-	return refuse(outsideRoots, "%s is outside the allowed directories; list_allowed_directories names them", show(path))
+	return refuse(outsideRoots, "%s is outside the allowed directories; list_allowed_directories names them",
+		show(path))
 }
 
 // asProblem returns any error about the file at path as a problem. Of the system's errors it holds the

@@ -86,7 +86,8 @@ func (s *Server) replaceFile(p *place, old contents, data []byte) error {
 	if err := p.checkUnmoved(); err != nil {
 		return err
 	}
-	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
+	// for what is kept of it; a file that may not be written is not replaced either
+	from, opened, err := p.open(os.O_RDWR)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,8 @@ func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r < unicode.MaxASCII:
-		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point):
+		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector, unicode.Noncharacter_Code_Point):
 			return -1
 		case r >= '\uff01' && r <= '\uff5e': // of full width
 			r -= '\uff01' - '!'

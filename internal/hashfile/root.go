@@ -231,10 +231,11 @@ func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
 	}
 	for i, r := range found {
 		content := func(link string) bool {
-			return !slices.Contains(r.name.through, link) || inWorkTree(link) || slices.ContainsFunc(found, func(other *root) bool {
-				rel, ok := cutDir(other.path, link)
-				return ok && rel != "." && other != r
-			})
+			return !slices.Contains(r.name.through, link) || inWorkTree(link) ||
+				slices.ContainsFunc(found, func(other *root) bool {
+					rel, ok := cutDir(other.path, link)
+					return ok && rel != "." && other != r
+				})
 		}
 		if r.path != r.name.agreed && slices.ContainsFunc(links[i], content) {
 			absent = append(absent, absence{r.given, errLedElsewhere})

@@ -105,7 +105,8 @@ func rulesAbove(root string) (above []*ruleSet) {
 		r := &ruleSet{file: path.Join(file, rulesFile), below: below}
 		// Through its path: a directory above need not be one that may be listed.
 		name := filepath.Join(dir, rulesFile)
-		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
+		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) },
+			func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
 		if r.restricts {
 			above = append(above, r)
 		}
@@ -143,11 +144,13 @@ func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, 
 
 // openerIn looks at and opens a file of a directory.
 func openerIn(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
-	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
+	return func() (fs.FileInfo, error) { return dir.Lstat(name) },
+		func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
 }
 
 // readSmall reads a regular file of rules. Info is of the file that a link leads to.
-func readSmall(look func() (fs.FileInfo, error), open func() (*os.File, error)) (text string, info fs.FileInfo, err error) {
+func readSmall(look func() (fs.FileInfo, error), open func() (*os.File, error)) (text string, info fs.FileInfo,
+	err error) {
 	if _, err := look(); err != nil {
 		return "", nil, err
 	}

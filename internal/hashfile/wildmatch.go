@@ -13,7 +13,8 @@ import (
 //
 // Git counts bytes. With fold, where more that is matched is safer, characters count as well.
 func wildmatch(pattern, name string, fold bool) bool {
-	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) && matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
+	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) &&
+		matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
 }
 
 func isASCII(s string) bool {

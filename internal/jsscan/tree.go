@@ -22,7 +22,8 @@ type scanner struct {
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{}, imported: map[string]meaning{}}
+	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{},
+		imported: map[string]meaning{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
 		s.top[plainIdentifier(v.Data)] = declarationOf(v)
 	}
@@ -69,7 +70,8 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 		}
 		s.checkCall(n.X, n.Args.List)
 		if of, name := memberCalled(n.X); name == "then" && canImport(s.promisedModule(of)) && len(n.Args.List) > 0 {
-			if params, _, ok := functionParts(n.Args.List[0].Value); !ok || params.Rest != nil || len(params.List) > 0 && !isPattern(params.List[0].Binding) {
+			if params, _, ok := functionParts(n.Args.List[0].Value); !ok || params.Rest != nil ||
+				len(params.List) > 0 && !isPattern(params.List[0].Binding) {
 				s.addComputed(plugin.Require, printCode(of)+", handed on", firstPiece(of))
 			}
 		}
@@ -111,7 +113,8 @@ func (s *scanner) Exit(js.INode) { s.stack = s.stack[:len(s.stack)-1] }
 func (s *scanner) checkExport(n *js.ExportStmt) {
 	if n.Module != nil {
 		s.addStatement(plugin.Export, n.Module)
-		if module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module}); moduleSpaces[strings.TrimPrefix(module, "node:")] != nothing {
+		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+		if moduleSpaces[strings.TrimPrefix(module, "node:")] != nothing {
 			s.addComputed(plugin.Export, "names of "+module+", handed on", n.Module)
 		}
 		return

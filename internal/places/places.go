@@ -21,7 +21,8 @@ type Places struct {
 // class Operation.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
-		if !filepath.IsAbs(home) { // a relative path would make the state depend on the working directory, which may be a checkout
+		// a relative path would make the state depend on the working directory, which may be a checkout
+		if !filepath.IsAbs(home) {
 			return Places{}, placeError(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
 		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, nil

@@ -113,7 +113,8 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	case a.full: // Verify knows the scheme of a slot from its sidecar only
 		a.claim.Scheme = a.sidecar.fingerprint()
 	default:
-		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+string(a.sidecar.fingerprint())))
+		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+
+			string(a.sidecar.fingerprint())))
 	}
 	content, err := openDir(slot, contentDir)
 	var notDir *notDirError
@@ -234,7 +235,8 @@ func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evid
 			a.reportUnreadable(err)
 			break
 		}
-		a.reportTree(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
+		a.reportTree(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size,
+			From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
 	if len(found)+len(in.Odd) == 0 && !a.isBad() && !a.full && a.matchesSidecar(files, open) {
@@ -263,7 +265,8 @@ func (a *audit) matchesSidecar(files []tree.File, open tree.Open) bool {
 
 // sidecarClaim is the sidecar's claim about the tree.
 func (a *audit) sidecarClaim() evidence.Claim {
-	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar, Where: sidecarName}
+	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar,
+		Where: sidecarName}
 	if a.sidecar != nil {
 		c.Want = []digest.Digest{a.sidecar.Integrity}
 	}

@@ -39,7 +39,8 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 			}
 			seen[f.Path] = true
 			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
-				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path, "is executable, as no file of its archive is"))
+				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path,
+					"is executable, as no file of its archive is"))
 				continue
 			}
 			if e := a.compareFile(f, open); e.Outcome != evidence.Match {
@@ -53,7 +54,8 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 		}
 	}
 	for _, odd := range in.Odd {
-		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) { // the files of a listed directory are reported as missing
+		// the files of a listed directory are reported as missing
+		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) {
 			out = append(out, a.oddEntry(a.contentPath(odd.Path), odd.Path, "is "+odd.Kind))
 		}
 	}
@@ -92,7 +94,8 @@ func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
 	if err != nil {
 		return evidence.CannotVerify(claim, evidence.Unreadable, err.Error())
 	}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: a.contentPath(f.Path)})
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size,
+		From: a.contentPath(f.Path)})
 	if e.Outcome == evidence.Match && f.Exec != note.Exec {
 		claim.Want, claim.Text = nil, executableText(note.Exec)
 		return mismatch(claim, executableText(f.Exec), a.contentPath(f.Path))

@@ -53,7 +53,9 @@ type treeSums struct {
 }
 
 // measureTree computes the fingerprint of files under a scheme.
-func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out treeSums, err error) {
+func measureTree(
+	ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open,
+) (out treeSums, err error) {
 	var mu sync.Mutex
 	each := func(path string) (io.ReadCloser, error) {
 		r, err := open(path)

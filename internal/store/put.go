@@ -146,7 +146,8 @@ func (m *stagedTree) describe(ctx context.Context, ref string) (*sidecar, error)
 }
 
 func (c *sidecar) slot(found treeSums, files int, dir string) *Slot {
-	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
+	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created,
+		dir: filepath.Join(dir, contentDir)}
 }
 
 // protect takes write permission and special modes from everything in r, directories last,
@@ -215,5 +216,6 @@ func (s *Store) LockFetch(ctx context.Context, want digest.Digest) (done func(),
 		return nil, err
 	}
 	r.Close()
-	return durable.Lock(ctx, filepath.Join(s.root, locksDir, "make-"+want.Hex()[:2]), "the making of slots "+want.Hex()[:2]+"…")
+	return durable.Lock(ctx, filepath.Join(s.root, locksDir, "make-"+want.Hex()[:2]), "the making of slots "+
+		want.Hex()[:2]+"…")
 }

@@ -60,7 +60,8 @@ func (c *sidecar) encode() ([]byte, error) {
 	self := digest.FromBytes(body).String()
 	data := append(append(append(body, selfBefore...), self...), selfAfter...)
 	if len(data) > maxSidecar {
-		return nil, fmt.Errorf("sidecar: would have %s bytes, more than %s; the tree has too many files", evidence.Group(int64(len(data))), evidence.Group(maxSidecar))
+		return nil, fmt.Errorf("sidecar: would have %s bytes, more than %s; the tree has too many files",
+			evidence.Group(int64(len(data))), evidence.Group(maxSidecar))
 	}
 	return data, nil
 }
@@ -103,7 +104,8 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
 	}
 	c := &sidecar{data: data}
-	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
+	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 ||
+		c.Scheme != "" && c.Scheme != evidence.FacetTar {
 		return nil, errSidecarForm
 	}
 	return c, nil

@@ -46,7 +46,8 @@ func (s *Store) Stage() (*Staging, error) {
 	for range 100 {
 		st.name = filepath.Join(stagingDir, strings.ToLower(rand.Text()[:16]))
 		st.unlock, err = durable.TryLock(filepath.Join(s.root, st.name+".lock"), "a staging directory")
-		if !errors.Is(err, durable.ErrLocked) { // another process removed it between its making and its locking: take another name
+		// another process removed it between its making and its locking: take another name
+		if !errors.Is(err, durable.ErrLocked) {
 			break
 		}
 	}

@@ -107,7 +107,8 @@ func addVersion(root *cobra.Command) {
 // ExplainWait tells a person who starts a server by hand what it waits for.
 func ExplainWait(program, server string) {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
-		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program, surface.Escape(server))
+		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program,
+			surface.Escape(server))
 	}
 }
 
@@ -136,9 +137,11 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		if err == nil {
 			return nil
 		}
-		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") && !c.HasSubCommands() {
+		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") &&
+			!c.HasSubCommands() {
 			_, takes, _ := strings.Cut(c.Use, " ")
-			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), cmp.Or(takes, "no arguments"))
+			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "),
+				cmp.Or(takes, "no arguments"))
 		}
 		return Usage(c, err)
 	}
