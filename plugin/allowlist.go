@@ -74,7 +74,8 @@ func (a *Allowlist) parse(data []byte) error {
 			if err := a.addVersions(raw); err != nil {
 				return err
 			}
-		case member == "$schema", member == "description", strings.HasPrefix(member, "_"), strings.HasPrefix(member, "x-"):
+		case member == "$schema", member == "description", strings.HasPrefix(member, "_"),
+			strings.HasPrefix(member, "x-"):
 		default:
 			return fmt.Errorf("allowlist: unknown member %+q", clip(member))
 		}
@@ -114,7 +115,8 @@ func (a *Allowlist) addVersions(raw json.RawMessage) error {
 		case json.Unmarshal(raw, &one) == nil && one == "*":
 		case json.Unmarshal(raw, &one) == nil && isExactVersion(one):
 			a.packages[name] = []string{one}
-		case json.Unmarshal(raw, &many) == nil && len(many) > 0 && !slices.ContainsFunc(many, func(v string) bool { return !isExactVersion(v) }):
+		case json.Unmarshal(raw, &many) == nil && len(many) > 0 &&
+			!slices.ContainsFunc(many, func(v string) bool { return !isExactVersion(v) }):
 			a.packages[name] = many
 		default:
 			return fmt.Errorf("allowlist: versions of %+q are exact versions, or \"*\"", clip(name))
@@ -123,7 +125,7 @@ func (a *Allowlist) addVersions(raw json.RawMessage) error {
 	return nil
 }
 
-// isExactVersion reports whether v is one version and not a range.
+// isExactVersion reports whether v is one semantic version, and not a range.
 func isExactVersion(v string) bool {
 	_, err := semver.StrictNewVersion(v)
 	return err == nil

@@ -45,7 +45,7 @@ func (b *Bundle) OpenDist(path string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
-// Bytes is the sum of the sizes of Files.
+// Bytes returns the sum of the sizes of Files.
 func (b *Bundle) Bytes() (n int64) {
 	for _, f := range b.Files {
 		n += f.Size
@@ -53,8 +53,13 @@ func (b *Bundle) Bytes() (n int64) {
 	return n
 }
 
-// isDocument reports whether a file beside dist/ is there for people or for tools that do
-// not load it.
+// documentStems are names of documents, in capitals, without an extension.
+var documentStems = []string{
+	"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG", "SECURITY",
+}
+
+// isDocument reports whether a file beside dist/ is for people, or for tools that do not load it, by its
+// name.
 func isDocument(name string) bool {
 	if strings.Contains(name, "/") {
 		return false
@@ -66,7 +71,7 @@ func isDocument(name string) bool {
 	}
 	stem, _, _ := strings.Cut(upper, ".")
 	switch {
-	case slices.Contains([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "AUTHORS", "README", "CHANGELOG", "SECURITY"}, stem):
+	case slices.Contains(documentStems, stem):
 		return !isLoadable(name)
 	case name == LockFile, name == "package-lock.json":
 		return true
@@ -134,13 +139,14 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 		dist, isDist := strings.CutPrefix(name, DistDir+"/")
 		switch {
 		case name == ManifestFile && f.Size > MaxManifest:
-			return nil, nil, &Invalid{Issues: []Issue{{"", fmt.Sprintf("has %d bytes; the limit is %d", f.Size, MaxManifest)}}}
+			return nil, nil, &Invalid{Issues: []Issue{{"",
+				fmt.Sprintf("has %d bytes; the limit is %d", f.Size, MaxManifest)}}}
 		case isDist:
 			if err := names.Add(dist); err != nil {
 				return nil, nil, err
 			}
 			b.Files = append(b.Files, tree.File{Path: dist, Size: f.Size})
-		case name == ManifestFile, name == SignatureFile && f.Size <= MaxManifest, isDocument(name) && f.Size <= MaxManifest:
+		case name == ManifestFile, (name == SignatureFile || isDocument(name)) && f.Size <= MaxManifest:
 		default:
 			if first, _, below := strings.Cut(name, "/"); below {
 				name = first + "/"
@@ -151,12 +157,14 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 			continue
 		}
 		if total += f.Size; total > MaxBytes {
-			return nil, nil, evidence.Errorf(evidence.Validation, "", "", fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
+			return nil, nil, evidence.Errorf(evidence.Validation, "", "",
+				fmt.Errorf("%w: more than %d bytes", tree.ErrTooLarge, int64(MaxBytes)))
 		}
 		read[name] = f
 	}
 	if _, ok := read[ManifestFile]; !ok {
-		return nil, nil, evidence.Errorf(evidence.Validation, "", "a plugin is a directory or zip with "+ManifestFile+" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
+		return nil, nil, evidence.Errorf(evidence.Validation, "", "a plugin is a directory or zip with "+ManifestFile+
+			" and "+DistDir+"/", fmt.Errorf("no %s", ManifestFile))
 	}
 	for _, r := range refused {
 		name := strings.TrimPrefix(r.Path, root)
@@ -173,7 +181,7 @@ func listBundle(files []tree.File, refused []*tree.EntryError) (*Bundle, map[str
 	return b, read, nil
 }
 
-// rootOf is the directory, with its slash, that all files lie in, if that is not the
+// rootOf returns the directory, with its slash, below which all files of the plugin lie; "" if that is the
 // plugin's own.
 func rootOf(files []tree.File) string {
 	if slices.ContainsFunc(files, func(f tree.File) bool { return f.Path == ManifestFile }) || len(files) == 0 {

@@ -24,8 +24,8 @@ type Registered struct {
 // RegisteredTool is one tool as it was registered.
 type RegisteredTool struct {
 	Name   string
-	Schema json.RawMessage // nil if only names were told
-	named  bool            // only the name was told
+	Schema json.RawMessage // nil if only names were listed
+	named  bool            // only the name was listed
 }
 
 // toolNamePattern is what MCP clients take for the name of a tool.
@@ -64,8 +64,10 @@ func ParseRegistered(data []byte) (*Registered, error) {
 				members   map[string]json.RawMessage // as MCP spells them, and in no other case
 			)
 			named := json.Unmarshal(raw, &name) == nil
-			if !named && (json.Unmarshal(raw, &members) != nil || !decodeText(members["name"], &name) || !decodeText(members["uri"], &uri)) {
-				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object", kind)
+			if !named && (json.Unmarshal(raw, &members) != nil || !decodeText(members["name"], &name) ||
+				!decodeText(members["uri"], &uri)) {
+				return nil, fmt.Errorf("registered capabilities: an element of %s is neither a name nor an object",
+					kind)
 			}
 			if name == "" && kind == "resources" {
 				name = uri
@@ -83,7 +85,7 @@ func ParseRegistered(data []byte) (*Registered, error) {
 	return r, nil
 }
 
-// registeredHint says how a host tells what a plugin registered.
+// registeredHint is the hint for a host that did not say what a plugin registered.
 const registeredHint = "say what the plugin registered with --registered; before it is loaded nobody knows: set %s to false for that check, and check again when it is loaded"
 
 // registeredEvidence gathers the evidence about what the plugin registered. A strictness that was
@@ -110,13 +112,15 @@ func (c *check) registeredEvidence() error {
 		if strict.on {
 			claim := c.claim(strict.scheme, strict.flag)
 			claim.Authority = evidence.Caller
-			c.add(evidence.Miss(claim, evidence.Caller, "it is to be checked, and nobody said what the plugin registered", fmt.Sprintf(registeredHint, strict.flag)))
+			c.add(evidence.Miss(claim, evidence.Caller,
+				"it is to be checked, and nobody said what the plugin registered",
+				fmt.Sprintf(registeredHint, strict.flag)))
 		}
 	}
 	return nil
 }
 
-// capabilityEvidence sets what was declared beside what was registered.
+// capabilityEvidence compares what was declared with what was registered.
 func (c *check) capabilityEvidence(r *Registered) {
 	var tools []string
 	for _, t := range r.Tools {
@@ -131,7 +135,8 @@ func (c *check) capabilityEvidence(r *Registered) {
 		{"prompt", c.m.Capabilities.Prompts, r.Prompts},
 	} {
 		claim := func(name string) evidence.Claim {
-			return evidence.Claim{Subject: k.kind + ":" + clip(name), Scheme: evidence.Capability, Authority: evidence.Caller, Where: ManifestFile + ", capabilities"}
+			return evidence.Claim{Subject: k.kind + ":" + clip(name), Scheme: evidence.Capability,
+				Authority: evidence.Caller, Where: ManifestFile + ", capabilities"}
 		}
 		for _, name := range k.declared {
 			e := evidence.Evidence{Claim: claim(name), Outcome: evidence.Match}
@@ -144,9 +149,11 @@ func (c *check) capabilityEvidence(r *Registered) {
 		for i, name := range k.registered {
 			switch {
 			case slices.Contains(k.registered[:i], name):
-				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Mismatch, Reason: "it was registered twice"})
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Mismatch,
+					Reason: "it was registered twice"})
 			case !slices.Contains(k.declared, name):
-				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Absent, Observed: evidence.Observed{Text: clip(name)}, Reason: "it was registered, and is not declared"})
+				c.add(evidence.Evidence{Claim: claim(name), Outcome: evidence.Absent,
+					Observed: evidence.Observed{Text: clip(name)}, Reason: "it was registered, and is not declared"})
 			}
 		}
 	}
@@ -158,7 +165,8 @@ func (c *check) capabilityEvidence(r *Registered) {
 			e.Outcome, e.Reason = evidence.Mismatch, err.Error()
 		case t.named && c.host.Flags.StrictTools:
 			claim.Where = "STRICT_TOOLS"
-			e = evidence.Miss(claim, evidence.Caller, "its inputSchema is to be checked, and only its name is known", "list the tool as an object with name and inputSchema")
+			e = evidence.Miss(claim, evidence.Caller, "its inputSchema is to be checked, and only its name is known",
+				"list the tool as an object with name and inputSchema")
 		}
 		c.add(e)
 	}

@@ -68,19 +68,21 @@ type check struct {
 
 	uncovered []string // files of dist that no claim of the manifest covers
 
-	// What start began; each waits for it.
+	// Results of what start began; each waits for its own.
 	treeOf func() (digest.Digest, error)
 	sumsOf func() (map[string]digest.Digest, error)
 	usedBy func() (*usage, error) // nil without host.Scan
 }
 
-// start begins what takes long and depends on the files alone, so that processors share
-// it. Nothing of it outlives stop.
+// start begins the computations that take long and depend on the files alone, so that processors share
+// them. None of them runs on after stop.
 func (c *check) start(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var begun sync.WaitGroup
 	c.treeOf = computeAhead(&begun, func() (digest.Digest, error) { return c.b.Tree(ctx) })
-	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) { return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0) })
+	c.sumsOf = computeAhead(&begun, func() (map[string]digest.Digest, error) {
+		return tree.Digests(ctx, c.b.Files, c.b.OpenDist, 0)
+	})
 	if c.host.Scan != nil {
 		c.usedBy = computeAhead(&begun, func() (*usage, error) { return c.b.scanAll(ctx, c.host.Scan) })
 	}
@@ -90,7 +92,7 @@ func (c *check) start(ctx context.Context) (stop func()) {
 	}
 }
 
-// computeAhead computes something beside the caller, and returns what waits for it.
+// computeAhead runs compute beside the caller, and returns a function that waits for its result.
 func computeAhead[T any](begun *sync.WaitGroup, compute func() (T, error)) (wait func() (T, error)) {
 	var (
 		v    T
@@ -188,21 +190,24 @@ func (c *check) gatherFiles(ctx context.Context, claims []evidence.Claim) (*Resu
 	return r, nil
 }
 
-// claimEvidence compares what others say of the plugin.
+// claimEvidence compares the claims of others, such as a lock, with the plugin.
 func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evidence.Claim) error {
 	for _, claim := range claims {
 		switch claim.Scheme {
 		case evidence.Tree:
-			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(), From: DistDir + "/"}))
+			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(),
+				From: DistDir + "/"}))
 		case evidence.Dist:
 			d, err := c.b.Hash(ctx, p)
 			if err != nil {
 				c.add(evidence.CannotVerify(claim, evidence.Unsupported, err.Error()))
 				continue
 			}
-			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}, From: DistDir + "/, profile " + string(p)}))
+			c.add(evidence.Compare(claim,
+				evidence.Observed{Digests: []digest.Digest{d}, From: DistDir + "/, profile " + string(p)}))
 		case evidence.File: // of the manifest
-			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(c.b.Manifest)}, Size: int64(len(c.b.Manifest)), From: ManifestFile}))
+			c.add(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(c.b.Manifest)},
+				Size: int64(len(c.b.Manifest)), From: ManifestFile}))
 		default:
 			c.add(evidence.CannotVerify(claim, evidence.Unsupported, "reading a plugin does not compute this"))
 		}
@@ -212,7 +217,8 @@ func (c *check) claimEvidence(ctx context.Context, p tree.Profile, claims []evid
 
 // entryEvidence states whether the file that is loaded first is there.
 func (c *check) entryEvidence() {
-	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest, Where: ManifestFile + ", entry", Text: c.m.Entry}
+	claim := evidence.Claim{Subject: c.m.Entry, Scheme: evidence.File, Authority: evidence.Manifest,
+		Where: ManifestFile + ", entry", Text: c.m.Entry}
 	if !slices.ContainsFunc(c.b.Files, func(f tree.File) bool { return f.Path == distPath(c.m.Entry) }) {
 		c.add(evidence.CannotVerify(claim, evidence.NotFound, "the entry is not there"))
 	}

@@ -31,13 +31,15 @@ var undocumentedModules = map[string]string{
 // bindings maps what process.binding knows, and is no module, to the module whose work it
 // does.
 var bindings = map[string]string{
-	"cares_wrap": "dns", "contextify": "vm", "http_parser": "http", "pipe_wrap": "net", "process_wrap": "child_process", "spawn_sync": "child_process",
-	"stream_wrap": "stream", "tcp_wrap": "net", "tls_wrap": "tls", "tty_wrap": "tty", "udp_wrap": "dgram", "fs_event_wrap": "fs",
+	"cares_wrap": "dns", "contextify": "vm", "fs_event_wrap": "fs", "http_parser": "http", "pipe_wrap": "net",
+	"process_wrap": "child_process", "spawn_sync": "child_process", "stream_wrap": "stream", "tcp_wrap": "net",
+	"tls_wrap": "tls", "tty_wrap": "tty", "udp_wrap": "dgram",
 }
 
 // neededPermission maps a core module to the permission that it needs.
 var neededPermission = map[string]string{
-	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network, "dgram": network, "quic": network,
+	"net": network, "tls": network, "http": network, "https": network, "http2": network, "dns": network,
+	"dgram": network, "quic": network,
 	"fs": files, "sqlite": files, "wasi": files, // the latter two open files of any path
 	"child_process": execute, "worker_threads": execute, "cluster": execute, "ffi": execute,
 	"test": execute, "repl": execute, // run starts a process for each file; a repl has all modules at hand

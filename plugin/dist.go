@@ -14,7 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// distMember is the place of a claim in the manifest.
+// distMember names a member of dist as the place of a claim.
 func distMember(member string) string { return ManifestFile + ", dist." + member }
 
 // Hash is dist.hash of the bundle under a profile.
@@ -110,7 +110,8 @@ func (c *check) explainLineEnds(ctx context.Context, claim evidence.Claim, profi
 		open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(converted[path])), nil }
 		for _, p := range profiles {
 			d, err := tree.Dist(ctx, p, files, open, 1)
-			if err == nil && evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
+			if err == nil && evidence.Compare(claim,
+				evidence.Observed{Digests: []digest.Digest{d}}).Outcome == evidence.Match {
 				return fmt.Sprintf("it matches with %s line ends (profile %s): a checkout or an archiver converted them", with.name, p)
 			}
 		}
@@ -125,13 +126,15 @@ func (c *check) treeEvidence() (framed bool, err error) {
 		return false, err
 	}
 	claim := c.claim(evidence.Tree, distMember("hashes"))
-	o := evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(), From: fmt.Sprintf("%s/, %s", DistDir, evidence.Count(len(c.b.Files), "file"))}
+	o := evidence.Observed{Digests: []digest.Digest{c.tree}, Size: c.b.Bytes(),
+		From: fmt.Sprintf("%s/, %s", DistDir, evidence.Count(len(c.b.Files), "file"))}
 	found := false
 	for _, h := range c.m.Dist.Hashes {
 		if h.Alg != FramedAlg {
 			other := claim
 			other.Text = h.Value
-			c.add(evidence.CannotVerify(other, evidence.Unsupported, fmt.Sprintf("hashes of kind %+q are not computed", h.Alg)))
+			c.add(evidence.CannotVerify(other, evidence.Unsupported,
+				fmt.Sprintf("hashes of kind %+q are not computed", h.Alg)))
 			continue
 		}
 		found = true
@@ -165,7 +168,8 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 	}
 	complete := c.m.Dist.All && len(c.m.Dist.Checksums) > 0
 	claim := func(path string) evidence.Claim {
-		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest, Where: distMember("checksums")}
+		return evidence.Claim{Subject: DistDir + "/" + path, Scheme: evidence.File, Authority: evidence.Manifest,
+			Where: distMember("checksums")}
 	}
 	for _, path := range slices.Sorted(maps.Keys(c.m.Dist.Checksums)) {
 		cl := claim(path)
@@ -180,22 +184,26 @@ func (c *check) filesEvidence(p tree.Profile, framed bool) error {
 			complete = false
 			continue
 		}
-		e := evidence.Compare(cl, evidence.Observed{Digests: []digest.Digest{sums[path]}, Size: sizes[path], From: DistDir + "/" + path})
+		e := evidence.Compare(cl, evidence.Observed{Digests: []digest.Digest{sums[path]}, Size: sizes[path],
+			From: DistDir + "/" + path})
 		complete = complete && e.Outcome == evidence.Match
 		c.add(e)
 	}
 	if c.m.Dist.All {
 		for _, f := range hashed {
 			if _, ok := c.m.Dist.Checksums[f.Path]; !ok {
-				e := evidence.Compare(claim(f.Path), evidence.Observed{Digests: []digest.Digest{sums[f.Path]}, Size: f.Size, From: DistDir + "/" + f.Path})
+				e := evidence.Compare(claim(f.Path),
+					evidence.Observed{Digests: []digest.Digest{sums[f.Path]}, Size: f.Size, From: DistDir + "/" +
+						f.Path})
 				e.Reason = "coverage is all, and there is no checksum of this file"
 				c.add(e)
 				complete = false
 			}
 		}
 	}
-	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, distMember("hashes, dist.checksums")), Outcome: evidence.Absent,
-		Reason: "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
+	cover := evidence.Evidence{Claim: c.claim(evidence.Coverage, distMember("hashes, dist.checksums")),
+		Outcome: evidence.Absent,
+		Reason:  "dist.hash alone is ambiguous; neither " + FramedAlg + " nor checksums of all files are there"}
 	switch {
 	case framed:
 		cover.Outcome, cover.Observed.Text, cover.Reason = evidence.Match, FramedAlg, ""
@@ -219,7 +227,7 @@ func (c *check) extentEvidence(member string, claimed, found int64) {
 	c.add(evidence.Fact(claim, evidence.Group(found)))
 }
 
-// unhashedEvidence names what Node could load and no fingerprint covers.
+// unhashedEvidence reports each file that Node could load and no fingerprint covers.
 func (c *check) unhashedEvidence(hashed []tree.File, framed bool) {
 	name := func(subject, why string) {
 		c.add(evidence.Evidence{

@@ -15,8 +15,9 @@ type Flags struct {
 	RequireSignatures  bool `json:"REQUIRE_SIGNATURES"`        //
 	StrictCapabilities bool `json:"STRICT_CAPABILITIES"`       // declared and registered names are the same
 	StrictTools        bool `json:"STRICT_TOOLS"`              // registered tools are well formed
-	StrictIntegrity    bool `json:"STRICT_INTEGRITY"`          // counts, coverage and integrity of externals must be there
-	SandboxAvailable   bool `json:"SANDBOX_AVAILABLE"`         // the host runs plugins in a sandbox
+	// counts, coverage and integrity of externals must be there
+	StrictIntegrity  bool `json:"STRICT_INTEGRITY"`
+	SandboxAvailable bool `json:"SANDBOX_AVAILABLE"` // the host runs plugins in a sandbox
 }
 
 // names maps the environment to flags; two names may stand for one.
@@ -44,7 +45,8 @@ func ReadFlags(getenv func(string) string) (Flags, error) {
 			*flag = true
 		case "", "0", "false", "no", "off":
 		default:
-			return Flags{}, fmt.Errorf("%s is %+q, neither true (1, true, yes, on) nor false (0, false, no, off)", name, clip(value))
+			return Flags{}, fmt.Errorf("%s is %+q, neither true (1, true, yes, on) nor false (0, false, no, off)", name,
+				clip(value))
 		}
 	}
 	return f, nil

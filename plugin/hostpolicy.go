@@ -36,7 +36,8 @@ func (c *check) hostEvidence(u *usage) {
 		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, why)
 	}
 	if c.m.Policy == SandboxRequired {
-		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+string(SandboxRequired))
+		c.flagEvidence("SANDBOX_AVAILABLE", c.host.Flags.SandboxAvailable, "the plugin's policy is "+
+			string(SandboxRequired))
 	}
 	if len(c.m.Externals)+len(u.external) > 0 && c.m.Policy != BundledOnly || len(u.external) > 0 {
 		c.flagEvidence("PLUGIN_ALLOW_RUNTIME_DEPS", c.host.Flags.AllowRuntimeDeps, "there are external packages")
@@ -50,18 +51,22 @@ func (c *check) hostEvidence(u *usage) {
 	}
 }
 
-// allowlistEvidence looks a declared package up. A policy that needs the list fails without one.
+// allowlistEvidence looks a declared package up in the host's allowlist. It is a failure if the policy
+// needs one and there is none.
 func (c *check) allowlistEvidence(e External) {
-	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.Allowlist, Authority: evidence.Caller, Where: c.host.AllowlistName}
+	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.Allowlist, Authority: evidence.Caller,
+		Where: c.host.AllowlistName}
 	found := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: e.Name}}
 	switch list, needed := c.host.Allowlist, c.m.Policy != ExternalAllowed; {
 	case list == nil && needed:
-		found = evidence.CannotVerify(claim, evidence.NotFound, "policy "+string(c.m.Policy)+" needs an allowlist, and there is none")
+		found = evidence.CannotVerify(claim, evidence.NotFound, "policy "+string(c.m.Policy)+
+			" needs an allowlist, and there is none")
 	case list == nil:
 		found.Outcome, found.Observed.Text, found.Reason = evidence.Absent, "", "there is no allowlist"
 	case list.Allows(e.Name, e.Version):
 	case needed:
-		found.Outcome, found.Text, found.Reason = evidence.Mismatch, "a package of the allowlist", "policy "+string(c.m.Policy)
+		found.Outcome, found.Text, found.Reason = evidence.Mismatch, "a package of the allowlist",
+			"policy "+string(c.m.Policy)
 	default:
 		found.Outcome, found.Reason = evidence.Absent, "it is not on the allowlist"
 	}
@@ -71,18 +76,19 @@ func (c *check) allowlistEvidence(e External) {
 // modulesDir is where external packages are installed beside a plugin, as a Bundle names it.
 const modulesDir = "node_modules/"
 
-// ExternalClaim is what somebody else says of an external package: a package-lock.json beside
-// the plugin, or the package's registry.
+// ExternalClaim is the claim of another source about an external package: of a package-lock.json beside
+// the plugin, or of the package's registry.
 type ExternalClaim struct {
 	Name, Version string
 	Integrity     string // subresource integrity; may be empty
 	From          string // who says so
 }
 
-// integrityEvidence sets what the manifest claims of an external package beside what others say
-// of the one that is installed.
+// integrityEvidence compares the integrity that the manifest claims of an external package with the
+// claims of others about the one that is installed.
 func (c *check) integrityEvidence(e External) {
-	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher, Where: ManifestFile + ", externalDependencies"}
+	claim := evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
+		Where: ManifestFile + ", externalDependencies"}
 	texts := []string{}
 	if e.Integrity != "" {
 		texts = append(texts, e.Integrity)
@@ -120,7 +126,8 @@ func (c *check) integrityEvidence(e External) {
 		if v.Version != e.Version {
 			other := claim
 			other.Text = e.Version
-			c.add(evidence.Evidence{Claim: other, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: v.Version, From: v.From}})
+			c.add(evidence.Evidence{Claim: other, Outcome: evidence.Mismatch,
+				Observed: evidence.Observed{Text: v.Version, From: v.From}})
 			continue
 		}
 		said, err := digest.ParseSRI(v.Integrity)

@@ -95,8 +95,10 @@ type usage struct {
 // scanAll scans each script of the bundle, and each other file that one of them loads as
 // if it were a script.
 func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
-	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{}, computed: map[string]sites{},
-		outside: map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{}, unparsed: map[string]error{}}
+	u := &usage{external: map[string]sites{}, core: map[string]sites{}, native: map[string]sites{},
+		computed: map[string]sites{},
+		outside:  map[string]sites{}, dotted: map[string]sites{}, forbidden: map[string]sites{},
+		unparsed: map[string]error{}}
 	v := b.vendorDirs()
 	var queue []string
 	seen, starred := map[string]bool{}, map[string]bool{}
@@ -147,7 +149,8 @@ func (b *Bundle) scanAll(ctx context.Context, scan Scan) (*usage, error) {
 			switch {
 			case found[i].err == nil:
 			case starred[file]: // a document, most likely, that exports would let anybody load
-				u.computed[file] = append(u.computed[file], site{Import{Kind: Require, Specifier: found[i].err.Error(), Computed: true}, file})
+				u.computed[file] = append(u.computed[file],
+					site{Import{Kind: Require, Specifier: found[i].err.Error(), Computed: true}, file})
 			default:
 				u.unparsed[file] = found[i].err
 			}
@@ -165,7 +168,8 @@ func (u *usage) classify(b *Bundle, vendored map[string]bool, s site, enqueue fu
 	put := func(m map[string]sites, key string) { m[key] = append(m[key], s) }
 	specifier := s.Specifier
 	switch {
-	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file): // the targets of a package.json are classified with it
+	// the targets of a package.json are classified with it
+	case !s.Computed && strings.HasPrefix(specifier, "#") && b.hasPackageScope(s.file):
 		return
 	case s.Computed, strings.HasPrefix(specifier, "#"):
 		put(u.computed, s.file)
@@ -277,7 +281,8 @@ func (c *check) importEvidence() (*usage, error) {
 	claim := c.claim(evidence.Import, ManifestFile+", dependenciesPolicy")
 	claim.Text = string(c.m.Policy)
 	c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Match,
-		Observed: evidence.Observed{Text: fmt.Sprintf("%s in %s", evidence.Count(u.imports, "import"), evidence.Count(u.files, "script"))}})
+		Observed: evidence.Observed{Text: fmt.Sprintf("%s in %s", evidence.Count(u.imports, "import"),
+			evidence.Count(u.files, "script"))}})
 	at := func(s site, where string) evidence.Claim {
 		return evidence.Claim{Subject: s.String(), Scheme: evidence.Import, Authority: evidence.Manifest, Where: where}
 	}
@@ -286,21 +291,24 @@ func (c *check) importEvidence() (*usage, error) {
 	}
 	for _, file := range slices.Sorted(maps.Keys(u.computed)) {
 		all := u.computed[file]
-		e := evidence.CannotVerify(at(all[0], ""), evidence.Computed, "what it imports is known only when it runs"+sites(all).others())
+		e := evidence.CannotVerify(at(all[0], ""), evidence.Computed, "what it imports is known only when it runs"+
+			sites(all).others())
 		e.Observed.Text = string(all[0].Kind) + " of " + clip(all[0].Specifier)
 		c.add(e)
 	}
 	for _, specifier := range slices.Sorted(maps.Keys(u.forbidden)) {
 		all := u.forbidden[specifier]
-		c.add(evidence.Evidence{Claim: at(all[0], ""), Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(specifier)},
-			Reason: "it imports what is neither part of the plugin nor a package" + all.others()})
+		c.add(evidence.Evidence{Claim: at(all[0], ""), Outcome: evidence.Mismatch,
+			Observed: evidence.Observed{Text: clip(specifier)},
+			Reason:   "it imports what is neither part of the plugin nor a package" + all.others()})
 	}
 	for _, target := range slices.Sorted(maps.Keys(u.outside)) {
 		all := u.outside[target]
 		unhashed := at(all[0], "")
 		unhashed.Scheme = evidence.Unhashed
-		e := evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(target)},
-			Reason: "it imports what no hash covers" + all.others()}
+		e := evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch,
+			Observed: evidence.Observed{Text: clip(target)},
+			Reason:   "it imports what no hash covers" + all.others()}
 		if target == ManifestFile { // which is data, and compared
 			e.Outcome, e.Reason = evidence.Absent, "it imports a file outside of "+DistDir+"/"+all.others()
 		}
@@ -311,15 +319,16 @@ func (c *check) importEvidence() (*usage, error) {
 		if slices.ContainsFunc(c.uncovered, func(f string) bool { return mayLoad(file, f) }) {
 			unhashed := at(all[0], "")
 			unhashed.Scheme = evidence.Unhashed
-			c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: clip(DistDir + "/" + file)},
-				Reason: "it imports what no hash covers" + all.others()})
+			c.add(evidence.Evidence{Claim: unhashed, Outcome: evidence.Mismatch,
+				Observed: evidence.Observed{Text: clip(DistDir + "/" + file)},
+				Reason:   "it imports what no hash covers" + all.others()})
 		}
 	}
 	c.externalEvidence(u, at)
 	return u, nil
 }
 
-// externalEvidence sets the packages that the code imports beside those that are declared.
+// externalEvidence compares the packages that the code imports with those that are declared.
 func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim) {
 	const where = ManifestFile + ", externalDependencies"
 	declared := map[string]External{}
@@ -329,11 +338,13 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 	for _, name := range slices.Sorted(maps.Keys(u.external)) {
 		all := u.external[name]
 		claim := at(all[0], where)
-		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: name}, Reason: "the package is not declared" + all.others()}
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Absent, Observed: evidence.Observed{Text: name},
+			Reason: "the package is not declared" + all.others()}
 		if d, ok := declared[name]; ok {
 			e.Text, e.Outcome, e.Reason = d.Name, evidence.Match, ""
 			if c.m.Policy == BundledOnly {
-				e.Text, e.Outcome, e.Reason = "no external package, by policy "+string(BundledOnly), evidence.Mismatch, strings.TrimPrefix(all.others(), ", ")
+				e.Text, e.Outcome, e.Reason = "no external package, by policy "+string(BundledOnly), evidence.Mismatch,
+					strings.TrimPrefix(all.others(), ", ")
 			}
 		}
 		c.add(e)
@@ -341,12 +352,15 @@ func (c *check) externalEvidence(u *usage, at func(site, string) evidence.Claim)
 	if c.m.Policy == BundledOnly && len(c.m.Externals) > 0 {
 		claim := c.claim(evidence.Import, where)
 		claim.Text = "no external package, by policy " + string(BundledOnly)
-		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch, Observed: evidence.Observed{Text: evidence.Count(len(c.m.Externals), "declared package")}})
+		c.add(evidence.Evidence{Claim: claim, Outcome: evidence.Mismatch,
+			Observed: evidence.Observed{Text: evidence.Count(len(c.m.Externals), "declared package")}})
 	}
 	for _, module := range slices.Sorted(maps.Keys(u.core)) {
 		all := u.core[module]
-		claim := evidence.Claim{Subject: all[0].String(), Scheme: evidence.Permission, Authority: evidence.Manifest, Where: ManifestFile + ", permissions"}
-		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match, Observed: evidence.Observed{Text: "node:" + module}}
+		claim := evidence.Claim{Subject: all[0].String(), Scheme: evidence.Permission, Authority: evidence.Manifest,
+			Where: ManifestFile + ", permissions"}
+		e := evidence.Evidence{Claim: claim, Outcome: evidence.Match,
+			Observed: evidence.Observed{Text: "node:" + module}}
 		need := neededPermission[module]
 		if e.Text = need; !c.m.Permissions.has(need) {
 			e.Text, e.Outcome = "", evidence.Absent

@@ -26,7 +26,8 @@ var manifestForm = sync.OnceValue(func() form {
 		names   = unique(array(500, text(1, 200)))
 		few     = unique(array(5, text(1, 100)))
 		hashes  = object(map[string]form{"alg!": text(1, 30), "value!": text(8, 200)})
-		signed  = array(5, object(map[string]form{"alg!": text(2, 40), "signature!": text(16, 4096), "keyId": text(1, 200), "ts": text(0, 40)}))
+		signed  = array(5, object(map[string]form{"alg!": text(2, 40), "signature!": text(16, 4096),
+			"keyId": text(1, 200), "ts": text(0, 40)}))
 	)
 	members := map[string]form{
 		"manifestVersion!": word("2"),
@@ -41,16 +42,20 @@ var manifestForm = sync.OnceValue(func() form {
 		"keywords":         unique(array(25, text(0, 30))),
 		"capabilities":     object(map[string]form{"tools": names, "resources": names, "prompts": names}),
 		"dependencies":     unique(array(50, plugin)),
-		"permissions":      object(map[string]form{"network": boolean, "fsRead": boolean, "fsWrite": boolean, "exec": boolean}),
+		"permissions": object(map[string]form{"network": boolean, "fsRead": boolean, "fsWrite": boolean,
+			"exec": boolean}),
 		"externalDependencies": array(40, object(map[string]form{
 			"name!": text(0, 214, like(npm, "is no name of an npm package")), "version!": text(0, 100, exactly),
-			"integrity": text(1, 200), "integrities": array(5, hashes), "optional": boolean, "source": word("npm", "git", "url"), "registry": text(0, 2048),
+			"integrity": text(1, 200), "integrities": array(5, hashes), "optional": boolean,
+			"source": word("npm", "git", "url"), "registry": text(0, 2048),
 		})),
-		"dependenciesPolicy": word(string(BundledOnly), string(ExternalAllowed), string(ExternalAllowlist), string(SandboxRequired)),
-		"signatures":         signed,
-		"sbom":               object(map[string]form{"path!": path, "format!": word("spdx-2.3")}),
-		"engines":            named(20, text(0, 40)),
-		"hostRequirements":   object(map[string]form{"os": few, "cpuArch": few, "features": unique(array(20, text(1, 100)))}),
+		"dependenciesPolicy": word(string(BundledOnly), string(ExternalAllowed), string(ExternalAllowlist),
+			string(SandboxRequired)),
+		"signatures": signed,
+		"sbom":       object(map[string]form{"path!": path, "format!": word("spdx-2.3")}),
+		"engines":    named(20, text(0, 40)),
+		"hostRequirements": object(map[string]form{"os": few, "cpuArch": few,
+			"features": unique(array(20, text(1, 100)))}),
 
 		"x-hash-profile":        word("guide", "od", "od-builder", "legacy-nul"),
 		"x-hallmark-signatures": signed,
@@ -75,7 +80,10 @@ var manifestForm = sync.OnceValue(func() form {
 	return func(p *problems, at string, v any) {
 		top, _ := v.(map[string]any)
 		top = maps.Clone(top)
-		maps.DeleteFunc(top, func(name string, _ any) bool { return strings.HasPrefix(name, "x-") && members[name] == nil })
+		maps.DeleteFunc(top, func(name string, _ any) bool {
+			return strings.HasPrefix(name, "x-") &&
+				members[name] == nil
+		})
 		manifest(p, at, top)
 		if _, there := top["dist"]; !there {
 			p.add(hashPath, "is missing")

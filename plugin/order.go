@@ -48,7 +48,8 @@ func Order(plugins []*Manifest) ([]string, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, evidence.Errorf(evidence.Validation, "plugins", "", fmt.Errorf("no load order: %s", strings.Join(wrong, "; ")))
+		return nil, evidence.Errorf(evidence.Validation, "plugins", "",
+			fmt.Errorf("no load order: %s", strings.Join(wrong, "; ")))
 	}
 	return order, nil
 }

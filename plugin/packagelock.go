@@ -29,7 +29,8 @@ func ParsePackageLock(data []byte) ([]ExternalClaim, error) {
 		name, ok := strings.CutPrefix(path, "node_modules/")
 		if ok && name != "" && packageOf(name) == name {
 			p := lock.Packages[path]
-			out = append(out, ExternalClaim{Name: name, Version: p.Version, Integrity: p.Integrity, From: "package-lock.json"})
+			out = append(out, ExternalClaim{Name: name, Version: p.Version, Integrity: p.Integrity,
+				From: "package-lock.json"})
 		}
 	}
 	return out, nil

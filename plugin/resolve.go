@@ -14,8 +14,8 @@ import (
 
 // Where a specifier leads in Node: which files may stand behind it.
 
-// mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link,
-// or lie below one: whose bytes are then loaded nobody read.
+// mayBeRefused reports whether what Node loads for a path in the plugin's directory may be a link or lie
+// below one: its bytes were not read then.
 func (b *Bundle) mayBeRefused(target string) bool {
 	return slices.ContainsFunc(b.Refused, func(r *tree.EntryError) bool {
 		return strings.HasPrefix(target+"/", r.Path+"/") || mayLoad(target, r.Path)
@@ -26,7 +26,8 @@ func (b *Bundle) mayBeRefused(target string) bool {
 // that of a directory.
 func mayLoad(target, file string) bool {
 	rest, ok := strings.CutPrefix(file, target)
-	return ok && slices.Contains([]string{"", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node", "/package.json"}, rest)
+	return ok && slices.Contains([]string{"", ".js", ".json", ".node", "/index.js", "/index.json", "/index.node",
+		"/package.json"}, rest)
 }
 
 // skippedByNode reports whether Node loads a file of this name otherwise than as
@@ -56,7 +57,7 @@ func spellings(specifier string) []string {
 	return out
 }
 
-// vendorDirs is the set of directories node_modules/NAME of the bundle, relative to dist/.
+// vendorDirs returns the set of directories node_modules/NAME of the bundle, relative to dist/.
 func (b *Bundle) vendorDirs() map[string]bool {
 	out := map[string]bool{}
 	for _, f := range b.Files {
@@ -79,8 +80,8 @@ func (b *Bundle) vendorDirs() map[string]bool {
 	return out
 }
 
-// vendorOf is the directory node_modules of dist/ in which Node finds the package name for
-// file.
+// vendorOf returns the directory node_modules of dist/ in which Node finds the package name for an import
+// of file.
 func vendorOf(vendored map[string]bool, file, name string) (modules string, ok bool) {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		modules := path.Join(dir, "node_modules")
@@ -116,15 +117,15 @@ func (b *Bundle) eachMatch(target string, each func(string)) {
 		return
 	}
 	for _, f := range b.Files {
-		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) && strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
+		if len(f.Path) >= len(before)+len(after) && strings.HasPrefix(f.Path, before) &&
+			strings.HasSuffix(f.Path, after) && !skippedByNode(f.Path) {
 			each(f.Path)
 		}
 	}
 }
 
-// packageTargets are what a package.json may make Node load, as specifiers of imports
-// that stand in it: files that main, exports and imports name, and packages that imports
-// names.
+// packageTargets returns what a package.json may make Node load, as specifiers that stand in it: the
+// files that main, exports and imports name, and the packages that imports names.
 func packageTargets(data []byte) []string {
 	var p map[string]any
 	if len(data) > MaxManifest || json.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &p) != nil {

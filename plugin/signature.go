@@ -82,7 +82,8 @@ func (c *check) signatureEvidence() (signers []Signer) {
 	if c.b.Signature != nil {
 		s, err := parseSignatureFile(c.b.Signature)
 		if err != nil {
-			c.add(evidence.Evidence{Claim: c.claim(evidence.Signed, SignatureFile), Outcome: evidence.Mismatch, Reason: err.Error()})
+			c.add(evidence.Evidence{Claim: c.claim(evidence.Signed, SignatureFile), Outcome: evidence.Mismatch,
+				Reason: err.Error()})
 		} else {
 			overHash(SignatureFile, s)
 		}
@@ -96,7 +97,8 @@ func (c *check) signatureEvidence() (signers []Signer) {
 	for i, s := range c.m.Statements {
 		where := fmt.Sprintf("%s, x-hallmark-signatures[%d]", ManifestFile, i)
 		if err != nil {
-			c.add(evidence.Evidence{Claim: c.claim(evidence.Statement, where), Outcome: evidence.Mismatch, Reason: err.Error()})
+			c.add(evidence.Evidence{Claim: c.claim(evidence.Statement, where), Outcome: evidence.Mismatch,
+				Reason: err.Error()})
 			continue
 		}
 		if by := verified(evidence.Statement, where, s, statement); statedBy == "" {

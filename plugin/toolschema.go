@@ -21,7 +21,8 @@ import (
 // drafts are the values of $schema of the drafts that are known.
 var drafts = []string{
 	"https://json-schema.org/draft/2020-12/schema", "https://json-schema.org/draft/2019-09/schema",
-	"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-06/schema", "http://json-schema.org/draft-04/schema",
+	"http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-06/schema",
+	"http://json-schema.org/draft-04/schema",
 }
 
 // checkToolSchema reports why the inputSchema of a tool is no JSON Schema of an object: a
@@ -58,12 +59,13 @@ func checkReferences(doc any) error {
 	}
 	var s jsonschema.Schema
 	if err = json.Unmarshal(data, &s); err == nil {
-		_, err = s.Resolve(&jsonschema.ResolveOptions{BaseURI: "hallmark:///schema", Loader: func(u *url.URL) (*jsonschema.Schema, error) {
-			if slices.Contains(drafts, u.String()) {
-				return new(jsonschema.Schema), nil
-			}
-			return nil, errors.New("it is not part of the schema")
-		}})
+		_, err = s.Resolve(&jsonschema.ResolveOptions{BaseURI: "hallmark:///schema",
+			Loader: func(u *url.URL) (*jsonschema.Schema, error) {
+				if slices.Contains(drafts, u.String()) {
+					return new(jsonschema.Schema), nil
+				}
+				return nil, errors.New("it is not part of the schema")
+			}})
 	}
 	if err != nil {
 		return fmt.Errorf("its inputSchema is no JSON Schema: %w", err)
@@ -143,17 +145,23 @@ var schemaForm = sync.OnceValue(func() form {
 	names, schemas, several := unique(array(all, plain)), named(all, one), some(array(all, one))
 	kind := word("array", "boolean", "integer", "null", "number", "object", "string")
 	keywords = map[string]form{
-		"$schema": draft, "$id": plain, "$ref": plain, "$anchor": plain, "$dynamicRef": plain, "$dynamicAnchor": plain, "$comment": plain,
-		"$defs": schemas, "definitions": schemas, "properties": schemas, "patternProperties": patterns, "dependentSchemas": schemas,
-		"dependencies": named(all, either(names, one)), "dependentRequired": named(all, names),
+		"$schema": draft, "$id": plain, "$ref": plain, "$anchor": plain, "$dynamicRef": plain, "$dynamicAnchor": plain,
+		"$comment": plain,
+		"$defs":    schemas, "definitions": schemas, "properties": schemas, "patternProperties": patterns,
+		"dependentSchemas": schemas,
+		"dependencies":     named(all, either(names, one)), "dependentRequired": named(all, names),
 		"type": either(some(unique(array(all, kind))), kind), "enum": array(all, anything), "required": names,
-		"items": either(array(all, one), one), "prefixItems": several, "additionalItems": one, "unevaluatedItems": one, "contains": one,
+		"items": either(array(all, one), one), "prefixItems": several, "additionalItems": one, "unevaluatedItems": one,
+		"contains":             one,
 		"additionalProperties": one, "unevaluatedProperties": one, "propertyNames": one,
 		"allOf": several, "anyOf": several, "oneOf": several, "not": one, "if": one, "then": one, "else": one,
-		"minLength": count, "maxLength": count, "minItems": count, "maxItems": count, "minContains": count, "maxContains": count,
-		"minProperties": count, "maxProperties": count, "uniqueItems": boolean, "pattern": text(0, all, expression), "format": plain,
-		"minimum": number, "maximum": number, "exclusiveMinimum": number, "exclusiveMaximum": number, "multipleOf": positive,
-		"title": plain, "description": plain, "readOnly": boolean, "writeOnly": boolean, "deprecated": boolean,
+		"minLength": count, "maxLength": count, "minItems": count, "maxItems": count, "minContains": count,
+		"maxContains":   count,
+		"minProperties": count, "maxProperties": count, "uniqueItems": boolean, "pattern": text(0, all, expression),
+		"format":  plain,
+		"minimum": number, "maximum": number, "exclusiveMinimum": number, "exclusiveMaximum": number,
+		"multipleOf": positive,
+		"title":      plain, "description": plain, "readOnly": boolean, "writeOnly": boolean, "deprecated": boolean,
 		"examples": array(all, anything), "contentEncoding": plain, "contentMediaType": plain, "contentSchema": one,
 	}
 	return schema

@@ -13,7 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// maxChecksums is how many checksums a manifest holds.
+// maxChecksums is the largest number of checksums in a manifest, as the schema has it.
 const maxChecksums = 2000
 
 type checksumWire struct {
@@ -83,7 +83,8 @@ func (b *Bundle) WriteHash(ctx context.Context, m *Manifest, p tree.Profile) ([]
 // manifest, by a key of the given id. Earlier ones under the id are replaced.
 func (m *Manifest) Sign(key sign.PrivateKey, id string, now time.Time) ([]byte, error) {
 	if m.Dist.Hash == "" {
-		return nil, evidence.Errorf(evidence.Integrity, ManifestFile, "run 'hallmark plugin hash --write' first", fmt.Errorf("there is no dist.hash to sign"))
+		return nil, evidence.Errorf(evidence.Integrity, ManifestFile, "run 'hallmark plugin hash --write' first",
+			fmt.Errorf("there is no dist.hash to sign"))
 	}
 	statement, err := m.Statement()
 	if err != nil {
@@ -100,7 +101,8 @@ func (m *Manifest) Sign(key sign.PrivateKey, id string, now time.Time) ([]byte, 
 			return nil, err
 		}
 		list := slices.DeleteFunc(slices.Clone(s.there), func(s Signature) bool { return s.KeyID == id })
-		list = append(list, Signature{string(key.Public().Algorithm()), base64.StdEncoding.EncodeToString(raw), id, now.UTC().Format(time.RFC3339)})
+		list = append(list, Signature{string(key.Public().Algorithm()), base64.StdEncoding.EncodeToString(raw), id,
+			now.UTC().Format(time.RFC3339)})
 		top = append(top, member{s.member, list})
 	}
 	out, err := setMembers(m.Raw, top, nil)

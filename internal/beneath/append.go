@@ -11,10 +11,10 @@ import (
 // ErrLink is the error of a name that is a link, or lies behind one.
 var ErrLink = errors.New("is a link, or lies behind one, and nothing is written there")
 
-// OpenAppend opens a file that lines are appended to, and creates it if it is not there.
-// Below each of dirs no link is followed, and only a regular file is opened: what stands
-// there may be somebody else's, and would choose the file that is written to. Elsewhere it is
-// what the user says. Like [Open] it never waits.
+// OpenAppend opens a file for appending, and creates it with mode 0600 if it does not exist. Below
+// each of dirs it follows no link and opens only a regular file: somebody else may have written
+// there, and must not choose which file grows. Elsewhere the name is the user's own choice. Like
+// [Open] it never waits. Its error wraps [ErrLink], [ErrIrregular] or that of the system.
 func OpenAppend(name string, dirs ...string) (*os.File, error) {
 	inside, err := Inside(name, dirs...)
 	if err != nil {
@@ -61,7 +61,7 @@ func Inside(name string, dirs ...string) (inside bool, err error) {
 			at = filepath.Join(at, part)
 			info, err := os.Lstat(at)
 			switch {
-			case err != nil: // opening says what is wrong, if anything is
+			case err != nil: // OpenFile reports the error, if there is one
 			case info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0:
 				return true, &fs.PathError{Op: "open", Path: name, Err: ErrLink}
 			case at == abs && !info.Mode().IsRegular():

@@ -15,15 +15,17 @@ var ErrIrregular = errors.New("is not a regular file")
 // ErrOutside is the error of a name that a link leads out of the directory.
 var ErrOutside = errors.New("is a link that leads out of the checkout, and is not followed; put a copy of the file there")
 
-// Open opens the regular file that name leads to, whoever it belongs to. It never waits: the
-// opening of a pipe does, for a writer, and no signal ends it; that of a device may act.
+// Open opens the regular file that name leads to, through links too. It never waits, as the opening
+// of a pipe would for a writer, and no signal ends that. A device is not opened, since opening may
+// make it act. The error wraps [ErrIrregular] if name leads to anything but a regular file.
 func Open(name string) (*os.File, error) {
 	return openRegular(name, func() (fs.FileInfo, error) { return os.Stat(name) },
 		func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|NoWait, 0) })
 }
 
-// OpenIn opens a regular file of a checkout, whose name has slashes and begins at dir. Links
-// are followed as far as they stay in dir. Like [Open] it never waits.
+// OpenIn opens a regular file of a checkout; name is relative to dir and has slashes. Links are
+// followed as far as they stay in dir. Like [Open] it never waits. The error wraps [ErrOutside] if a
+// link leads out of dir, and [ErrIrregular] if name leads to anything but a regular file.
 func OpenIn(dir, name string) (*os.File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -33,17 +35,18 @@ func OpenIn(dir, name string) (*os.File, error) {
 	local := filepath.FromSlash(name)
 	f, err := openRegular(name, func() (fs.FileInfo, error) { return root.Stat(local) },
 		func() (*os.File, error) { return root.OpenFile(local, os.O_RDONLY|NoWait, 0) })
-	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrIrregular) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
+		errors.Is(err, ErrIrregular) {
 		return f, err
 	}
-	if _, there := root.Lstat(local); there == nil { // os does not export which error that is
+	if _, there := root.Lstat(local); there == nil { // package os does not export the error for it
 		return nil, &fs.PathError{Op: "open", Path: name, Err: ErrOutside}
 	}
 	return nil, err
 }
 
-// openRegular looks at what is there before it is opened, and at what was opened: it may have
-// been another then.
+// openRegular checks that a file is regular before it opens it, and checks the open file again: the
+// name may have been given to another one in between.
 func openRegular(name string, stat func() (fs.FileInfo, error), open func() (*os.File, error)) (*os.File, error) {
 	irregular := &fs.PathError{Op: "open", Path: name, Err: ErrIrregular}
 	info, err := stat()

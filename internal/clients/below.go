@@ -21,13 +21,14 @@ const (
 type Unread struct {
 	Path  string
 	Why   string
-	Empty bool // nothing of a client's is where it leads, as far as that is seen
+	Empty bool // nothing of a client is where it leads, as far as was looked
 }
 
-// FindBelow finds the project's files of the clients called ids, or of all, in dir and in every
-// directory below it: a client may be opened in any of them. Names are compared as some file
-// systems do: without case, what is not seen, and dots at their end. Links are followed as far
-// as they stay in dir; what is not looked at is said. Hallmark's own files are none of a client.
+// FindBelow finds the project files of the clients called ids, or of all, in dir and in every
+// directory below it, since a client may be opened in any of them. Names are compared as some file
+// systems do: without case, invisible characters, and dots at their end. Links are followed as far as
+// they stay in dir. What was not looked at is in unread, never left out in silence. Hallmark's own
+// files are not among them. The error is that of ctx, or says that dir cannot be found.
 func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, unread []Unread, err error) {
 	w := projectWalk{ids: ids, dir: dir, seen: map[string]bool{}}
 	if w.root, err = resolveLinks(dir); err != nil {
@@ -52,7 +53,7 @@ func FindBelow(ctx context.Context, dir string, ids ...string) (files []File, un
 		case err != nil:
 			var at *fs.PathError
 			if errors.As(err, &at) {
-				err = at.Err // the path is said already
+				err = at.Err // Unread has the path
 			}
 			w.addUnread(name, "cannot be read: "+err.Error())
 			return nil
@@ -102,7 +103,8 @@ type projectProgram struct {
 	adds  bool // servers
 }
 
-// displayName is a file below the root as it is named from the directory that was.
+// displayName returns the path of a file below the root, as it is reported: below dir as the caller named
+// that.
 func (w *projectWalk) displayName(real string) string {
 	rel, err := filepath.Rel(w.root, real)
 	if err != nil {
@@ -142,8 +144,8 @@ func (w *projectWalk) indexPlaces() {
 	}
 }
 
-// places are those that a file called name has, the most exact first: .warp/.mcp.json before
-// the .mcp.json of any directory.
+// places returns the places that a file called name matches, the most exact first: .warp/.mcp.json
+// before the .mcp.json of any directory.
 func (w *projectWalk) places(name string) (out []place) {
 	elements := spellElements(name)
 	for _, p := range w.names[elements[len(elements)-1]] {
@@ -191,12 +193,14 @@ func (w *projectWalk) visitFile(name string) {
 	}
 }
 
-// reportUnmarked says of a file that may be any program's that it was not looked at.
+// reportUnmarked reports a file whose name may be any program's and whose content could not be read.
 func (w *projectWalk) reportUnmarked(name string) {
-	w.unread = append(w.unread, Unread{name, fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known", MaxShared), true})
+	w.unread = append(w.unread, Unread{name,
+		fmt.Sprintf("cannot be read, or is larger than %d bytes: whether it is a recipe of Goose's is not known",
+			MaxShared), true})
 }
 
-// visitDirectory says of one that has the name of a client's file that nothing is read there.
+// visitDirectory reports a directory that has the name of a client's file.
 func (w *projectWalk) visitDirectory(name string) {
 	if slices.ContainsFunc(w.places(name), func(p place) bool { return !strings.ContainsRune(p.path, '*') }) {
 		w.unread = append(w.unread, Unread{name, "is a directory with the name of a client's file", true})
@@ -207,11 +211,11 @@ func (w *projectWalk) addUnread(name, why string) {
 	w.unread = append(w.unread, Unread{Path: name, Why: why})
 }
 
-// reportLinkOut says where a link to a directory leads out of the project. What lies there is not read,
-// and only the names that clients' files have in its top are looked up.
+// reportLinkOut reports a link that leads to a directory outside of the project. What lies there is
+// not read; only names of clients' files are looked up in it.
 func (w *projectWalk) reportLinkOut(name, real string) {
 	if st, err := os.Stat(real); err != nil || !st.IsDir() {
-		return // of a file its name tells that no client reads it
+		return // a file under this name is read by no client
 	}
 	held := ""
 	for _, p := range w.allPlaces() {
@@ -226,7 +230,7 @@ func (w *projectWalk) reportLinkOut(name, real string) {
 	w.unread = append(w.unread, Unread{name, why, held == ""})
 }
 
-// allPlaces are all places.
+// allPlaces returns the places of all clients.
 func (w *projectWalk) allPlaces() []place {
 	all := slices.Clone(w.patterns)
 	for _, p := range w.names {
@@ -235,13 +239,13 @@ func (w *projectWalk) allPlaces() []place {
 	return all
 }
 
-// visitLink looks at a link to a client's file, or to a directory in which a client has files, or
-// is opened.
+// visitLink reads a link that has the name of a client's file, or of a directory in which a client has
+// files, and reports one that leads out of the project.
 func (w *projectWalk) visitLink(name string) {
 	ways := w.pathsThrough(name)
 	real, err := resolveLinks(name)
 	if len(w.places(name)) == 0 && len(ways) == 0 {
-		// The directory that it leads to, if that is in the project, has a place of its own.
+		// A directory in the project is visited by its own name.
 		if err == nil && !w.inProject(real) {
 			w.reportLinkOut(name, real)
 		}
@@ -282,7 +286,8 @@ func (w *projectWalk) inProject(real string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// pathsThrough are the rests of clients' paths that begin with a directory called name.
+// pathsThrough returns what follows the directory called name in each client's path that leads through
+// it, as patterns.
 func (w *projectWalk) pathsThrough(name string) (rests [][]string) {
 	elements := spellElements(name)
 	for _, p := range w.allPlaces() {
@@ -300,15 +305,15 @@ func (w *projectWalk) pathsThrough(name string) (rests [][]string) {
 	return slices.CompactFunc(rests, slices.Equal)
 }
 
-// holdsFile reports whether a directory outside of the project has a client's file that patterns
-// name, or may have: not all was looked at.
+// holdsFile reports whether a directory outside of the project has a file that patterns match. It is
+// true as well if there are too many directories to tell.
 func (w *projectWalk) holdsFile(real string, patterns []string) bool {
 	found, err := findSpelled(real, patterns, nil)
 	return err != nil || len(found) > 0
 }
 
-// skipsDirectory reports whether a directory that was come by through a link is left out: it lies out of
-// the project, or is one too many of all that are.
+// skipsDirectory reports whether a directory that was reached through a link is left out: it lies
+// outside of the project, or more than maxDeep were reached so.
 func (w *projectWalk) skipsDirectory(real, name string) bool {
 	if w.linked++; w.linked > maxDeep {
 		if w.linked == maxDeep+1 {
@@ -323,8 +328,9 @@ func (w *projectWalk) skipsDirectory(real, name string) bool {
 	return true
 }
 
-// findSpelled are the files below dir whose path from there is spelled as the patterns are. Directories
-// that ** stands for are left out where not says so: see [directoriesBelow].
+// findSpelled returns the files below dir whose path from there matches the patterns, in any spelling
+// that a file system may take for it. Directories that ** stands for are left out if not reports true
+// of them: see [directoriesBelow].
 func findSpelled(dir string, patterns []string, not func(real, name string) bool) (found []string, err error) {
 	if patterns[0] == anyDirs {
 		dirs, err := directoriesBelow(dir, not)

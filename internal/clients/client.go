@@ -41,7 +41,8 @@ type program struct {
 // why says of a program of c that it was not read.
 func (p program) why(c client) string {
 	if p.adds {
-		return fmt.Sprintf("is a shell script that %s runs when it starts, which may add servers, and is not read", c.name)
+		return fmt.Sprintf("is a shell script that %s runs when it starts, which may add servers, and is not read",
+			c.name)
 	}
 	return fmt.Sprintf("is a program that %s runs when it starts, and is not read", c.name)
 }
@@ -128,4 +129,6 @@ func keyed(path string, keys ...string) (out []location) {
 }
 
 // geminiKeys are those of "Gemini CLI configuration", its older spelling included.
-var geminiKeys = []string{"hooks", "tools/discoveryCommand", "tools/callCommand", "toolDiscoveryCommand", "toolCallCommand"}
+var geminiKeys = []string{
+	"hooks", "tools/discoveryCommand", "tools/callCommand", "toolDiscoveryCommand", "toolCallCommand",
+}

@@ -101,7 +101,7 @@ func Find(m Machine, ids ...string) ([]File, error) {
 			for _, name := range names {
 				st, err := os.Stat(name)
 				if err == nil && st.IsDir() || err != nil && (l.base != project || isMissing(err)) {
-					continue // what the user cannot read his client cannot; a project has other users
+					continue // a client of this user cannot read it either; a project's file has other users
 				}
 				f := l.file(c.id, name)
 				if yes, known := l.hasMark(name); !yes && known {
@@ -117,19 +117,19 @@ func Find(m Machine, ids ...string) ([]File, error) {
 	return found, nil
 }
 
-// isMissing reports whether err says that nothing is there.
+// isMissing reports whether err says that nothing has the name.
 func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// file is the file called name as l has a client read it.
+// file returns the file called name, read by a client as l says.
 func (l location) file(client, name string) File {
 	f := File{Client: client, Path: name, User: l.base != project, format: formatOf(name)}
 	f.addShape(l)
 	return f
 }
 
-// addShape has f read as l says.
+// addShape adds the shape of l to those that f is read with.
 func (f *File) addShape(l location) {
 	into := &f.shapes
 	if l.runs {
@@ -140,8 +140,8 @@ func (f *File) addShape(l location) {
 	}
 }
 
-// mergeFile adds f to files. A file that several clients read is listed once for each that
-// finds servers elsewhere in it than the others.
+// mergeFile adds f to files, or its shapes to the element of the same path. A file that several
+// clients read stays apart for each that finds servers in another part of it.
 func mergeFile(files []File, f File) []File {
 	i := slices.IndexFunc(files, func(o File) bool {
 		return o.Path == f.Path && (o.Client == f.Client || len(f.shapes) > 0 && slices.Contains(o.shapes, f.shapes[0]))
@@ -159,15 +159,15 @@ func mergeFile(files []File, f File) []File {
 	return files
 }
 
-// FileAt is the file called name, of whichever client: the one whose file has that name,
-// else any shape that its format is used with.
+// FileAt returns the file called name, whose client is not known: of the first client with a file of
+// that name, with the shapes of all such clients; if there is none, with all of anyShapes.
 func FileAt(name string) File {
 	f := File{Path: name, format: formatOf(name)}
 	parts := spellElements(name)
 	for _, c := range table {
 		for _, l := range c.locations() {
 			if f.format != formatOf(l.path) || strings.HasPrefix(l.path, "*") && l.marks != nil || !l.fitsName(parts) {
-				continue // a name that any file may have tells nothing
+				continue // any program may have a file of this name
 			}
 			if f.Client == "" {
 				f.Client = c.id
@@ -188,7 +188,7 @@ func FileAt(name string) File {
 	return f
 }
 
-// formatOf goes by the file's name. Clients read JSON with comments under any.
+// formatOf returns the format by the extension of name; JSON, with comments, for all that is not known.
 func formatOf(name string) format {
 	switch strings.ToLower(path.Ext(filepath.ToSlash(name))) {
 	case ".toml":
@@ -201,7 +201,7 @@ func formatOf(name string) format {
 	return formatJSON
 }
 
-// Load reads the servers of a file, in its order.
+// Load reads the servers of a file, in the order of the file.
 func Load(f File) ([]Server, error) {
 	data, err := Read(f)
 	if err != nil {
@@ -210,7 +210,7 @@ func Load(f File) ([]Server, error) {
 	return Parse(f, data)
 }
 
-// Parse reads the servers of a file's bytes.
+// Parse reads the servers of data, the bytes of f, in their order. Its error names line and column.
 func Parse(f File, data []byte) ([]Server, error) {
 	root, err := f.format.read(data, false)
 	if err != nil {
@@ -219,7 +219,8 @@ func Parse(f File, data []byte) ([]Server, error) {
 	var out []Server
 	for _, shape := range f.shapes {
 		for _, e := range entries(root, shape, false) {
-			if f.refers(e) || !e.isTable() || slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
+			if f.refers(e) || !e.isTable() ||
+				slices.ContainsFunc(out, func(o Server) bool { return o.entry.value == e.value }) {
 				continue
 			}
 			s, ok := e.server(f)
@@ -234,7 +235,7 @@ func Parse(f File, data []byte) ([]Server, error) {
 	return out, nil
 }
 
-// Read gives the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
+// Read returns the bytes of a client's file, for [Parse], [Rewrite] and [Restore].
 func Read(f File) ([]byte, error) { return readFile(f.Path, cmp.Or(f.limit, MaxFile)) }
 
 // readFile reads a regular file of at most limit bytes.

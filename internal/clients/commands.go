@@ -20,10 +20,12 @@ type Command struct {
 const maxCommands = 1000
 
 // commandKeys are the members that hold command lines, for one system or for all.
-var commandKeys = []string{"command", "commandWindows", "cmd", "bash", "powershell", "windows", "linux", "osx", "script", "run"}
+var commandKeys = []string{
+	"command", "commandWindows", "cmd", "bash", "powershell", "windows", "linux", "osx", "script", "run",
+}
 
-// Commands are the command lines of a file's bytes that its client runs without asking
-// Hallmark, in its order. It refuses what [Inspect] refuses.
+// Commands returns the command lines in data, the bytes of f, that its client runs itself, in their
+// order. It fails where [Inspect] fails.
 func Commands(f File, data []byte) ([]Command, error) {
 	if len(f.commandShapes) == 0 {
 		return nil, nil
@@ -56,12 +58,13 @@ type commands struct {
 	out    []Command
 }
 
-// commandNodes are what is looked at of the value n of a shape: of tasks those that run when a
-// folder is opened, and each of several commands of a container.
+// commandNodes returns the nodes of n, the value of a shape, in which command lines are looked for: of
+// tasks those that run when a folder is opened, and each of several commands of a container.
 func (c *commands) commandNodes(shape string, n *node) (out []*node) {
 	switch {
 	case strings.HasSuffix(shape, "tasks"):
-		return slices.DeleteFunc(slices.Clone(n.items), func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })
+		return slices.DeleteFunc(slices.Clone(n.items),
+			func(task *node) bool { return !slices.Contains(task.texts(nil), "folderOpen") })
 	case shape == "initializeCommand" && n.kind == object:
 		for _, m := range n.members {
 			out = append(out, m.value)
@@ -71,8 +74,8 @@ func (c *commands) commandNodes(shape string, n *node) (out []*node) {
 	return []*node{n}
 }
 
-// collect finds command lines in n, which stands at an offset; is says that n is one if it is
-// a text, or a list of texts.
+// collect adds the command lines in n, which stands at the offset at. If is is set, n itself is one if
+// it is a text or a list of texts.
 func (c *commands) collect(key string, n *node, at int, is bool) {
 	switch line := n.line(); {
 	case len(c.out) > maxCommands:

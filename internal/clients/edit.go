@@ -95,7 +95,7 @@ func Restore(data []byte, c Change) ([]byte, error) {
 	return slices.Concat(data[:start], []byte(c.Was), data[end:]), nil
 }
 
-// findEntry is the entry of c in data, read as f is.
+// findEntry returns the entry of c in data, the bytes of f. The error wraps [ErrGone] if there is none.
 func findEntry(data []byte, f File, c Change) (Server, error) {
 	servers, err := Parse(f, data)
 	if err != nil {
@@ -116,7 +116,7 @@ func findEntry(data []byte, f File, c Change) (Server, error) {
 	return found[0], nil
 }
 
-// bounds are from the first to the last byte of command and args.
+// bounds returns the offsets of the first byte of command and args, and of the one behind the last.
 func (l launch) bounds() (start, end int) {
 	start, end = l.command.start, l.command.end
 	if l.args != nil {
@@ -128,7 +128,7 @@ func (l launch) bounds() (start, end int) {
 	return start, end
 }
 
-// buildEdits replaces both, or adds args behind command.
+// buildEdits returns the splices that replace command and args, or add args behind command.
 func (l launch) buildEdits(f format, data []byte, command string, args []string) ([]splice, error) {
 	if start, end := l.bounds(); end <= start {
 		return nil, errors.New("is written in a way that cannot be edited")
@@ -139,7 +139,8 @@ func (l launch) buildEdits(f format, data []byte, command string, args []string)
 	if l.command.kind == list {
 		all := append([]string{command}, args...)
 		if l.args != nil {
-			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})}, {l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
+			return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, []string{command})},
+				{l.args.start, l.args.end, f.formatList(data, l.args, args)}}, nil
 		}
 		return []splice{{l.command.start, l.command.end, f.formatList(data, l.command, all)}}, nil
 	}
@@ -188,7 +189,7 @@ func newline(data []byte) string {
 	return "\n"
 }
 
-// formatList writes texts in the place of old.
+// formatList writes texts as a list, in the style of old, whose place it takes.
 func (f format) formatList(data []byte, old *node, texts []string) string {
 	parts := make([]string, len(texts))
 	for i, s := range texts {
@@ -201,7 +202,7 @@ func (f format) formatList(data []byte, old *node, texts []string) string {
 	return "- " + strings.Join(parts, newline(data)+strings.Repeat(" ", column-1)+"- ")
 }
 
-// quote writes a string in a way that JSON, JSON5, TOML and YAML read alike.
+// quote writes a string such that JSON, JSON5, TOML and YAML read it alike.
 func quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -233,7 +234,8 @@ func Replace(name string, edit func(data []byte) ([]byte, error)) error {
 		return err
 	}
 	if now, err := readFile(real, MaxFile); err != nil || !bytes.Equal(now, before) {
-		return fmt.Errorf("%s: %w", name, errors.Join(err, errors.New("was changed by another program while it was edited")))
+		return fmt.Errorf("%s: %w", name,
+			errors.Join(err, errors.New("was changed by another program while it was edited")))
 	}
 	return durable.WriteFile(real, after, st.Mode().Perm())
 }

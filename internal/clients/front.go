@@ -8,7 +8,8 @@ import (
 // fence is a line that begins or ends the front matter of Markdown.
 var fence = regexp.MustCompile(`(?m)^---[ \t]*\r?$`)
 
-// mayNameServers is what front matter holds that may name servers, or hooks.
+// mayNameServers matches front matter that may name servers or hooks, also in a spelling that only a
+// reader of YAML resolves.
 var mayNameServers = regexp.MustCompile(`(?im)mcp|^hooks[ \t]*:|\\[xu]|\\\r?\n|!!|!<|%TAG|__proto__`)
 
 // readFront reads the front matter of Markdown, which is YAML between two lines of three
@@ -20,7 +21,8 @@ func readFront(data []byte, strict bool) (*node, error) {
 	head := len(data) - len(bytes.TrimPrefix(data, []byte(mark)))
 	lines := fence.FindAllIndex(data[head:], 2)
 	if len(lines) == 0 || lines[0][0] != 0 {
-		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) && mayNameServers.Match(text) {
+		if text := bytes.TrimSpace(data[head:]); strict && bytes.HasPrefix(text, []byte("---")) &&
+			mayNameServers.Match(text) {
 			return nil, syntaxError(data, head, "front matter that its readers do not agree on")
 		}
 		return &node{kind: object}, nil

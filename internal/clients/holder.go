@@ -12,7 +12,8 @@ func ownDirs() []string {
 	out := []string{".claude", ".agents", ".windsurf"} // of skills and settings, which start no server
 	for _, c := range table {
 		for _, l := range c.servers {
-			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") && !slices.Contains(out, first) {
+			if first, _, below := strings.Cut(strings.ToLower(l.path), "/"); below && strings.HasPrefix(first, ".") &&
+				!slices.Contains(out, first) {
 				out = append(out, first)
 			}
 		}
@@ -20,10 +21,10 @@ func ownDirs() []string {
 	return out
 }
 
-// OwnerDir is the directory at or above dir that lies in no client's directory, and holds the
-// one that dir lies in: dir itself if it lies in none. Nothing in a client's directory is a
-// project of its own, save a checkout that Claude Code made in .claude/worktrees. Elements of
-// within, the directory that is looked at, are nobody's.
+// OwnerDir returns the directory whose project dir belongs to: the one that holds the client's
+// directory in which dir lies, or dir itself if it lies in none. Nothing in a client's directory is a
+// project of its own, save a checkout that Claude Code made in .claude/worktrees. Elements of within,
+// the directory that is scanned, do not count as a client's.
 func OwnerDir(within, dir string) string {
 	rel, err := filepath.Rel(within, dir)
 	above := within

@@ -26,7 +26,8 @@ type installation struct {
 // jsonEntry writes an object with a command and its arguments, behind the members in head.
 func jsonEntry(head string) func(string, []string) string {
 	return func(command string, args []string) string {
-		return "{" + head + `"command": ` + quote(command) + `, "args": ` + formatJSON.formatList(nil, &node{flow: true}, args) + "}"
+		return "{" + head + `"command": ` + quote(command) + `, "args": ` +
+			formatJSON.formatList(nil, &node{flow: true}, args) + "}"
 	}
 }
 
@@ -41,8 +42,9 @@ func codexEntry(command string, args []string) string {
 	return "command = " + quote(command) + "\nargs = " + formatTOML.formatList(nil, &node{flow: true}, args) + "\n"
 }
 
-// ServerFile is the file of a project in which a client looks for servers, whether it is there
-// or not; exists says whether a file of that name is. Clients that have none are false.
+// ServerFile returns the file of a project in which a client looks for servers, which need not exist.
+// Of several names it is the first of which exists, given a name with slashes relative to the project,
+// reports true, else the first. ok is false for a client for which nothing is installed.
 func ServerFile(client, project string, exists func(name string) bool) (f File, ok bool) {
 	s := clientOf(client).install
 	if s == nil {
@@ -55,7 +57,8 @@ func ServerFile(client, project string, exists func(name string) bool) (f File, 
 			break
 		}
 	}
-	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: formatOf(name), shapes: []string{s.key}}, true
+	return File{Client: client, Path: filepath.Join(project, filepath.FromSlash(name)), format: formatOf(name),
+		shapes: []string{s.key}}, true
 }
 
 // Insert returns data, the bytes of f or nil if there is no such file, with an entry that
@@ -86,7 +89,8 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	}
 	end := newline(data)
 	if f.format == formatTOML {
-		text := end + "[" + s.key + "." + quote(name) + "]" + end + strings.ReplaceAll(s.entry(command, args), "\n", end)
+		text := end + "[" + s.key + "." + quote(name) + "]" + end +
+			strings.ReplaceAll(s.entry(command, args), "\n", end)
 		if len(data) > 0 && data[len(data)-1] != '\n' {
 			text = end + text
 		}
@@ -129,7 +133,8 @@ func Insert(f File, data []byte, name, command string, args []string) ([]byte, [
 	return data, changes, nil
 }
 
-// removeAdded returns data without what c added. Of what was edited since nothing is taken away.
+// removeAdded returns data without what c added; nil for a file that c made. Its error wraps
+// [ErrChanged] if that was edited since, and [ErrGone] if the entry is not there any more.
 func removeAdded(data []byte, c Change) ([]byte, error) {
 	changed := fmt.Errorf("%+q %w", c.Name, ErrChanged)
 	switch c.Added {
@@ -194,7 +199,7 @@ func cutOut(data []byte, c Change, at int) ([]byte, error) {
 	return nil, fmt.Errorf("%+q %w", c.Name, ErrChanged)
 }
 
-// installedFile is the file of a change, read as its client does.
+// installedFile returns the file of a change, read as the client does for which it was installed.
 func installedFile(c Change) File {
 	f := FileAt(c.File)
 	if s := clientOf(c.Client).install; s != nil && c.Added != "" {

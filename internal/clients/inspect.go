@@ -73,7 +73,8 @@ func (e entry) inspect(f File) (s Server, ok bool) {
 		} else if e.value.kind == text {
 			what, names = "is a text; if it names another file, that is not followed", e.value.text
 		}
-		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, names: names, entry: e}, false
+		return Server{Client: f.Client, File: f.Path, Scope: e.scope, Name: e.name, Problem: what, names: names,
+			entry: e}, false
 	}
 	s, ok = e.server(f)
 	_, url := e.holder().first(urlKeys...)
@@ -117,7 +118,7 @@ func (e entry) commands() (out []string) {
 	return out
 }
 
-// duplicateKey is a key that an object of e has more than once.
+// duplicateKey returns a key that an object of e has more than once, or "".
 func (e entry) duplicateKey() string {
 	for _, o := range e.objects() {
 		seen := map[string]bool{}
@@ -147,13 +148,16 @@ func (e entry) unreadableArgument() bool {
 
 // plainKeys are the members of an entry that do not change which program is started, with
 // what arguments, where, or in what environment; and those that [Server] has.
-var plainKeys = []string{"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title", "display_name",
-	"disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust", "source", "gallery", "version", "bundled", "includeTools",
-	"excludeTools", "enabled_tools", "disabled_tools", "disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms",
-	"tool_timeout_sec", "required", "checksum", "verify"}
+var plainKeys = []string{
+	"type", "transport", "command", "cmd", "path", "args", "arguments", "cwd", "name", "description", "title",
+	"display_name", "disabled", "enabled", "timeout", "networkTimeout", "tools", "autoApprove", "alwaysAllow", "trust",
+	"source", "gallery", "version", "bundled", "includeTools", "excludeTools", "enabled_tools", "disabled_tools",
+	"disabledTools", "available_tools", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec", "required",
+	"checksum", "verify",
+}
 
-// Unknown are the members of the entry that are not known to leave alone what is started.
-// A member that is null says nothing.
+// Unknown returns the members of the entry that may change which program is started, or how, in a way
+// that is not known here. A member that is null counts as none.
 func (s Server) Unknown() []string {
 	var out []string
 	kinds := []string{"stdio", "local"}
@@ -171,11 +175,14 @@ func (s Server) Unknown() []string {
 				out = append(out, m.key)
 			}
 		}
-		if clientOf(s.Client).substitutes && slices.ContainsFunc(o.texts(nil), func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
+		if clientOf(s.Client).substitutes &&
+			slices.ContainsFunc(o.texts(nil),
+				func(t string) bool { return strings.Contains(t, "$(") || strings.Contains(t, "`") }) {
 			out = append(out, "$(command) in a value")
 		}
 		for key, known := range map[string][]string{"type": kinds, "transport": kinds, "source": {"custom"}} {
-			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() && !slices.Contains(known, t.text) {
+			if t := o.get(key); t != nil && !(key == "transport" && t.kind == object) && !t.isNull() &&
+				!slices.Contains(known, t.text) {
 				out = append(out, key+" "+t.text)
 			}
 		}
@@ -186,15 +193,17 @@ func (s Server) Unknown() []string {
 // namesAll reports whether names finds all names in n: of an object its keys, of a list its
 // texts.
 func (n *node) namesAll() bool {
-	return n.kind == object || n.kind == list && !slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text })
+	return n.kind == object || n.kind == list &&
+		!slices.ContainsFunc(n.items, func(item *node) bool { return item.kind != text })
 }
 
-// WorkingDir is the directory in which the entry has its server started, "" if it does not say.
+// WorkingDir returns the working directory that the entry sets, "" if it sets none, and "?" if its
+// value is no text.
 func (s Server) WorkingDir() string {
 	for _, o := range s.entry.objects() {
 		if d := o.get("cwd"); d != nil && !d.isNull() {
 			if d.kind != text {
-				return "?" // which no directory is called that a client was told by name
+				return "?" // differs from every directory that a client can be given
 			}
 			return d.text
 		}

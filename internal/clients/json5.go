@@ -45,7 +45,8 @@ func readJSON(data []byte, strict bool) (*node, error) {
 
 func (p *json5) fail(what string) error { return syntaxError(p.data, p.at, what) }
 
-// refuseIf refuses what is neither JSON nor JSON with comments and trailing commas.
+// refuseIf fails, if odd and strict are set, with what is neither JSON nor JSON with comments and trailing
+// commas.
 func (p *json5) refuseIf(odd bool) error {
 	if odd && p.strict {
 		return p.fail("is neither JSON nor JSON with comments: its readers differ")
@@ -123,7 +124,7 @@ func (p *json5) readValue(depth int) (*node, error) {
 	return n, err
 }
 
-// nextElement moves on behind a value; done reports that close follows.
+// nextElement moves behind the comma that follows a value; done reports that end followed instead.
 func (p *json5) nextElement(end byte) (done bool, err error) {
 	if err := p.skipSpace(); err != nil {
 		return false, err
@@ -145,7 +146,7 @@ func (p *json5) nextElement(end byte) (done bool, err error) {
 	return false, nil
 }
 
-// openBracket skips the bracket; empty reports that its end follows.
+// openBracket moves behind a bracket; empty reports that end followed at once.
 func (p *json5) openBracket(end byte) (empty bool, err error) {
 	p.at++
 	if err := p.skipSpace(); err != nil {
@@ -225,7 +226,9 @@ func (p *json5) readWord() (string, error) {
 }
 
 // escapes of one character.
-var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': ""}
+var escapes = map[byte]string{
+	'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t", 'v': "\v", '0': "\x00", '\n': "", '\r': "",
+}
 
 // readString reads a string in either kind of quotes. Lone surrogates become U+FFFD.
 func (p *json5) readString() (string, error) {

@@ -47,8 +47,8 @@ func (l location) fitsName(file []string) bool {
 	return matches(want[from:], file)
 }
 
-// hasMark reports whether the file called name has what tells a file of l from others of its
-// name. Of a large one, and of one that cannot be read, that is not known.
+// hasMark reports whether the file called name has the mark that tells a file of l from others of that
+// name. known is false if the file cannot be read, or is larger than MaxShared.
 func (l location) hasMark(name string) (yes, known bool) {
 	if l.marks == nil {
 		return true, true
@@ -57,8 +57,8 @@ func (l location) hasMark(name string) (yes, known bool) {
 	return err == nil && l.marks.Match(data), err == nil
 }
 
-// spellElements gives the elements of a path as a file system may take them: names are compared by
-// their spelling, so that none is passed over that a client is given for its own.
+// spellElements returns the elements of a path in the one spelling that a file system may take for
+// many: so no file is missed that a client would open as its own.
 func spellElements(name string) []string {
 	elements := strings.Split(filepath.ToSlash(name), "/")
 	for i, e := range elements {
@@ -67,8 +67,8 @@ func spellElements(name string) []string {
 	return elements
 }
 
-// expand gives the files of a location on m. Too many directories to look for them in are an
-// error.
+// expand returns the paths of a location's files on m, those of a pattern as far as they exist. It fails
+// if there are more than maxDeep directories to look in.
 func (m Machine) expand(l location) (found []string, err error) {
 	if l.os != "" && l.os != m.OS {
 		return nil, nil
@@ -137,7 +137,7 @@ func (m Machine) expand(l location) (found []string, err error) {
 	return found, nil
 }
 
-// escapeGlob makes a directory's name match itself only.
+// escapeGlob returns the pattern that matches a directory's name alone.
 func escapeGlob(dir string) string {
 	return strings.NewReplacer(`*`, `[*]`, `?`, `[?]`, `[`, `[[]`).Replace(dir)
 }

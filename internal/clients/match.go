@@ -42,7 +42,7 @@ func countMatched(patterns, elements []string) (n int, ok bool) {
 	return n, true
 }
 
-// rootOf is the directory of the project whose file called name has the place of l.
+// rootOf returns the directory of the project in which the file called name has the place of l.
 func (l location) rootOf(name string) (dir string, ok bool) {
 	n, ok := countMatched(l.parts(), spellElements(name))
 	if !ok {
@@ -54,9 +54,9 @@ func (l location) rootOf(name string) (dir string, ok bool) {
 	return name, true
 }
 
-// directoriesBelow gives dir and the directories below it, those above first, through links too: each once,
-// so that links in a circle end. Those for which not is true are left out, and what lies below
-// them; it may be nil. More than maxDeep are an error, with the first of them.
+// directoriesBelow returns dir and the directories below it, parents first, through links too, and each
+// once, so that links in a circle end. It leaves out those of which not, if it is not nil, reports
+// true, with all below them. If there are more than maxDeep it returns the first of them, and errTooDeep.
 func directoriesBelow(dir string, not func(real, name string) bool) (dirs []string, err error) {
 	var reals []string // of dirs, without links
 	seen := map[string]bool{}
@@ -72,7 +72,7 @@ func directoriesBelow(dir string, not func(real, name string) bool) (dirs []stri
 	for i := 0; i < len(dirs); i++ {
 		entries, err := os.ReadDir(dirs[i])
 		if err != nil {
-			continue // nor does a client see anything there
+			continue // a client cannot read it either
 		}
 		for _, e := range entries {
 			name, real := filepath.Join(dirs[i], e.Name()), filepath.Join(reals[i], e.Name())

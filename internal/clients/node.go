@@ -48,7 +48,7 @@ func (n *node) get(key string) *node {
 	return found
 }
 
-// isNull reports whether n says nothing, as JSON and YAML write that.
+// isNull reports whether n is null, as JSON or YAML write it.
 func (n *node) isNull() bool {
 	return n.kind == scalar && slices.Contains([]string{"null", "Null", "NULL", "~", ""}, n.text)
 }
@@ -63,7 +63,7 @@ func (n *node) first(keys ...string) (*node, string) {
 	return nil, ""
 }
 
-// texts are those of n and of what is in it, after the ones in out.
+// texts appends to out the texts of n and of all that it holds.
 func (n *node) texts(out []string) []string {
 	if n.kind == text {
 		out = append(out, n.text)
@@ -114,8 +114,8 @@ func (f format) layout() format {
 	return f
 }
 
-// read parses a file. With one set, it is refused if readers of its format read it differently
-// in ways that somebody had to intend.
+// read parses a file. With strict set it refuses one that readers of its format understand in
+// different ways, which nobody writes by accident.
 func (f format) read(data []byte, strict bool) (*node, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8")

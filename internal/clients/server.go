@@ -27,7 +27,7 @@ type Server struct {
 	Problem   string
 	Extension bool
 
-	names string // a text in the place of the entry
+	names string // the text that stands in place of the entry: see NamedFile
 	entry entry
 }
 
@@ -101,7 +101,8 @@ func entries(root *node, shape string, fold bool) []entry {
 			out = append(out, e)
 		}
 		if p.n.kind < list && !p.n.isNull() {
-			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.n.start, value: p.n})
+			out = append(out, entry{scope: p.scope, name: shape[strings.LastIndexByte(shape, '/')+1:], at: p.n.start,
+				value: p.n})
 		}
 	}
 	return out
@@ -109,7 +110,8 @@ func entries(root *node, shape string, fold bool) []entry {
 
 // holdsServers reports whether an item of a list is an object of servers by name.
 func (n *node) holdsServers() bool {
-	return len(n.members) > 0 && n.get("name") == nil && !slices.ContainsFunc(n.members, func(m member) bool { return m.value.kind != object })
+	return len(n.members) > 0 && n.get("name") == nil &&
+		!slices.ContainsFunc(n.members, func(m member) bool { return m.value.kind != object })
 }
 
 // isTable reports whether e can be a server: an object, with a name.
@@ -229,7 +231,7 @@ func (e entry) server(f File) (s Server, ok bool) {
 	return s, true
 }
 
-// variableNames are the keys of an object, or the texts of a list up to a "=".
+// variableNames returns the keys of an object, or the texts of a list up to a "=", never values.
 func variableNames(n *node) []string {
 	if n == nil {
 		return nil

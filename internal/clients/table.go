@@ -10,19 +10,24 @@ var table = []client{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".mcp.json", shape: itself}, // in a plugin
 		{base: project, path: ".claude-plugin/plugin.json", shape: usual},
-		{base: project, path: ".claude-plugin/marketplace.json", shape: inPlugins}}, both(".claude/agents/**/*.md", usual), []location{
-		{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
-		{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
-		{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
-		{os: "darwin", base: system, path: "Library/Application Support/ClaudeCode/managed-mcp.json", shape: usual},
-		{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usual}}),
+		{base: project, path: ".claude-plugin/marketplace.json", shape: inPlugins}},
+		both(".claude/agents/**/*.md", usual), []location{
+			{base: home, path: ".claude.json", shape: usual, env: "CLAUDE_CONFIG_DIR"},
+			{base: home, path: ".claude.json", shape: "projects/*/mcpServers", env: "CLAUDE_CONFIG_DIR"},
+			{os: "linux", base: system, path: "etc/claude-code/managed-mcp.json", shape: usual},
+			{os: "darwin", base: system, path: "Library/Application Support/ClaudeCode/managed-mcp.json", shape: usual},
+			{os: "windows", base: system, path: "ClaudeCode/managed-mcp.json", shape: usual}}),
 		// "Hooks reference", "Settings" (helpers), "Plugins reference" and "Skills" of Claude Code;
 		// plugins of Codex, Cursor, Copilot and Gemini keep hooks/hooks.json too.
 		commands: join(
-			keyed(".claude/settings.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
-			keyed(".claude/settings.local.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
-			keyed("hooks/hooks.json", "hooks"), keyed(".claude-plugin/plugin.json", "hooks", "lspServers"), keyed(".lsp.json", itself),
-			keyed(".claude/agents/**/*.md", "hooks"), keyed(".claude/skills/*/SKILL.md", "hooks"), keyed(".claude/commands/*.md", "hooks")),
+			keyed(".claude/settings.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper", "awsAuthRefresh",
+				"awsCredentialExport", "otelHeadersHelper"),
+			keyed(".claude/settings.local.json", "hooks", "statusLine", "fileSuggestion", "apiKeyHelper",
+				"awsAuthRefresh", "awsCredentialExport", "otelHeadersHelper"),
+			keyed("hooks/hooks.json", "hooks"), keyed(".claude-plugin/plugin.json", "hooks", "lspServers"),
+			keyed(".lsp.json", itself),
+			keyed(".claude/agents/**/*.md", "hooks"), keyed(".claude/skills/*/SKILL.md", "hooks"),
+			keyed(".claude/commands/*.md", "hooks")),
 		install: &installation{files: []string{".mcp.json"}, key: usual, entry: jsonEntry("")}},
 	{id: "cursor", name: "Cursor", servers: []location{
 		{base: project, path: ".cursor/mcp.json", shape: usual},
@@ -43,13 +48,18 @@ var table = []client{
 		{base: project, path: ".mcp.json", shape: "servers"}, // of Visual Studio, beside a solution
 		{base: project, path: ".vs/mcp.json", shape: "servers"}},
 		inContainer("customizations/vscode/mcp/servers"), inContainer("customizations/vscode/settings/mcp/servers"),
-		inContainer("customizations/vscode/settings/mcp.servers"), inContainer("customizations/vscode/settings/amp.mcpServers"),
-		inVSCode("mcp.json", "servers"), inVSCode("settings.json", "mcp/servers"), inVSCode("settings.json", "mcp.servers")),
+		inContainer("customizations/vscode/settings/mcp.servers"),
+		inContainer("customizations/vscode/settings/amp.mcpServers"),
+		inVSCode("mcp.json", "servers"), inVSCode("settings.json", "mcp/servers"),
+		inVSCode("settings.json", "mcp.servers")),
 		// Tasks that run when a folder is opened, and the command of a development container that
 		// runs outside of it.
-		commands: join(keyed(".vscode/tasks.json", "tasks"), keyed("*.code-workspace", "tasks/tasks"), keyed(".devcontainer/devcontainer.json", "initializeCommand"),
-			keyed(".devcontainer/*/devcontainer.json", "initializeCommand"), keyed(".devcontainer.json", "initializeCommand")),
-		install: &installation{files: []string{".vscode/mcp.json"}, key: "servers", entry: jsonEntry(`"type": "stdio", `)}},
+		commands: join(keyed(".vscode/tasks.json", "tasks"), keyed("*.code-workspace", "tasks/tasks"),
+			keyed(".devcontainer/devcontainer.json", "initializeCommand"),
+			keyed(".devcontainer/*/devcontainer.json", "initializeCommand"),
+			keyed(".devcontainer.json", "initializeCommand")),
+		install: &installation{files: []string{".vscode/mcp.json"}, key: "servers",
+			entry: jsonEntry(`"type": "stdio", `)}},
 	{id: "copilot", name: "GitHub Copilot", servers: []location{
 		{base: project, path: ".mcp.json", shape: usual},
 		{base: project, path: ".github/mcp.json", shape: usual},
@@ -78,8 +88,9 @@ var table = []client{
 		{base: home, path: ".codex/agents/**/*.toml", shape: "mcp_servers"},
 		{base: home, path: ".codex/config.toml", shape: "mcp_servers", env: "CODEX_HOME"}},
 		// "Hooks" and "Advanced configuration" of Codex.
-		commands: join(keyed(".codex/hooks.json", "hooks"), keyed(".codex/config.toml", "hooks", "notify"), keyed(".codex-plugin/plugin.json", "hooks")),
-		install:  &installation{files: []string{".codex/config.toml"}, key: "mcp_servers", entry: codexEntry}},
+		commands: join(keyed(".codex/hooks.json", "hooks"), keyed(".codex/config.toml", "hooks", "notify"),
+			keyed(".codex-plugin/plugin.json", "hooks")),
+		install: &installation{files: []string{".codex/config.toml"}, key: "mcp_servers", entry: codexEntry}},
 	{id: "gemini", name: "Gemini CLI", servers: []location{
 		{base: project, path: ".gemini/settings.json", shape: usual},
 		{base: project, path: ".gemini/settings.json", shape: "mcp/serverCommand"},
@@ -103,8 +114,10 @@ var table = []client{
 		{base: xdg, path: "opencode/opencode.json", shape: "mcp"},
 		{base: xdg, path: "opencode/opencode.jsonc", shape: "mcp"}},
 		// "Plugins" and "Custom tools" of opencode.
-		commands: join(keyed("opencode.json", "plugin", "lsp", "formatter"), keyed("opencode.jsonc", "plugin", "lsp", "formatter"),
-			keyed(".opencode/opencode.json", "plugin", "lsp", "formatter"), keyed(".opencode/opencode.jsonc", "plugin", "lsp", "formatter")),
+		commands: join(keyed("opencode.json", "plugin", "lsp", "formatter"),
+			keyed("opencode.jsonc", "plugin", "lsp", "formatter"),
+			keyed(".opencode/opencode.json", "plugin", "lsp", "formatter"),
+			keyed(".opencode/opencode.jsonc", "plugin", "lsp", "formatter")),
 		programs: scripts(".opencode/plugin/*", ".opencode/plugins/*", ".opencode/tool/*", ".opencode/tools/*"),
 		install:  &installation{files: []string{"opencode.jsonc", "opencode.json"}, key: "mcp", entry: opencodeEntry}},
 	{id: "kiro", name: "Kiro", servers: []location{
@@ -161,7 +174,8 @@ var table = []client{
 		commands: join(keyed(".factory/hooks.json", itself), keyed(".factory/settings.json", "hooks"))},
 	{id: "auggie", name: "Auggie", servers: append(both(".augment/settings.json", usual),
 		location{base: project, path: ".augment/settings.local.json", shape: usual})},
-	{id: "vibe", name: "Mistral Vibe", servers: append(both(".vibe/config.toml", "mcp_servers"), both(".vibe/agents/**/*.toml", "mcp_servers")...)},
+	{id: "vibe", name: "Mistral Vibe",
+		servers: append(both(".vibe/config.toml", "mcp_servers"), both(".vibe/agents/**/*.toml", "mcp_servers")...)},
 	{id: "kimi", name: "Kimi Code", servers: both(".kimi-code/mcp.json", usual)},
 	{id: "mastra", name: "Mastra Code", servers: both(".mastracode/mcp.json", usual)},
 	{id: "mcporter", name: "MCPorter", servers: []location{
@@ -204,7 +218,8 @@ var table = []client{
 		{os: "linux", base: xdg, path: "devin/config.json", shape: usual},
 		{os: "darwin", base: xdg, path: "devin/config.json", shape: usual},
 		{os: "windows", base: config, path: "devin/config.json", shape: usual}},
-		commands: join(keyed(".devin/hooks.v1.json", itself), keyed(".devin/config.json", "hooks"), keyed(".devin/config.local.json", "hooks"))},
+		commands: join(keyed(".devin/hooks.v1.json", itself), keyed(".devin/config.json", "hooks"),
+			keyed(".devin/config.local.json", "hooks"))},
 	{id: "antigravity", name: "Antigravity", servers: []location{
 		{base: project, path: ".agents/mcp_config.json", shape: usual},
 		{base: home, path: ".gemini/config/mcp_config.json", shape: usual}}},
@@ -221,5 +236,8 @@ var table = []client{
 }
 
 // anyShapes are tried on a file whose name says nothing.
-var anyShapes = []string{usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
-	"extensions", "recipe/extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers", "mcp_tools/mcpServers"}
+var anyShapes = []string{
+	usual, "servers", "mcp/servers", "mcp.servers", "context_servers", "mcp_servers", "mcp", "amp.mcpServers",
+	"extensions", "recipe/extensions", "providers/mcp", "projects/*/mcpServers", inPlugins, "mcp-servers",
+	"mcp_tools/mcpServers",
+}

@@ -87,8 +87,10 @@ func (t *yamlTree) readValue(y *yaml.Node, depth int, inside bool) (*node, error
 		n.kind = object
 		for i := 0; i+1 < len(y.Content); i += 2 {
 			k := y.Content[i]
-			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.strict && (k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
-				return nil, syntaxError(t.data, t.offset(k.Line, k.Column), "a key that readers of YAML read differently")
+			if k.Kind != yaml.ScalarNode || k.Value == "<<" || t.strict &&
+				(k.Value == "__proto__" || k.Style&yaml.TaggedStyle != 0) {
+				return nil, syntaxError(t.data, t.offset(k.Line, k.Column),
+					"a key that readers of YAML read differently")
 			}
 			v, err := t.readValue(y.Content[i+1], depth+1, inside)
 			if err != nil {

@@ -57,13 +57,13 @@ type Family struct {
 	pid int
 
 	mu     sync.Mutex
-	reaped bool // its number may come to be another's
-	killed bool // what it left behind gets no time
+	reaped bool // its process id may be reused
+	killed bool // its descendants are killed without time to end by themselves
 
 	alive io.Closer // of a keeper: it kills all when that is closed
 }
 
-// registry are the families whose first process has not been reaped. Its mutex is also held
+// registry holds the families whose first process has not been reaped. Its mutex is also held
 // while a process is started, and while processes are found, ended or reaped.
 var registry struct {
 	sync.Mutex
@@ -123,7 +123,7 @@ func Run(ctx context.Context, c *exec.Cmd) error {
 	return err
 }
 
-// startFamily registers the process that begin starts.
+// startFamily calls begin, which starts a process, and registers the process as the first of a family.
 func startFamily(begin func() (pid int, err error)) (*Family, error) {
 	registry.Lock()
 	defer registry.Unlock()
@@ -164,7 +164,7 @@ func (f *Family) Wait(reap func() error) error {
 	ended := waitUnreaped(f.pid)
 	f.mu.Lock()
 	if ended {
-		killGroup(f.pid) // its number is still its own
+		killGroup(f.pid) // not reaped yet, so its process id is not reused
 		f.reaped = true
 	}
 	f.mu.Unlock()
@@ -212,7 +212,7 @@ func (f *Family) Wait(reap func() error) error {
 	return err
 }
 
-// noteEnd notes that the first process has ended.
+// noteEnd records that the first process has ended.
 func (f *Family) noteEnd() {
 	registry.Lock()
 	registry.alive--

@@ -33,7 +33,8 @@ var signals = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, sysca
 // keepersEnabled says that Keep was called, so that this program can be its own keeper.
 var keepersEnabled bool
 
-// EnableKeepers is called by a program whose servers are to have keepers.
+// EnableKeepers makes [StartFile] start a keeper with each server. A program calls it once, before the
+// first server.
 func EnableKeepers() { keepersEnabled = true }
 
 // A keeper is one before main, and so before most packages of the program that it is have
@@ -77,7 +78,8 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 	with.Sys.Pdeathsig = 0 // it outlives this process, and ends what is left
 	with.Files = append(append([]*os.File{}, attr.Files...), exe, gone, reportEnd)
 	f, err = startFamily(func() (int, error) {
-		p, err = os.StartProcess("/proc/self/exe", append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
+		p, err = os.StartProcess("/proc/self/exe",
+			append([]string{os.Args[0], keepMark, strconv.Itoa(len(attr.Files))}, argv...), &with)
 		if err != nil {
 			return 0, err
 		}
@@ -107,7 +109,7 @@ func StartFile(exe *os.File, argv []string, attr *os.ProcAttr) (p *os.Process, f
 // startedMessage is what a keeper says of a server that has begun.
 const startedMessage = "begun"
 
-// duplicateAbove duplicates file to a descriptor that os.StartProcess does not overwrite in the
+// duplicateAbove duplicates file to a descriptor number that os.StartProcess does not overwrite in the
 // child: it moves the child's files, and a pipe of its own, to the first numbers
 // after the highest of them.
 func duplicateAbove(file *os.File, files []*os.File) (int, error) {

@@ -16,7 +16,7 @@ type process struct {
 	zombie                      bool
 }
 
-// readProcess reads the process pid.
+// readProcess reads /proc/PID/stat; ok is false if there is no such process.
 func readProcess(pid int) (process, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -43,7 +43,7 @@ func readProcess(pid int) (process, bool) {
 	return p, err == nil
 }
 
-// listProcesses are all that this one may see, by number.
+// listProcesses returns all processes that this one may see, by process id.
 func listProcesses() map[int]process {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -62,8 +62,8 @@ func listProcesses() map[int]process {
 	return found
 }
 
-// descendants are the processes that descend from the one called pid, with its children as the
-// first of each.
+// descendants returns the trees of processes below pid, one for each of its children, which is the
+// first element of its tree.
 func descendants(pid int, of map[int]process) (families [][]process) {
 	children := map[int][]process{}
 	for _, p := range of {
@@ -79,7 +79,7 @@ func descendants(pid int, of map[int]process) (families [][]process) {
 	return families
 }
 
-// signal sends s to a process that descends from this one. The lock of all is held, so
+// signal sends s to a process that descends from this one. The registry's lock is held, so
 // that no child is reaped meanwhile.
 func (p process) signal(s syscall.Signal) {
 	if p.zombie {
@@ -109,8 +109,7 @@ func (p process) signal(s syscall.Signal) {
 	}
 }
 
-// hasNoChildren reports whether this process has no children at all: then nothing descends
-// from it.
+// hasNoChildren reports whether this process has no children, and so no descendants.
 func hasNoChildren() bool {
 	for {
 		err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)

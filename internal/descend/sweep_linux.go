@@ -19,12 +19,12 @@ const (
 	reapPause  = 250 * time.Millisecond
 )
 
-// protectedSessions are the sessions in which nothing is touched: this process's own, and those of
-// what it had started, or was given, before the first family.
+// protectedSessions are the sessions in which no process is signalled or reaped: this process's own,
+// and those of the descendants that it had before the first family.
 var protectedSessions map[int]bool
 
-// prepareReaping makes this process the parent of every descendant whose parent ends. The lock of
-// all is held.
+// prepareReaping makes this process the parent of every descendant whose parent ends. The
+// registry's lock is held.
 var prepareReaping = sync.OnceValue(func() error {
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // before Linux 3.4 there is none
 	protectedSessions = map[int]bool{}
@@ -62,13 +62,13 @@ func hasUnreaped() bool {
 	return err == nil && info.Signo != 0
 }
 
-// isAdopted reports whether a child of this process is one whose parent has ended, within a
-// family. The lock of all is held.
+// isAdopted reports whether a child of this process descends from a family and lost its parent. The
+// registry's lock is held.
 func (p process) isAdopted() bool {
 	return registry.families[p.pid] == nil && !protectedSessions[p.session]
 }
 
-// reap waits for a child if it is adopted and has ended. The lock of all is held.
+// reap waits for a child if it is adopted and has ended. The registry's lock is held.
 func (p process) reap() {
 	if p.zombie && p.isAdopted() {
 		unix.Wait4(p.pid, nil, unix.WNOHANG|unix.WALL, nil)

@@ -44,7 +44,7 @@ func encodeJournal(files []File) (data []byte, id string, err error) {
 	return data, sum.Hex()[:12], nil
 }
 
-// readJournal is the inverse of encode. Its error wraps errTorn if the journal was never
+// readJournal is the inverse of encodeJournal. Its error wraps errTorn if the journal was never
 // complete, and fs.ErrNotExist if there is none.
 func readJournal(path string) ([]File, string, error) {
 	f, err := os.Open(path)

@@ -20,8 +20,8 @@ type File struct {
 	Perm   fs.FileMode `json:"perm,omitempty"`   // of the new file, not reduced by the umask; 0 is 0644
 	Remove bool        `json:"remove,omitempty"` // the file shall not exist
 
-	// Was is the content that is replaced, by digest; zero if there was no file. Replace
-	// fills it in, and Recover uses it.
+	// Was is the digest of the content that is replaced; zero if there was no file. Replace fills
+	// it in, and Recover compares the file with it.
 	Was digest.Digest `json:"was"`
 }
 
@@ -121,7 +121,7 @@ func Recover(journalPath string) (bool, error) {
 		err := os.Rename(journalPath, journalPath+".abandoned")
 		return false, errors.Join(fmt.Errorf("%s: %w", changed, ErrChanged), err)
 	}
-	for _, f := range files { // left by the interrupted one
+	for _, f := range files { // temporary files of the interrupted run
 		if f.Remove {
 			continue
 		}
@@ -141,12 +141,12 @@ func Recover(journalPath string) (bool, error) {
 	return true, nil
 }
 
-// findChanged is the path of a file that is neither the old nor the new one, or "".
+// findChanged returns the path of the first file whose content is neither the old nor the new one, or "".
 func findChanged(files []File) string {
 	for _, f := range files {
 		now, err := digestFile(f.Path)
 		if err != nil {
-			continue // staging says what is in the way, and waits
+			continue // writing the new contents reports the error, and keeps the journal
 		}
 		after := digest.FromBytes(f.Data)
 		if f.Remove {
@@ -159,9 +159,9 @@ func findChanged(files []File) string {
 	return ""
 }
 
-// digestFile is the digest of a file, zero if there is none.
+// digestFile returns the digest of a file, zero if it does not exist.
 func digestFile(path string) (digest.Digest, error) {
-	f, err := beneath.Open(path) // which waits for nobody who would write to a pipe
+	f, err := beneath.Open(path) // does not wait if it is a pipe
 	if errors.Is(err, fs.ErrNotExist) {
 		return digest.Digest{}, nil
 	}
@@ -228,7 +228,8 @@ func finish(journalPath string, files []File, id string) error {
 	}
 	slices.Sort(dirs)
 	for _, dir := range slices.Compact(dirs) {
-		if err := syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // a removed file's directory may be gone
+		// a removed file's directory may be gone
+		if err := syncDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return unfinished(dir, err)
 		}
 	}
@@ -238,8 +239,8 @@ func finish(journalPath string, files []File, id string) error {
 	return nil
 }
 
-// removeSynced takes the journal away durably: a journal that came back after a power cut
-// would undo what was written since.
+// removeSynced removes the journal and syncs its directory: a journal that came back after a power
+// cut would undo what was written since.
 func removeSynced(path string) error {
 	if err := os.Remove(path); err != nil {
 		return cause(err)

@@ -19,8 +19,8 @@ import (
 // ErrLocked says that somebody else holds a lock.
 var ErrLocked = errors.New("locked by another process")
 
-// ErrNoLock says that something else is in the place of a lock: a link, a pipe, a directory.
-// Neither is it followed, opened or waited for.
+// ErrNoLock says that the path of a lock holds something else: a link, a pipe, a directory. It is
+// neither followed nor opened nor waited for.
 var ErrNoLock = errors.New("is not a regular file, and so no lock")
 
 // Lock takes the advisory lock at path, creating the file if needed, and waits for
@@ -76,16 +76,16 @@ func TryLock(path, what string) (unlock func(), err error) {
 	return func() { f.Close() }, nil // closing releases
 }
 
-// openLock opens the file of a lock, or makes it. What is there is looked at first, and what
-// was opened again by sameFile: the directory may be a checkout's, in which somebody else
-// chose what has this name, or chooses now.
+// openLock opens the file of a lock, or makes it. It checks what has the name before it opens it, and
+// TryLock checks again with sameFile: the directory may be a checkout's, where somebody else may have
+// put anything under this name, or may do so meanwhile.
 func openLock(path string) (*os.File, error) {
 	for range 100 {
 		info, err := os.Lstat(path)
 		var f *os.File
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // which follows no link
+			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // O_EXCL follows no link
 		case err != nil:
 		case !info.Mode().IsRegular():
 			return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock}
@@ -99,7 +99,7 @@ func openLock(path string) (*os.File, error) {
 			return nil, err
 		}
 	}
-	return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock} // it comes and goes
+	return nil, &fs.PathError{Op: "open", Path: path, Err: ErrNoLock} // it was made and removed each time
 }
 
 func sameFile(f *os.File, path string) bool {
@@ -123,8 +123,8 @@ func (l *lockedError) Error() string {
 
 func (l *lockedError) Unwrap() error { return ErrLocked }
 
-// LockHolder is the process that holds a lock, of which err says that it is held; 0 if that is not
-// known.
+// LockHolder returns the id of the process that holds a lock, from the error of [Lock] or [TryLock]
+// that says so; 0 if it is not known.
 func LockHolder(err error) int {
 	if l, ok := errors.AsType[*lockedError](err); ok {
 		return l.process

@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 )
 
-// Checkout are the directories that somebody else may have written: none of their files is
-// started, or says what is, before a person agreed. The zero Checkout, of which nobody said
-// where it is, holds every file.
+// Checkout is a set of directories that somebody else may have written. No file in them is started,
+// or decides what is started, before a person agreed. The zero Checkout has no known place, and so
+// holds every file.
 type Checkout struct {
 	known bool
 	dirs  []string
@@ -24,9 +24,9 @@ type Checkout struct {
 // maxLinks bounds how many links are followed to where a file really lies.
 const maxLinks = 255
 
-// FindCheckout is the checkout of the project in dir: that directory, and those of all
-// repositories that it lies in. The user's home and the root of the file system are no
-// checkout: what the user installed for everything lies below them.
+// FindCheckout returns the checkout of the project in dir: that directory, and the top directory of
+// each repository that it lies in. The user's home and the root of the file system are never part of
+// one, since what the user installed for everything lies below them.
 func FindCheckout(dir, home string) Checkout {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,7 +56,7 @@ func FindCheckout(dir, home string) Checkout {
 	return c
 }
 
-// isSameDir reports whether two names are of one directory.
+// isSameDir reports whether two names lead to one directory.
 func isSameDir(a, b string) bool {
 	if a == filepath.Clean(b) {
 		return true
@@ -69,8 +69,8 @@ func isSameDir(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// Holds reports whether file lies in the checkout: as it is named, where all links lead, or
-// at a link on the way there, which the checkout could let lead elsewhere.
+// Holds reports whether file lies in the checkout: under its name, where its links lead, or at a link
+// on the way there, since whoever writes the checkout could change that link.
 func (c Checkout) Holds(file string) bool {
 	at, err := filepath.Abs(file)
 	if !c.known || err != nil {
@@ -85,7 +85,7 @@ func (c Checkout) Holds(file string) bool {
 		}
 		next := followLink(at)
 		if next == "" {
-			real, err := filepath.EvalSymlinks(file) // which knows each "..": the system's own answer
+			real, err := filepath.EvalSymlinks(file) // resolves ".." as the system does
 			return err == nil && c.contains(real)
 		}
 		at = next
@@ -93,8 +93,7 @@ func (c Checkout) Holds(file string) bool {
 	return true
 }
 
-// contains reports whether a directory of the checkout is among those above at, under
-// whatever name.
+// contains reports whether at is, or lies below, a directory of the checkout, under whatever name.
 func (c Checkout) contains(at string) bool {
 	for ; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -112,8 +111,7 @@ func (c Checkout) contains(at string) bool {
 	}
 }
 
-// followLink is path with the first link on it replaced by what that leads to; "" if there is
-// none.
+// followLink returns path with its first link replaced by the target of that; "" if it has no link.
 func followLink(path string) string {
 	volume := filepath.VolumeName(path)
 	at := volume + string(filepath.Separator)
@@ -131,12 +129,12 @@ func followLink(path string) string {
 	return ""
 }
 
-// childPrograms are the programs that programs of ours start by their names.
+// childPrograms are the programs that the tools which we start look for in PATH themselves.
 var childPrograms = []string{"node", "git", "ssh", "sh", "bash", "env", "python3", "python", "go", "hg"}
 
-// FilterPath are the directories of a PATH in which programs of ours look for others: those that
-// are absolute and do not lie in the checkout, nor hold a link that makes one of the checkout
-// a program which they start.
+// FilterPath returns a PATH without the directories from which a tool could start a program of the
+// checkout: relative ones, those in the checkout, and those with a link into it under the name of one
+// of childPrograms.
 func (c Checkout) FilterPath(path string) string {
 	var kept []string
 	for _, dir := range filepath.SplitList(path) {
@@ -151,9 +149,9 @@ func (c Checkout) FilterPath(path string) string {
 	return strings.Join(kept, string(filepath.ListSeparator))
 }
 
-// Find finds a program of ours, one that resolves or answers a question, in the directories
-// of path. Files of the checkout are passed over; where there is no other of that name the
-// error is a refusal that names it, and else it is ErrNotFound.
+// Find returns the absolute path of the first tool called name in the directories of path that is
+// not a file of the checkout. If only the checkout has one the error is of class Refused and names
+// it; if there is none it is [ErrNotFound].
 func (c Checkout) Find(path, name string) (string, error) {
 	var passed error
 	for _, dir := range filepath.SplitList(path) {
@@ -167,7 +165,8 @@ func (c Checkout) Find(path, name string) (string, error) {
 		case c.Holds(found):
 			passed = cmp.Or(passed, refuseCheckoutProgram(found, name))
 		case !filepath.IsAbs(dir):
-			passed = cmp.Or(passed, refuseProgram(found, name, "PATH names its directory as a relative one, which is another wherever it is used"))
+			passed = cmp.Or(passed, refuseProgram(found, name,
+				"PATH names its directory as a relative one, which is another wherever it is used"))
 		default:
 			return found, nil
 		}
@@ -175,11 +174,12 @@ func (c Checkout) Find(path, name string) (string, error) {
 	return "", cmp.Or(passed, ErrNotFound)
 }
 
-// refuseCheckoutProgram refuses to start a program of the checkout.
+// refuseCheckoutProgram is the error for a tool that is a file of the checkout.
 func refuseCheckoutProgram(path, name string) error {
 	return refuseProgram(path, name, "it is a program of the project, which is not started before somebody agreed")
 }
 
 func refuseProgram(path, name, why string) error {
-	return evidence.Errorf(evidence.Refused, path, fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
+	return evidence.Errorf(evidence.Refused, path,
+		fmt.Sprintf("put %s of the machine, from outside of the project, into PATH: 'PATH=/directory/of/%[1]s:$PATH hallmark ...'", name), errors.New(why))
 }

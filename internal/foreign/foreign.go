@@ -1,9 +1,9 @@
-// Package foreign starts the programs of others that resolve or answer a question: npm,
-// uv, pip, go, git, docker's credential helpers, and an interpreter that is asked for its version. It is the only place
-// that does. Servers are started by the guard, from verified bytes; these programs are the
-// user's own, and what has to be kept from them is the checkout that somebody stands in.
+// Package foreign starts tools of the user: npm, uv, pip, go, git, docker's credential helpers, and
+// interpreters that are asked for their version. No other package does. Servers are started by the
+// guard, from verified bytes; tools are the user's own, and are kept away from the checkout in which
+// the user works, since somebody else wrote that.
 //
-// No file of that checkout is such a program: see [Checkout]. A program gets
+// No file of the checkout is started as a tool: see [Checkout]. A tool gets
 //
 //   - a PATH without directories of the checkout, in which it would find others;
 //   - of the environment the names in the table of its [Tool], and no other;
@@ -75,7 +75,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	if !filepath.IsAbs(c.Path) || !filepath.IsAbs(c.Dir) {
 		return Result{}, fmt.Errorf("start %s: its path and its directory must be absolute", filepath.Base(c.Path))
 	}
-	if c.Checkout.Holds(c.Path) { // whoever found it, and wherever
+	if c.Checkout.Holds(c.Path) { // wherever the caller found it
 		return Result{}, refuseCheckoutProgram(c.Path, filepath.Base(c.Path))
 	}
 	if c.Time == 0 {
@@ -99,7 +99,7 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	}
 	err := descend.Run(bounded, cmd)
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // what it left behind held the pipes, and is gone now
+		err = nil // a descendant held the pipes, and has been ended
 	}
 	result := Result{Stdout: out.kept.Bytes(), Messages: messages.kept}
 	switch {
@@ -115,9 +115,9 @@ func Run(ctx context.Context, c Call) (Result, error) {
 	return result, err
 }
 
-// MakeDir makes a working directory below parent, which is the user's alone: not one for all
-// like that for temporary files, where anybody's configuration could lie above it. The
-// system's directory is used only if parent is "".
+// MakeDir makes a working directory below parent, and a function that removes it. Parent belongs to
+// the user alone, unlike the system's directory for temporary files, where other users could put
+// configuration above it. That one is used only if parent is "".
 func MakeDir(parent, pattern string) (dir string, remove func(), err error) {
 	if parent != "" {
 		if parent, err = filepath.Abs(parent); err != nil {
@@ -136,9 +136,9 @@ func MakeDir(parent, pattern string) (dir string, remove func(), err error) {
 // ErrNotFound says that no directory of PATH has a program.
 var ErrNotFound = errors.New("not found in PATH")
 
-// Find looks for the command of a server in the directories of path, those of a checkout
-// too: it is started after it was hashed and approved. A program of ours is found with
-// [Checkout.Find].
+// Find returns the path of a server's command in the directories of path, those of a checkout
+// included, because a server is hashed and approved before it starts. For a tool use
+// [Checkout.Find]. The error is [ErrNotFound].
 func Find(path, name string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
@@ -152,8 +152,8 @@ func Find(path, name string) (string, error) {
 	return "", ErrNotFound
 }
 
-// boundedBuffer keeps what is written to it, and calls full where that is too much. The buffer is
-// not embedded: its ReadFrom would be what a copy uses.
+// boundedBuffer keeps up to limit bytes, and calls full when more is written. The bytes.Buffer is not
+// embedded, because io.Copy would then use its ReadFrom and pass the limit by.
 type boundedBuffer struct {
 	kept  bytes.Buffer
 	limit int

@@ -16,9 +16,8 @@ var projectNPMKeys = []string{
 // may say of the way, and of which versions are chosen. Keys that name programs, files to
 // write or code to load are in neither list, and neither is what a later npm may add.
 var userNPMKeys = slices.Concat(projectNPMKeys, []string{
-	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age", "min-release-age-exclude",
-	"fetch-timeout",
-	"legacy-peer-deps", "strict-peer-deps", "engine-strict",
+	"cert", "key", "strict-ssl", "local-address", "maxsockets", "prefer-online", "before", "min-release-age",
+	"min-release-age-exclude", "fetch-timeout", "legacy-peer-deps", "strict-peer-deps", "engine-strict",
 })
 
 // hostNPMKeys are the last parts of keys "//HOST/PATH/:NAME", the credentials for a host.
@@ -47,8 +46,8 @@ func isScopeKey(key string) bool {
 	return ok && len(scope) > 1 && scope[0] == '@' && !strings.ContainsAny(scope, "/: \t")
 }
 
-// HostKey takes a key "//HOST/PATH/:NAME" apart: the host with its port, and the name of a
-// credential.
+// HostKey splits a key "//HOST/PATH/:NAME" into the host, with its port and in lower case, and the
+// name of a credential. ok is false for every other key.
 func HostKey(key string) (host, name string, ok bool) {
 	at := strings.LastIndex(key, ":")
 	if !strings.HasPrefix(key, "//") || at < 0 || !slices.Contains(hostNPMKeys, key[at+1:]) {

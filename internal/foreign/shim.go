@@ -24,8 +24,8 @@ const maxShim = 8 << 10
 // written there.
 var shimLine = regexp.MustCompile(`(?m)^\s*exec\s+"?((?:[^"\s]*[/\\])?(pyenv|rbenv|nodenv|goenv|jenv|asdf|mise))"?\s+(?:exec|x)\s`)
 
-// ShimManager names the version manager whose shim lies at path, and says where its program is
-// if the shim does: "" if it is no shim.
+// ShimManager returns the name of the version manager whose shim lies at path, "" if path is no shim,
+// and the path of its program if the shim holds it.
 func ShimManager(path string) (name, program string) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -59,9 +59,9 @@ func ShimManager(path string) (name, program string) {
 	return m[2], ""
 }
 
-// ResolveShim is the program that the shim at path would start from dir, a directory of ours: its
-// version manager is asked, which is no program of the checkout either. A path that is no shim
-// is returned as it is.
+// ResolveShim returns the program that the shim at path starts. It asks the version manager, which
+// runs in dir, a directory of ours, and must not be a file of the checkout. A path that is no shim is
+// returned unchanged.
 func ResolveShim(ctx context.Context, path, dir string, environ []string, checkout Checkout) (string, error) {
 	name, program := ShimManager(path)
 	if name == "" {
@@ -73,7 +73,9 @@ func ResolveShim(ctx context.Context, path, dir string, environ []string, checko
 			return "", fmt.Errorf("%s is a shim of %s, which is not there: %w", path, name, err)
 		}
 	}
-	out, err := Run(ctx, Call{Tool: Question, Path: program, Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout, Environ: environ, Time: shimTime, Output: 64 << 10})
+	out, err := Run(ctx, Call{Tool: Question, Path: program,
+		Args: []string{"which", strings.TrimSuffix(filepath.Base(path), ".exe")}, Dir: dir, Checkout: checkout,
+		Environ: environ, Time: shimTime, Output: 64 << 10})
 	if err != nil {
 		return "", fmt.Errorf("%s is a shim, and %s does not say what it starts: %w", path, name, err)
 	}
@@ -87,7 +89,7 @@ func ResolveShim(ctx context.Context, path, dir string, environ []string, checko
 	return found, nil
 }
 
-// Variable is that of a variable in environ.
+// Variable returns the value of a variable in environ, of the last one if there are several; "" if there is none.
 func Variable(environ []string, name string) string {
 	for i := len(environ) - 1; i >= 0; i-- {
 		if n, v, _ := strings.Cut(environ[i], "="); isSameVariable(n, name) {
@@ -97,7 +99,7 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// HasVariable reports whether environ has a variable, if with an empty value.
+// HasVariable reports whether environ sets a variable, to an empty value too.
 func HasVariable(environ []string, name string) bool {
 	return slices.ContainsFunc(environ, func(kv string) bool {
 		n, _, ok := strings.Cut(kv, "=")

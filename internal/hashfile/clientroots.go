@@ -24,13 +24,13 @@ const DefaultRootsWait = 15 * time.Second
 // maxClientRoots bounds what a client can make the server hold open.
 const maxClientRoots = 256
 
-// clientRoots are the client's roots. Before each call it is asked for them; one that
-// promised to tell of changes is asked once, and again after it told of one.
+// clientRoots holds the client's roots. The client is asked for them before each call; one that
+// promised to notify of changes is asked once, and again after each notification.
 type clientRoots struct {
 	asking chan struct{} // holds a token while a call asks
 
 	mu      sync.Mutex
-	changes int     // list_changed so far
+	changes int     // notifications list_changed so far
 	asked   int     // how often the client was asked
 	latest  listing // the newest answer
 	names   map[string]*namedRoot
@@ -38,13 +38,13 @@ type clientRoots struct {
 
 // listing is the client's answer.
 type listing struct {
-	number  int // of the question, from 1
-	changes int // that had been told when it was asked
+	number  int // of the request, from 1
+	changes int // notifications that had come when it was sent
 	paths   []string
 	err     error
 }
 
-// noteChange makes the next call ask again.
+// noteChange records a notification, after which the next call asks again.
 func (c *clientRoots) noteChange() {
 	c.mu.Lock()
 	c.changes++
@@ -53,7 +53,8 @@ func (c *clientRoots) noteChange() {
 
 func (c *clientRoots) close() { c.nameRoots(nil) }
 
-// nameRoots are the roots of the paths, as they were named when they were first listed.
+// nameRoots returns the roots of the paths, each as it was named when it was first listed, and closes
+// those that are not listed any more.
 func (c *clientRoots) nameRoots(paths []string) []*namedRoot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,10 +79,13 @@ func (c *clientRoots) nameRoots(paths []string) []*namedRoot {
 	return found
 }
 
-// listPaths asks the client for its roots, unless an answer is there that holds for a call which
-// begins now: to a question that was put later, or by another call meanwhile, or if the
-// client tells of changes, after the last one. It fails if there is none in time.
-func (c *clientRoots) listPaths(ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration) ([]string, error) {
+// listPaths returns the paths of the client's roots. It asks the client, unless an answer is there that
+// holds for a call which begins now: to a request that another call sends meanwhile or, if tells says
+// that the client notifies of changes, to one after the last notification. A client has twice wait to
+// answer.
+func (c *clientRoots) listPaths(
+	ctx context.Context, session *mcp.ServerSession, tells bool, wait time.Duration,
+) ([]string, error) {
 	within, cancel := context.WithTimeout(ctx, 2*wait) // for the question of another call, and then ours
 	defer cancel()
 	c.mu.Lock()
@@ -108,7 +112,8 @@ func (c *clientRoots) listPaths(ctx context.Context, session *mcp.ServerSession,
 	}
 }
 
-// latestAnswer is the newest answer, if it holds for a call that came after so many questions.
+// latestAnswer returns the newest answer; ok is false unless it holds for a call that began when came
+// requests had been sent.
 func (c *clientRoots) latestAnswer(came int, tells bool) (paths []string, err error, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +127,7 @@ func (c *clientRoots) latestAnswer(came int, tells bool) (paths []string, err er
 	return l.paths, nil, tells && l.err == nil
 }
 
-// ask asks the client. A call that ends meanwhile decides nothing for others.
+// ask sends a request to the client and keeps the answer, unless ctx ended before it came.
 func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait time.Duration) {
 	c.mu.Lock()
 	c.asked++
@@ -142,7 +147,7 @@ func (c *clientRoots) ask(ctx context.Context, session *mcp.ServerSession, wait 
 	c.mu.Unlock()
 }
 
-// rootPaths are the paths of an answer. Roots that are no file URIs are left out.
+// rootPaths returns the paths of an answer. Roots that are no file URIs are left out.
 func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 	if answer == nil || answer.Roots == nil {
 		return nil, errors.New("the answer has no roots")
@@ -159,8 +164,8 @@ func rootPaths(answer *mcp.ListRootsResult) ([]string, error) {
 	return paths, nil
 }
 
-// offeredRoots tells whether the client has roots, and tells of changes. From statelessVersion on
-// each call says so itself.
+// offeredRoots returns the client's capability of roots, nil if it has none. From statelessVersion on it
+// stands in each call.
 func offeredRoots(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, stateless bool) {
 	if init := req.Session.InitializeParams(); init != nil {
 		stateless = init.ProtocolVersion >= statelessVersion
@@ -179,13 +184,14 @@ func offeredRoots(req *mcp.CallToolRequest) (roots *mcp.RootCapabilities, statel
 	return roots, stateless
 }
 
-// scope is what a call may use, which the caller closes. If ask is not nil, the client has
-// to be asked by it, and the call comes again.
+// scope returns what a call may use; the caller closes it. If ask is not nil it has to be sent to the
+// client in place of an answer, and the call comes again with the client's input.
 func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope, ask mcp.InputRequestMap, err error) {
 	roots, stateless := offeredRoots(req)
 	if roots == nil {
 		if len(s.roots) == 0 {
-			return nil, nil, refuse(outsideRoots, "no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
+			return nil, nil, refuse(outsideRoots,
+				"no directory is allowed: the server was started without --root and the client offers no roots; start it with --root DIR")
 		}
 		sc = &scope{}
 		sc.roots, sc.absent = settleRoots(s.roots)
@@ -202,13 +208,14 @@ func (s *Server) scope(ctx context.Context, req *mcp.CallToolRequest) (sc *scope
 		paths, err = s.client.listPaths(ctx, req.Session, roots.ListChanged, s.c.RootsWait)
 	}
 	if err != nil {
-		return nil, nil, refuse(outsideRoots, "the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
+		return nil, nil, refuse(outsideRoots,
+			"the client does not list its roots (%s), so that no directory is allowed", show(err.Error()))
 	}
 	return s.combine(paths), nil, nil
 }
 
-// combine combines the client's roots with the server's own. Those that are no directories
-// of this machine are left out.
+// combine returns the scope of the client's roots and the server's own, which the former narrow. Roots
+// that are no directories of this machine are left out.
 func (s *Server) combine(paths []string) *scope {
 	sc := &scope{narrow: len(s.roots) > 0}
 	named, absent := settleRoots(s.client.nameRoots(paths))

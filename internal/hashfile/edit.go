@@ -56,21 +56,23 @@ type editResult struct {
 	Lines         []string      `json:"lines"`
 }
 
-// parseFileHash parses the file_hash of a call.
+// parseFileHash parses the file_hash of a call as a claim about the file.
 func parseFileHash(text string) (evidence.Claim, error) {
 	if text == "" {
 		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash is missing; take it from reading the file")
 	}
 	d, err := digest.Parse(text)
 	if err != nil || d.Algorithm() != digest.SHA256 {
-		return evidence.Claim{}, refuse(hashline.Invalid, "file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
+		return evidence.Claim{}, refuse(hashline.Invalid,
+			"file_hash %s is not sha256: and 64 hex digits; take it from reading the file", show(text))
 	}
 	return evidence.Claim{Subject: "file", Scheme: evidence.File, Want: []digest.Digest{d}}, nil
 }
 
-// matches reports whether a file is what a call claims it to be.
+// matches reports whether the bytes are those that a call claims.
 func (c contents) matches(claim evidence.Claim) bool {
-	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash}, Size: int64(len(c.data))}).Outcome == evidence.Match
+	return evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{c.hash},
+		Size: int64(len(c.data))}).Outcome == evidence.Match
 }
 
 func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) (*answer, error) {
@@ -84,9 +86,11 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 	var ops []hashline.Operation
 	for i, o := range in.Operations {
 		if o.Op != "" && o.OpType != "" && o.Op != o.OpType {
-			return nil, refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, show(o.Op), show(o.OpType))
+			return nil, refuse(hashline.Invalid, "operation %d has the op %s and the op_type %s", i+1, show(o.Op),
+				show(o.OpType))
 		}
-		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor, Content: o.Content})
+		ops = append(ops, hashline.Operation{Op: cmp.Or(o.Op, o.OpType), Anchor: o.Anchor, EndAnchor: o.EndAnchor,
+			Content: o.Content})
 	}
 	p, err := sc.resolve(in.Path)
 	if err != nil {
@@ -113,7 +117,8 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 		return nil, err
 	}
 	if int64(len(result.Bytes())) > s.c.MaxFile {
-		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)", show(in.Path), len(result.Bytes()), s.c.MaxFile)
+		return nil, refuse(hashline.TooLarge, "%s would have %d bytes; the server's limit is %d (--max-file)",
+			show(in.Path), len(result.Bytes()), s.c.MaxFile)
 	}
 	hash := make(chan digest.Digest, 1) // while the file is written
 	go func() { hash <- digest.FromBytes(result.Bytes()) }()
@@ -131,7 +136,9 @@ func (s *Server) editTextFile(ctx context.Context, sc *scope, in editArguments) 
 }
 
 // applyEdit applies the operations to the file, or to the snapshot that they were made for.
-func (s *Server) applyEdit(p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments) (r *hashline.Result, rebased bool, err error) {
+func (s *Server) applyEdit(
+	p *place, claim evidence.Claim, now contents, ops []hashline.Operation, in editArguments,
+) (r *hashline.Result, rebased bool, err error) {
 	o := hashline.Options{Width: s.c.TagWidth, Exact: s.c.ExactAnchors}
 	if now.matches(claim) {
 		collectGarbage(int64(len(now.data)))
@@ -150,7 +157,8 @@ func (s *Server) applyEdit(p *place, claim evidence.Claim, now contents, ops []h
 	}
 	base, ok := s.snapshots.get(p.root.is, claim.Want[0].String())
 	if !ok {
-		return nil, false, s.addFreshLines(p, staleProblem(p.asked, changed+", and what was read is no longer known here, so that the edit cannot be rebased"), now, ops)
+		const forgotten = changed + ", and what was read is no longer known here, so that the edit cannot be rebased"
+		return nil, false, s.addFreshLines(p, staleProblem(p.asked, forgotten), now, ops)
 	}
 	r, err = hashline.Rebase(base, now.data, ops, o)
 	if err != nil {
@@ -159,7 +167,7 @@ func (s *Server) applyEdit(p *place, claim evidence.Claim, now contents, ops []h
 	return r, true, nil
 }
 
-// explain adds to a refused edit what helps to make it again.
+// explain returns the error of a refused edit with the lines that help to make it again.
 func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err error) error {
 	problem := asProblem(p.asked, err)
 	switch problem.Code {
@@ -169,7 +177,7 @@ func (s *Server) explain(p *place, now contents, ops []hashline.Operation, err e
 	return problem
 }
 
-// staleNow is the answer to an edit that somebody else's change overtook.
+// staleNow is the answer to an edit whose file was changed by somebody else meanwhile.
 func (s *Server) staleNow(p *place, ops []hashline.Operation, why string) error {
 	problem := staleProblem(p.asked, why)
 	if now, err := s.readContents(p); err == nil {
@@ -204,8 +212,8 @@ func (s *Server) addFreshLines(p *place, out *problem, now contents, ops []hashl
 	return out
 }
 
-// tagLines are the tagged lines of ranges, each line once, in order, as far as an answer
-// holds them.
+// tagLines returns the tagged lines of ranges, each line once and in order, up to the bounds of an
+// answer.
 func (s *Server) tagLines(f *hashline.File, ranges [][2]int) []string {
 	wanted := map[int]bool{}
 	for _, r := range ranges {
@@ -307,7 +315,8 @@ func (s *Server) writeTextFile(ctx context.Context, sc *scope, in writeArguments
 	}
 	hash := digest.FromBytes(data)
 	s.snapshots.add(p.snapshotKey(), hash, data)
-	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
+	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
+		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding()}
 	return &answer{text: fmt.Sprintf("[file_hash=%s %s]\n", hash, lineCount(facts.TotalLines)), structure: facts}, nil
 }
 
@@ -318,7 +327,8 @@ func (s *Server) rewriteFile(p *place, in writeArguments, data []byte) error {
 		return err
 	}
 	if in.FileHash == "" {
-		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file", show(in.Path))
+		return refuse(exists, "%s exists; to replace it give its file_hash, to change it use edit_text_file",
+			show(in.Path))
 	}
 	claim, err := parseFileHash(in.FileHash)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // openTries is how often a file may be replaced while it is opened.
 const openTries = 10
 
-// open opens the regular file at a place: without blocking, without following a link, and
-// such that the name stood for the file itself when it had been opened.
+// open opens the regular file at a place without blocking and without following a link, and checks
+// that the name stood for the open file afterwards. It tries up to openTries times.
 func (p *place) open(flag int) (*os.File, fs.FileInfo, error) {
 	for range openTries {
 		if p.info == nil {
@@ -72,7 +72,7 @@ func kindOf(m fs.FileMode) string {
 // chunkSize is how much is read at once, in bytes.
 const chunkSize = 128 << 10
 
-// chunk is a buffer that release takes back. It may have grown meanwhile.
+// chunk returns a buffer of chunkSize bytes; release takes it back, also one that has grown.
 func (s *Server) chunk() []byte {
 	if b, ok := s.chunks.Get().(*[]byte); ok {
 		return (*b)[:chunkSize]
@@ -86,20 +86,20 @@ func (s *Server) release(b []byte) {
 	}
 }
 
-// largeFile is from which size a file is hashed while it is read, and the memory of
-// earlier calls collected before, in bytes.
+// largeFile is the size, in bytes, from which the memory of earlier calls is collected before a file is
+// read. A file is read and hashed in pieces of at most this size.
 const largeFile = 4 << 20
 
-// collectGarbage frees what earlier calls held, before a call takes as much again.
+// collectGarbage frees the memory of earlier calls before a call takes size bytes, if that is much.
 func collectGarbage(size int64) {
 	if size > largeFile {
 		runtime.GC()
 	}
 }
 
-// readAndHash reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If
-// it is as it was when it was last read here, the bytes are those that are held since, so
-// that a file takes its memory once. Nobody changes them.
+// readAndHash reads the open file of a place, of at most Config.MaxFile bytes, and hashes it. If the file
+// has not changed since its latest snapshot, it returns the bytes of that, so that a file takes its
+// memory once. The caller must not change data.
 func (s *Server) readAndHash(p *place, f *os.File, info fs.FileInfo) (data []byte, hash digest.Digest, err error) {
 	size := info.Size()
 	if size > s.c.MaxFile {
@@ -158,10 +158,10 @@ func newHashing() *hashing {
 	return h
 }
 
-// add takes a part, which nobody changes any more.
+// add hashes a part, which must not change any more.
 func (h *hashing) add(part []byte) { h.parts <- part }
 
-// sum ends it.
+// sum ends the hashing and returns the digest of all parts.
 func (h *hashing) sum() digest.Digest {
 	close(h.parts)
 	return <-h.done

@@ -21,7 +21,7 @@ var (
 	explicitKey = regexp.MustCompile(`^\s*(?:\?\s+["']?([^"':]+?)["']?\s*$|(?:-\s+)*(\*[^\s*]+\s+:|"[^"]*\\.*"\s*:))`)
 )
 
-// errSpelling ends all errors about a member that is not one of ours, and resembles one.
+// errSpelling ends each error about a key that resembles one of ours.
 const errSpelling = "rules are forbidden:, read_only: and ignore:, each at the beginning of its line between two lines ---"
 
 // parse reads the front matter: of YAML the forms
@@ -66,15 +66,16 @@ func (r *ruleSet) parse(text string) error {
 	return nil
 }
 
-// passOver looks at what begins like front matter and is none. The number of an error's line
-// counts from 1, here and below.
+// passOver reads lines that begin like front matter and are none, and fails on a key like one of ours.
+// Number is the line of the error, from 1, here and below.
 func passOver(lines []string) (number int, err error) {
 	for i, line := range lines {
 		if i > 0 && (strings.HasPrefix(line, "---") || strings.HasPrefix(line, "+++")) {
 			return 0, nil
 		}
 		if key := resemblingKey(line); key != "" {
-			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key), errSpelling)
+			return i + 1, fmt.Errorf("%s stands in what does not begin as front matter does; %s", show(key),
+				errSpelling)
 		}
 	}
 	return 0, nil
@@ -163,7 +164,7 @@ func noValueError(key string) error {
 	return fmt.Errorf("%s has no value; write [] for none", key)
 }
 
-// listOf is the list that a key of ours is of, or nil.
+// listOf returns the list that a key of ours fills, nil for any other key.
 func (r *ruleSet) listOf(key string) *[]glob {
 	switch strings.ToLower(strings.ReplaceAll(key, "-", "_")) {
 	case "forbidden":
@@ -176,14 +177,14 @@ func (r *ruleSet) listOf(key string) *[]glob {
 	return nil
 }
 
-// plainKey is a key without what sets words apart.
+// plainKey returns a key in lower case, without hyphens, underscores and blanks.
 func plainKey(key string) string {
 	return strings.ToLower(strings.NewReplacer("-", "", "_", "", " ", "").Replace(key))
 }
 
-// resemblingKey is the first key in a line that is like one of ours: but for two letters, or
-// because it goes on after it, as forbidden_paths does. A key that cannot be read without
-// YAML might be any. It is "" if there is none.
+// resemblingKey returns the first key in a line that is like one of ours: it differs in two letters at
+// most, or goes on after it, as forbidden_paths does. A key that only a reader of YAML can resolve may
+// be any, and counts. It returns "" if there is none.
 func resemblingKey(line string) string {
 	if found := explicitKey.FindStringSubmatch(line); found != nil && (found[2] != "" || resembles(found[1])) {
 		return found[1] + found[2]
@@ -267,30 +268,40 @@ func splitList(list string) (items []string, ok bool) {
 
 // addGlob parses an item of a list.
 func addGlob(into *[]glob, name, item string) error {
-	item = strings.TrimSpace(item)
-	switch {
-	case len(item) >= 2 && (item[0] == '"' || item[0] == '\''):
-		end := strings.IndexByte(item[1:], item[0])
-		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' || strings.Contains(item[:end+1], `\`) {
-			return fmt.Errorf("%s holds %s, which is not understood", name, show(item))
-		}
-		item = item[1 : end+1]
-	default:
-		if i := strings.IndexByte(item, '#'); i > 0 && (item[i-1] == ' ' || item[i-1] == '\t') {
-			item = strings.TrimSpace(item[:i])
-		}
-		null := item == "~" || strings.EqualFold(item, "null")
-		mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
-		if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") || strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
-			return fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
-		}
+	item, err := unquoteItem(name, strings.TrimSpace(item))
+	if err != nil {
+		return err
 	}
 	g, ok := newGlob(item, true)
-	// Git drops blanks at the end of a glob; what is not seen was hardly meant.
-	unseen := strings.TrimSpace(item) != item || strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
+	// Git drops blanks at the end of a glob; invisible characters were hardly meant.
+	unseen := strings.TrimSpace(item) != item ||
+		strings.ContainsFunc(item, func(c rune) bool { return c == utf8.RuneError || !unicode.IsPrint(c) })
 	if !ok || unseen || strings.ContainsAny(item, "{}") || item[0] == '!' {
 		return fmt.Errorf("%s holds %s, which is no glob", name, show(item))
 	}
 	*into = append(*into, g)
 	return nil
+}
+
+// unquoteItem returns the text of an item of a list, which is quoted or plain, without the comment behind
+// it. It fails on what readers of YAML may take for anything but that text.
+func unquoteItem(name, item string) (string, error) {
+	if len(item) >= 2 && (item[0] == '"' || item[0] == '\'') {
+		end := strings.IndexByte(item[1:], item[0])
+		if rest := strings.TrimSpace(item[end+2:]); end < 0 || rest != "" && rest[0] != '#' ||
+			strings.Contains(item[:end+1], `\`) {
+			return "", fmt.Errorf("%s holds %s, which is not understood", name, show(item))
+		}
+		return item[1 : end+1], nil
+	}
+	if i := strings.IndexByte(item, '#'); i > 0 && (item[i-1] == ' ' || item[i-1] == '\t') {
+		item = strings.TrimSpace(item[:i])
+	}
+	null := item == "~" || strings.EqualFold(item, "null")
+	mapping := !strings.HasPrefix(item, "{") && strings.Contains(item, ": ") || strings.HasSuffix(item, ":")
+	if item == "" || null || mapping || strings.ContainsAny(item[:1], "[]&|>%@!#`\"'") ||
+		strings.HasPrefix(item, "- ") || strings.HasPrefix(item, "? ") {
+		return "", fmt.Errorf("%s holds %s, which is not understood; put it in quotes", name, show(item))
+	}
+	return item, nil
 }

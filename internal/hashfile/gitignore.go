@@ -36,7 +36,7 @@ func readGitIgnore(dir *os.Root, rel string) gitIgnore {
 	return g
 }
 
-// gitIgnores are the .gitignore files above what is at a place.
+// gitIgnores returns the .gitignore files of the directories above a place.
 func (p *place) gitIgnores() (found []gitIgnore) {
 	if p.rel == "." {
 		return nil

@@ -45,8 +45,8 @@ func (g glob) matches(rel string, dir bool) bool {
 	return matchPath(g.elements, strings.Split(rel, "/"), g.fold)
 }
 
-// covers reports whether rel or a directory above it is matched. "x/**" covers x, too: who
-// may not touch anything in it has no business with the whole.
+// covers reports whether rel or a directory above it is matched. "x/**" covers x too: a rule for all
+// that is in a directory holds for the directory.
 func (g glob) covers(rel string) bool {
 	if g.fold {
 		rel = strings.ToLower(rel)

@@ -105,14 +105,15 @@ func New(c Config) (*Server, error) {
 		}
 		s.roots = append(s.roots, n)
 	}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version}, &mcp.ServerOptions{
-		Instructions: instructions,
-		Logger:       c.Logger,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-		RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
-			s.client.noteChange()
-		},
-	})
+	s.server = mcp.NewServer(&mcp.Implementation{Name: "hashfile", Title: "Hashfile", Version: c.Version},
+		&mcp.ServerOptions{
+			Instructions: instructions,
+			Logger:       c.Logger,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+			RootsListChangedHandler: func(context.Context, *mcp.RootsListChangedRequest) {
+				s.client.noteChange()
+			},
+		})
 	s.addTools()
 	return s, nil
 }
@@ -127,7 +128,8 @@ func orDefault[T int | int64 | time.Duration](v, otherwise T) T {
 // Run serves one client until it closes in, or ctx ends.
 func (s *Server) Run(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
 	widenPipe(out)
-	session, err := s.server.Connect(ctx, &mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
+	session, err := s.server.Connect(ctx,
+		&mcp.IOTransport{Reader: in, Writer: s.texts.writer(out), MaxLineLength: s.c.MaxRequest}, nil)
 	if err != nil {
 		return err
 	}

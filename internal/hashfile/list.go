@@ -45,8 +45,8 @@ func entryOf(dir *os.Root, e fs.DirEntry) entry {
 	return out
 }
 
-// listEntries reads an open directory, by name, without what is forbidden in it unless all is
-// set.
+// listEntries returns the entries of an open directory in order of their names, without those that
+// rules forbid unless all is set.
 func listEntries(dir *os.Root, rel string, rules []*ruleSet, all bool) ([]fs.DirEntry, error) {
 	d, err := dir.Open(".")
 	if err != nil {
@@ -129,7 +129,8 @@ func (s *Server) listDirectory(_ context.Context, sc *scope, in pathArguments) (
 	if len(all) > len(out) {
 		fmt.Fprintf(&text, "and %d more\n", len(all)-len(out))
 	}
-	return &answer{text: text.String(), structure: map[string]any{"entries": out, "truncated": len(all) > len(out)}}, nil
+	structure := map[string]any{"entries": out, "truncated": len(all) > len(out)}
+	return &answer{text: text.String(), structure: structure}, nil
 }
 
 // visit is called for each entry of a tree with its path from the root, the directory that
@@ -175,7 +176,8 @@ func (t *treeWalk) walkDirectory(dir *os.Root, rel string, rules []*ruleSet, git
 		}
 		below := path.Join(rel, e.Name())
 		if t.ignore {
-			if _, no := findRule(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) || e.IsDir() && e.Name() == ".git" {
+			if _, no := findRule(rules, below, (*ruleSet).ignores); no || gitIgnored(git, below, e.IsDir()) ||
+				e.IsDir() && e.Name() == ".git" {
 				continue
 			}
 		}
@@ -259,7 +261,10 @@ func (s *Server) fileInfo(_ context.Context, sc *scope, in pathArguments) (*answ
 		Modified time.Time `json:"modified"`
 		Mode     string    `json:"mode"`
 		ReadOnly bool      `json:"read_only"` // by AGENTS.md or --read-only
-	}{p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(), p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil}
+	}{
+		p.real(), strings.TrimPrefix(strings.TrimPrefix(kindOf(p.info.Mode()), "a "), "symbolic "), p.info.Size(),
+		p.info.ModTime().UTC(), p.info.Mode().String(), s.c.ReadOnly || p.checkWritable() != nil,
+	}
 	text := fmt.Sprintf("path: %s\ntype: %s\nsize: %d\nmodified: %s\nmode: %s\nread_only: %t\n",
 		show(out.Path), out.Type, out.Size, out.Modified.Format(time.RFC3339), out.Mode, out.ReadOnly)
 	return &answer{text: text, structure: out}, nil
@@ -273,7 +278,8 @@ func (s *Server) listAllowedDirectories(_ context.Context, sc *scope, _ noArgume
 		return nil, sc.absent[0].problem()
 	}
 	if len(dirs) == 0 {
-		return nil, refuse(outsideRoots, "no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
+		return nil, refuse(outsideRoots,
+			"no directory is allowed: none of the client's roots is one of this machine, or in an allowed one")
 	}
 	var text strings.Builder
 	for _, dir := range dirs {

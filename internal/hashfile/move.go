@@ -25,7 +25,8 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 		if !p.info.IsDir() {
 			return nil, refuse(exists, "%s is %s", show(in.Path), kindOf(p.info.Mode()))
 		}
-		return &answer{text: show(in.Path) + " exists already\n", structure: map[string]any{"path": p.real(), "created": false}}, nil
+		return &answer{text: show(in.Path) + " exists already\n",
+			structure: map[string]any{"path": p.real(), "created": false}}, nil
 	}
 	if err := p.checkWritable(); err != nil {
 		return nil, err
@@ -67,7 +68,8 @@ func (s *Server) createDirectory(ctx context.Context, sc *scope, in pathArgument
 		}
 		dir = sub
 	}
-	return &answer{text: "created " + show(in.Path) + "\n", structure: map[string]any{"path": p.real(), "created": true}}, nil
+	return &answer{text: "created " + show(in.Path) + "\n",
+		structure: map[string]any{"path": p.real(), "created": true}}, nil
 }
 
 type moveArguments struct {
@@ -101,10 +103,12 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		return nil, refuse(exists, "%s exists already; a move replaces nothing", show(in.Destination))
 	}
 	if len(to.missing) > 0 {
-		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it", show(in.Destination))
+		return nil, refuse(notFound, "the directory of %s does not exist; create_directory makes it",
+			show(in.Destination))
 	}
 	if !from.info.Mode().IsRegular() && !from.info.IsDir() {
-		return nil, refuse(notAFile, "%s is %s; only files and directories are moved", show(in.Source), kindOf(from.info.Mode()))
+		return nil, refuse(notAFile, "%s is %s; only files and directories are moved", show(in.Source),
+			kindOf(from.info.Mode()))
 	}
 	if from.root == to.root && strings.HasPrefix(to.rel+"/", from.rel+"/") {
 		return nil, refuse(hashline.Invalid, "%s lies in %s", show(in.Destination), show(in.Source))
@@ -139,8 +143,8 @@ func (s *Server) moveFile(ctx context.Context, sc *scope, in moveArguments) (*an
 		structure: map[string]any{"source": from.real(), "destination": to.real()}}, nil
 }
 
-// moveSame moves what was looked at, which is held open meanwhile: if something else had
-// its name by then, that goes back.
+// moveSame moves within one allowed directory. The file that was checked is held open meanwhile; if
+// something else was moved in its place, that is moved back.
 func moveSame(from, to *place) error {
 	var held fs.FileInfo
 	if from.info.IsDir() {
@@ -166,11 +170,12 @@ func moveSame(from, to *place) error {
 	if now, err := to.parent().Lstat(to.name); err == nil && os.SameFile(now, held) {
 		return nil
 	}
-	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)), renameNew(to, from))
+	return errors.Join(refuse(ioError, "%s was replaced while it was moved; try again", show(from.asked)),
+		renameNew(to, from))
 }
 
-// checkMovable refuses a directory in which something may not be changed, here or there: a
-// move must not be a way out of the rules above.
+// checkMovable refuses a directory that holds something which rules forbid or protect, where it is or
+// where it would be: a move must not be a way around the rules of the directories above.
 func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	dir, rules, err := from.openDirectory()
 	if err != nil {
@@ -180,7 +185,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	check := func(rel string, info fs.FileInfo, rules []*ruleSet) error {
 		there := path.Join(to.rel, strings.TrimPrefix(rel, from.rel))
 		if _, no := findRule(rules, rel, (*ruleSet).forbids); no {
-			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole", show(from.asked))
+			return refuse(forbidden, "%s holds something that is forbidden; it cannot be moved as a whole",
+				show(from.asked))
 		}
 		if _, no := findRule(to.rules, there, (*ruleSet).forbids); no {
 			return refuse(forbidden, "%s would hold something that is forbidden there", show(to.asked))
@@ -198,7 +204,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 	}
 	w := &treeWalk{ctx: ctx, all: true, visit: func(dir *os.Root, rel string, e fs.DirEntry, rules []*ruleSet) error {
 		if isRepository(e.Name()) || isGit(holdsName(dir)) {
-			return refuse(readOnly, "%s holds %s, a repository; it cannot be moved as a whole", show(from.asked), show(rel))
+			return refuse(readOnly, "%s holds %s, a repository; it cannot be moved as a whole", show(from.asked),
+				show(rel))
 		}
 		info, err := dir.Lstat(e.Name())
 		if err != nil {
@@ -216,7 +223,8 @@ func (s *Server) checkMovable(ctx context.Context, from, to *place) error {
 // copy, verify, delete. Directories are not moved so.
 func (s *Server) copyAcross(from, to *place) error {
 	if from.info.IsDir() {
-		return refuse(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another", show(from.asked))
+		return refuse(hashline.Invalid, "%s is a directory; only files are moved from one allowed directory to another",
+			show(from.asked))
 	}
 	f, info, err := from.open(os.O_RDONLY)
 	if err != nil {
@@ -224,7 +232,8 @@ func (s *Server) copyAcross(from, to *place) error {
 	}
 	defer f.Close()
 	if countLinks(f) > 1 && !s.c.HardLinks {
-		return refuse(hardLink, "%s has several names (hard links); the server moves such files only with --hard-links", show(from.asked))
+		return refuse(hardLink, "%s has several names (hard links); the server moves such files only with --hard-links",
+			show(from.asked))
 	}
 	temp := *to
 	temp.name = tempName(to.name)
@@ -257,9 +266,9 @@ func (s *Server) copyAcross(from, to *place) error {
 	return removeVerified(from, hasher.Digest(digest.SHA256))
 }
 
-// removeVerified removes a file that has been copied, if it still is what was copied. It gets
-// another name first, so that what is removed is what was looked at, and a file that
-// somebody else gives the name meanwhile stays. On an error both files are there.
+// removeVerified removes a file that has been copied, if its digest is still want. It renames the file
+// first, so that the file that is removed is the one that was read, and a file that somebody else puts
+// under the old name meanwhile stays. After an error both files exist.
 func removeVerified(from *place, want digest.Digest) error {
 	taken := *from
 	taken.name = tempName(from.name)
@@ -275,12 +284,14 @@ func removeVerified(from *place, want digest.Digest) error {
 		return taken.parent().Remove(taken.name)
 	}
 	if back := renameNew(&taken, from); back != nil {
-		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now, and what was changed is called %s", show(from.asked), show(taken.name))
+		return refuse(hashline.Stale,
+			"%s was changed while it was moved; both files are there now, and what was changed is called %s",
+			show(from.asked), show(taken.name))
 	}
 	return err
 }
 
-// verifyCopy reads a file again.
+// verifyCopy reads a file again and fails if its digest is not want.
 func verifyCopy(p *place, want digest.Digest) error {
 	f, _, err := p.open(os.O_RDONLY)
 	if err != nil {
@@ -291,7 +302,8 @@ func verifyCopy(p *place, want digest.Digest) error {
 	if err != nil {
 		return err
 	}
-	e := evidence.Compare(evidence.Claim{Subject: p.asked, Scheme: evidence.File, Want: []digest.Digest{want}}, evidence.Observed{Digests: []digest.Digest{got}, Size: size})
+	e := evidence.Compare(evidence.Claim{Subject: p.asked, Scheme: evidence.File, Want: []digest.Digest{want}},
+		evidence.Observed{Digests: []digest.Digest{got}, Size: size})
 	if e.Outcome != evidence.Match {
 		return refuse(hashline.Stale, "%s was changed while it was moved; both files are there now", show(p.asked))
 	}

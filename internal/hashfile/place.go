@@ -30,15 +30,15 @@ type place struct {
 // real is the absolute path without links.
 func (p *place) real() string { return filepath.Join(p.root.path, filepath.FromSlash(p.rel)) }
 
-// parent is the directory that holds the name.
+// parent returns the open directory that holds the name.
 func (p *place) parent() *os.Root { return p.chain[len(p.chain)-1] }
 
-// snapshotKey is the place for snapshots: a path in one directory, and not in another one that has
-// the root's path before or after.
+// snapshotKey returns the key for snapshots of the file: its path in this directory, which another
+// directory that has the root's path before or after does not share.
 func (p *place) snapshotKey() snapshotKey { return snapshotKey{p.root.is, p.rel} }
 
-// checkUnmoved refuses a place if a directory on the way is not where it was found any more: what
-// was moved out of an allowed directory meanwhile is not written.
+// checkUnmoved fails if a directory on the way has another place than when it was opened: nothing is
+// written to a directory that was moved out of an allowed one meanwhile.
 func (p *place) checkUnmoved() error {
 	names := elements(p.rel)
 	ok := p.root.isUnmoved()
@@ -48,7 +48,8 @@ func (p *place) checkUnmoved() error {
 		ok = err == nil && err2 == nil && os.SameFile(opened, now)
 	}
 	if !ok {
-		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again", show(p.asked))
+		return refuse(ioError, "a directory above %s was replaced meanwhile, and nothing was written; try again",
+			show(p.asked))
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func (p *place) close() {
 	}
 }
 
-// checkExists refuses what does not exist.
+// checkExists fails if nothing is at the place.
 func (p *place) checkExists() error {
 	if p.info == nil {
 		return refuse(notFound, "%s does not exist", show(p.asked))
@@ -81,7 +82,8 @@ func (s *scope) resolve(asked string) (*place, error) {
 			return nil, s.absent[0].problem()
 		}
 		if len(dirs) != 1 {
-			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path", show(asked), len(dirs))
+			return nil, refuse("invalid", "%s is relative, and there are %d allowed directories; give an absolute path",
+				show(asked), len(dirs))
 		}
 		abs = filepath.Join(dirs[0], abs)
 	}
@@ -190,7 +192,7 @@ func (w *walk) walkFrom(abs string) (next string, err error) {
 	}
 }
 
-// elements splits a path, without those that stay in place.
+// elements splits a path, without empty elements and ".".
 func elements(p string) []string {
 	var found []string
 	for _, e := range strings.Split(filepath.ToSlash(p), "/") {
@@ -246,7 +248,7 @@ func (w *walk) enter() error {
 	return nil
 }
 
-// checkAllowed refuses what is forbidden, and what leads to no root of the client.
+// checkAllowed fails if rules forbid the path so far, or if it leads to no root of the client.
 func (w *walk) checkAllowed() error {
 	if !w.scope.leadsToRoot(w.real()) {
 		return outsideProblem(w.asked)
@@ -257,7 +259,7 @@ func (w *walk) checkAllowed() error {
 	return nil
 }
 
-// arrive ends the walk at name in the last directory.
+// arrive ends the walk at name in the last directory; "." is that directory itself.
 func (w *walk) arrive(name string, info fs.FileInfo) error {
 	if name == "." { // the last directory itself
 		var err error
@@ -282,7 +284,8 @@ func (w *walk) arrive(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// checkWritable refuses what must not be changed.
+// checkWritable fails if the place must not be changed: an allowed directory itself, part of a
+// repository, or protected by rules.
 func (p *place) checkWritable() error {
 	if p.rel == "." {
 		return refuse(readOnly, "%s is an allowed directory itself", show(p.asked))
@@ -293,7 +296,7 @@ func (p *place) checkWritable() error {
 	return checkWritableAt(p.rules, p.rel, p.info, p.asked)
 }
 
-// checkWritableAt refuses what rules protect: a path from the root, and the file that is there.
+// checkWritableAt fails if rules protect the path rel from the root, or info, the file that is there.
 func checkWritableAt(rules []*ruleSet, rel string, info fs.FileInfo, asked string) error {
 	protects := func(r *ruleSet, local string) bool { return r.protects(local) || r.isIn(info) }
 	if file, ok := findRule(rules, rel, protects); ok {

@@ -50,13 +50,14 @@ func show(s string) string {
 	return surface.Escape(s)
 }
 
-// outsideProblem is the same whether the path exists or not.
+// outsideProblem is the refusal of a path outside; it is the same whether the path exists or not.
 func outsideProblem(path string) *problem {
-	return refuse(outsideRoots, "%s is outside the allowed directories; list_allowed_directories names them", show(path))
+	return refuse(outsideRoots, "%s is outside the allowed directories; list_allowed_directories names them",
+		show(path))
 }
 
-// asProblem makes a problem of any error about the file at path. Of the system's errors
-// only the cause is told.
+// asProblem returns any error about the file at path as a problem. Of the system's errors it holds the
+// cause alone, without a path.
 func asProblem(path string, err error) *problem {
 	var p *problem
 	var h *hashline.Error

@@ -37,9 +37,11 @@ func lineCount(n int) string { return "total_lines=" + strconv.Itoa(n) }
 
 func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*answer, error) {
 	if in.StartLine < 0 || in.EndLine < 0 || in.MaxBytes < 0 || in.EndLine > 0 && in.EndLine < in.StartLine {
-		return nil, refuse(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines", in.StartLine, in.EndLine, in.MaxBytes)
+		return nil, refuse(hashline.Invalid, "start_line %d, end_line %d and max_bytes %d are no range of lines",
+			in.StartLine, in.EndLine, in.MaxBytes)
 	}
-	survey := &hashline.Survey{First: max(in.StartLine, 1), Last: in.EndLine, MaxLines: s.c.ReadLines, MaxBytes: s.c.ReadBytes}
+	survey := &hashline.Survey{First: max(in.StartLine, 1), Last: in.EndLine, MaxLines: s.c.ReadLines,
+		MaxBytes: s.c.ReadBytes}
 	if in.MaxBytes > 0 {
 		survey.MaxLines, survey.MaxBytes = 0, int(min(int64(in.MaxBytes), s.c.MaxFile))
 	}
@@ -54,12 +56,15 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	}
 	kept, lines, full := survey.Kept()
 	if full && lines == 0 {
-		return nil, refuse(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes", survey.First, show(in.Path), survey.MaxBytes)
+		return nil, refuse(hashline.TooLarge, "line %d of %s alone has more than %d bytes; ask for more with max_bytes",
+			survey.First, show(in.Path), survey.MaxBytes)
 	}
 	if survey.Lines() > 0 && survey.First > survey.Lines() {
-		return nil, refuse(hashline.Invalid, "%s has %d lines; there is no line %d", show(in.Path), survey.Lines(), survey.First)
+		return nil, refuse(hashline.Invalid, "%s has %d lines; there is no line %d", show(in.Path), survey.Lines(),
+			survey.First)
 	}
-	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(), FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding(), Truncated: full}
+	facts := fileFacts{TotalLines: survey.Lines(), FileHash: hash, LineEnding: survey.LineEnding(),
+		FinalNewline: survey.FinalNewline(), Encoding: survey.Encoding(), Truncated: full}
 	header := fmt.Sprintf("[file_hash=%s %s", hash, lineCount(facts.TotalLines))
 	if lines > 0 {
 		facts.StartLine, facts.EndLine = survey.First, survey.First+lines-1
@@ -73,13 +78,15 @@ func (s *Server) readTextFile(_ context.Context, sc *scope, in readArguments) (*
 	}
 	header += "]\n"
 	if len(kept) > largeText {
-		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) }, structure: facts}, nil
+		return &answer{text: header, write: func(w io.Writer) error { return s.writeTagged(w, kept, survey.First) },
+			structure: facts}, nil
 	}
-	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)), structure: facts}, nil
+	return &answer{text: string(hashline.AppendLines([]byte(header), kept, survey.First, s.c.TagWidth)),
+		structure: facts}, nil
 }
 
-// writeTagged writes lines as a reader is shown them, in pieces, the next of which is made
-// while one is written.
+// writeTagged writes text as tagged lines, numbered from first, in pieces of about largeText bytes; the
+// next piece is made while one is written.
 func (s *Server) writeTagged(w io.Writer, text []byte, first int) error {
 	pieces, free := make(chan []byte, 1), make(chan []byte, 3)
 	for range cap(free) {
@@ -148,7 +155,8 @@ func (s *Server) surveyFile(p *place, survey *hashline.Survey) (digest.Digest, e
 		return digest.Digest{}, tooLargeProblem(p.asked, info.Size(), s.c.MaxFile)
 	}
 	hasher := digest.NewHasher()
-	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1), make([]byte, digest.BufferSize))
+	n, err := io.CopyBuffer(io.MultiWriter(hasher, survey), io.LimitReader(f, s.c.MaxFile+1),
+		make([]byte, digest.BufferSize))
 	if err == nil && n > s.c.MaxFile {
 		err = tooLargeProblem(p.asked, n, s.c.MaxFile)
 	}

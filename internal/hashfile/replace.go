@@ -23,10 +23,10 @@ import (
 // lockTime is how long a call waits for others that write the same file.
 const lockTime = 30 * time.Second
 
-// lock takes the locks of places, which exclude other calls, here and in other servers of
-// the user. A path's lock is one of 256 files, so that they do not pile up. What could make
-// a repository of its directory takes the directory's, too, and is looked at again: calls at
-// once that make a part each would otherwise make all of them.
+// lock takes the locks of places, which exclude other calls, in this and in other servers of the user.
+// The locks of all paths are 256 files, so that their number is bounded. A name that could be part of
+// a repository takes the lock of its directory too and is checked again under it: otherwise calls at
+// the same time could make one part each, and together a repository.
 func (s *Server) lock(ctx context.Context, places ...*place) (unlock func(), err error) {
 	var slots []string
 	add := func(path string) {
@@ -86,7 +86,8 @@ func (s *Server) replaceFile(p *place, old contents, data []byte) error {
 	if err := p.checkUnmoved(); err != nil {
 		return err
 	}
-	from, opened, err := p.open(os.O_RDWR) // for what is kept of it; a file that may not be written is not replaced either
+	// for what is kept of it; a file that may not be written is not replaced either
+	from, opened, err := p.open(os.O_RDWR)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func (s *Server) overwriteFile(p *place, old contents, data []byte) error {
 	return nil
 }
 
-// isUnchanged reports whether a name stands for the file that was read, with its bytes.
+// isUnchanged reports whether a name stands for the file that was read, and the file has the same bytes.
 func isUnchanged(dir *os.Root, name string, old contents) bool {
 	p := &place{chain: []*os.Root{dir}, name: name, info: old.info}
 	f, opened, err := p.open(os.O_RDONLY)
@@ -224,8 +225,8 @@ func swapUnguarded(dir *os.Root, temp, name string, old contents) error {
 	return nil
 }
 
-// checkVacant looks whether nothing is at a place, for systems that cannot demand it of a
-// renaming.
+// checkVacant fails with fs.ErrExist if something is at a place, for systems whose renaming cannot
+// refuse to replace.
 func checkVacant(p *place) error {
 	switch _, err := p.parent().Lstat(p.name); {
 	case err == nil:
@@ -265,7 +266,7 @@ func syncDir(dir *os.Root) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// staleProblem is the answer where the file is not the one that was meant.
+// staleProblem is the refusal of a change to a file that is not the one that was read.
 func staleProblem(asked, why string) *problem {
 	return refuse(hashline.Stale, "%s %s; nothing was written. Use the file_hash and lines given here, or read it again", show(asked), why)
 }

@@ -28,12 +28,13 @@ func isRepository(name string) bool {
 	})
 }
 
-// foldName is the name of a file as a file system may take it.
+// foldName returns the name of a file in the one form that a file system may take for many.
 func foldName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
 		case r < unicode.MaxASCII:
-		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point):
+		case unicode.In(r, unicode.Cf, unicode.Mn, unicode.Other_Default_Ignorable_Code_Point,
+			unicode.Variation_Selector, unicode.Noncharacter_Code_Point):
 			return -1
 		case r >= '\uff01' && r <= '\uff5e': // of full width
 			r -= '\uff01' - '!'
@@ -59,7 +60,8 @@ func isGitPart(name string) bool {
 	return slices.Contains([]string{"head", "objects", "refs", "commondir"}, foldName(name))
 }
 
-// checkMakesNoRepository refuses a place with which its directory would be such a one.
+// checkMakesNoRepository fails if git would take the directory of the place for a repository, once
+// something is there.
 func (p *place) checkMakesNoRepository() error {
 	if !isGitPart(p.name) {
 		return nil
@@ -71,7 +73,7 @@ func (p *place) checkMakesNoRepository() error {
 	return nil
 }
 
-// isWorkTree reports whether a directory is one for which git looks no further up.
+// isWorkTree reports whether a directory is the top of a work tree, above which git looks no further.
 func isWorkTree(dir func(name string) (fs.FileInfo, error)) bool {
 	if info, err := dir(".git"); err == nil && info.Mode().IsRegular() {
 		return true

@@ -13,9 +13,9 @@ import (
 	"syscall"
 )
 
-// namedRoot is an allowed directory as it was named: a path. What has that path is looked up
-// anew for each call, so that a directory which was moved away is not used any longer, and
-// the one in its place is.
+// namedRoot is an allowed directory as the user or client named it: a path. Each call looks up anew
+// which directory has the path, so that one which was moved away is not used any longer, and the one
+// in its place is.
 type namedRoot struct {
 	given  string // absolute
 	agreed string // the real path that it had when it was named; "" if it led nowhere
@@ -27,9 +27,9 @@ type namedRoot struct {
 	closed bool
 }
 
-// directory is a directory for as long as it exists: another one of the same path is another
-// one. It is held open only for that, since the system gives the number of a removed
-// directory to a new one; no file is reached through it.
+// directory identifies a directory for as long as it exists; another one of the same path is not equal.
+// It is held open only so that the system does not give its inode number to a new directory; no file
+// is reached through it.
 type directory struct {
 	held *os.Root
 	info fs.FileInfo
@@ -76,7 +76,7 @@ func (n *namedRoot) release() {
 	}
 }
 
-// close ends it; a call that still uses it goes on.
+// close releases the directory; a call that still uses the root goes on.
 func (n *namedRoot) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -132,7 +132,7 @@ func (r *root) isUnmoved() bool {
 
 func (r *root) absentProblem(err error) error { return absence{r.given, err}.problem() }
 
-// absence is an allowed directory that is not there.
+// absence is an allowed directory that cannot be used at present.
 type absence struct {
 	given string
 	why   error
@@ -142,7 +142,7 @@ func (a absence) problem() *problem {
 	return refuse(notFound, "the allowed directory %s cannot be used at present (%s); it is looked for again at each call", show(a.given), show(cause(a.why).Error()))
 }
 
-// cause leaves out the path of a system's error, which is told in another form.
+// cause returns a system's error without its path, which messages have in another form.
 func cause(err error) error {
 	if p, ok := err.(*os.PathError); ok {
 		return p.Err
@@ -200,8 +200,8 @@ func followPath(given string) (real string, links []string, err error) {
 	return at, links, err
 }
 
-// statWalked looks at what a path without links stands for, unless there is a link on it by
-// now. Between the two looks lies a moment.
+// statWalked is Lstat of a path that had no links; it fails if there is a link on it by now. A link that
+// comes and goes between its two steps is not seen.
 func statWalked(path string) (fs.FileInfo, error) {
 	if real, _, err := followPath(path); err != nil || real != path {
 		return nil, errors.Join(err, errReplaced)
@@ -231,10 +231,11 @@ func settleRoots(names []*namedRoot) (roots []*root, absent []absence) {
 	}
 	for i, r := range found {
 		content := func(link string) bool {
-			return !slices.Contains(r.name.through, link) || inWorkTree(link) || slices.ContainsFunc(found, func(other *root) bool {
-				rel, ok := cutDir(other.path, link)
-				return ok && rel != "." && other != r
-			})
+			return !slices.Contains(r.name.through, link) || inWorkTree(link) ||
+				slices.ContainsFunc(found, func(other *root) bool {
+					rel, ok := cutDir(other.path, link)
+					return ok && rel != "." && other != r
+				})
 		}
 		if r.path != r.name.agreed && slices.ContainsFunc(links[i], content) {
 			absent = append(absent, absence{r.given, errLedElsewhere})
@@ -257,7 +258,7 @@ func inWorkTree(path string) bool {
 	}
 }
 
-// cutDir returns path relative to dir, if it is dir or lies below it. Both are absolute
+// cutDir returns path relative to dir; ok is false unless it is dir or lies below it. Both are absolute
 // and clean.
 func cutDir(dir, path string) (rel string, ok bool) {
 	if path == dir {

@@ -79,7 +79,8 @@ func (r *ruleSet) isIn(info fs.FileInfo) bool {
 
 func (r *ruleSet) ignores(rel string) bool { return anyCovers(r.ignore, rel) }
 
-// findRule returns the file whose rule holds for rel.
+// findRule returns the AGENTS.md with the first of rules of which rule reports true for rel, and, if its
+// rules cannot be read, why.
 func findRule(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (file string, ok bool) {
 	for _, r := range rules {
 		if file, ok := findRule(r.above, rel, rule); ok {
@@ -95,8 +96,8 @@ func findRule(rules []*ruleSet, rel string, rule func(*ruleSet, string) bool) (f
 	return "", false
 }
 
-// rulesAbove reads the rules of all directories above a root: who names a directory below a
-// file of rules does not get around them.
+// rulesAbove returns the rules of all directories above a root, since to allow a directory below an
+// AGENTS.md must not put its rules aside.
 func rulesAbove(root string) (above []*ruleSet) {
 	for dir, file, below := root, "", ""; filepath.Dir(dir) != dir; {
 		below = path.Join(filepath.Base(dir), below)
@@ -104,7 +105,8 @@ func rulesAbove(root string) (above []*ruleSet) {
 		r := &ruleSet{file: path.Join(file, rulesFile), below: below}
 		// Through its path: a directory above need not be one that may be listed.
 		name := filepath.Join(dir, rulesFile)
-		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) }, func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
+		r.read(func() (fs.FileInfo, error) { return os.Lstat(name) },
+			func() (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) })
 		if r.restricts {
 			above = append(above, r)
 		}
@@ -142,11 +144,13 @@ func (r *ruleSet) read(look func() (fs.FileInfo, error), open func() (*os.File, 
 
 // openerIn looks at and opens a file of a directory.
 func openerIn(dir *os.Root, name string) (look func() (fs.FileInfo, error), open func() (*os.File, error)) {
-	return func() (fs.FileInfo, error) { return dir.Lstat(name) }, func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
+	return func() (fs.FileInfo, error) { return dir.Lstat(name) },
+		func() (*os.File, error) { return dir.OpenFile(name, os.O_RDONLY|beneath.NoWait, 0) }
 }
 
 // readSmall reads a regular file of rules. Info is of the file that a link leads to.
-func readSmall(look func() (fs.FileInfo, error), open func() (*os.File, error)) (text string, info fs.FileInfo, err error) {
+func readSmall(look func() (fs.FileInfo, error), open func() (*os.File, error)) (text string, info fs.FileInfo,
+	err error) {
 	if _, err := look(); err != nil {
 		return "", nil, err
 	}

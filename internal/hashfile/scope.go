@@ -23,8 +23,8 @@ func (s *scope) close() {
 	}
 }
 
-// outsideProblem is the refusal of an absolute path that is in no allowed directory. What the
-// client's roots hide is not told of.
+// outsideProblem is the refusal of an absolute path that is in no allowed directory. It does not mention
+// directories that the client's roots hide.
 func (s *scope) outsideProblem(asked, path string) *problem {
 	for _, a := range s.absent {
 		if _, ok := cutDir(a.given, path); ok && !s.narrow {
@@ -34,8 +34,9 @@ func (s *scope) outsideProblem(asked, path string) *problem {
 	return outsideProblem(asked)
 }
 
-// findRoot is the outermost allowed directory that path is in by its name alone: rules of a
-// directory hold in another one that lies in it, too.
+// findRoot returns the outermost allowed directory above path, by names alone, and the path from there;
+// nil if there is none. It is the outermost, because the rules of a directory hold in another allowed
+// one that lies in it too.
 func (s *scope) findRoot(path string) (found *root, rel string) {
 	for i, dir := range s.given {
 		if rest, ok := cutDir(dir, path); ok {

@@ -67,7 +67,8 @@ func (s *Server) searchFiles(ctx context.Context, sc *scope, in searchArguments)
 	}
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	search := &search{s: s, re: re, only: only, context: in.Context, left: cmp.Or(in.MaxResults, 100), found: []fileHits{}}
+	search := &search{s: s, re: re, only: only, context: in.Context, left: cmp.Or(in.MaxResults, 100),
+		found: []fileHits{}}
 	paths := []string{in.Path}
 	if in.Path == "" {
 		all := sc.directories()
@@ -150,7 +151,8 @@ func (q *search) searchPath(ctx context.Context, sc *scope, asked string) error 
 		if info.Size() > maxSearchFile {
 			return nil
 		}
-		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel, chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
+		err = q.searchFile(&place{asked: filepath.Join(p.root.path, filepath.FromSlash(rel)), root: p.root, rel: rel,
+			chain: []*os.Root{dir}, name: e.Name(), info: info, rules: rules})
 		if errors.As(err, new(*problem)) {
 			return nil // binary, replaced, not readable
 		}

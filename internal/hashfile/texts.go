@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// largeText is from which size a text goes past the JSON encoder, in bytes.
+// largeText is the size, in bytes, from which a text is not passed through the SDK's JSON encoder.
 const largeText = 64 << 10
 
 // texts are large texts of answers on their way to the client. The SDK encodes an answer

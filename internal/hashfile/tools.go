@@ -47,12 +47,15 @@ func (s *Server) addTools() {
 		"content is the new lines, without NUMBER:TAG|, separated by line feeds; \"\" is one empty line. To remove lines use delete or delete_range. "+
 		"Into an empty file insert with anchor \"0:\". The answer gives the new file_hash and fresh lines around each edit.", writes(true, false), s.editTextFile)
 	offer(s, "write_text_file", "Create a text file, or replace its whole content. For a file that exists file_hash is required and must be its own.", writes(true, true), s.writeTextFile)
-	offer(s, "create_directory", "Create a directory, and those above it that are missing.", writes(false, true), s.createDirectory)
-	offer(s, "move_file", "Move or rename a file or directory. The destination must not exist.", writes(true, false), s.moveFile)
+	offer(s, "create_directory", "Create a directory, and those above it that are missing.", writes(false, true),
+		s.createDirectory)
+	offer(s, "move_file", "Move or rename a file or directory. The destination must not exist.", writes(true, false),
+		s.moveFile)
 }
 
-// offer offers a tool whose arguments are an In, of which other members are refused.
-func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotations, run func(context.Context, *scope, In) (*answer, error)) {
+// offer adds a tool to the server. Its arguments are an In; other members are refused.
+func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotations,
+	run func(context.Context, *scope, In) (*answer, error)) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(err) // of a type in this package
@@ -61,7 +64,8 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			var in In
 			if err := decodeArguments(req.Params.Arguments, &in, schema.Properties, s.c.MaxRequest); err != nil {
-				return failureResult(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name, show(err.Error()))), nil
+				return failureResult(refuse(hashline.Invalid, "the arguments of %s are not what it takes: %s", name,
+					show(err.Error()))), nil
 			}
 			sc, ask, err := s.scope(ctx, req)
 			if err != nil {
@@ -86,7 +90,8 @@ func offer[In any](s *Server, name, description string, hints *mcp.ToolAnnotatio
 			} else if len(text) > largeText {
 				text = s.texts.put(ctx, func(w io.Writer) error { return writeInPieces(w, a.text) })
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: a.structure}, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}},
+				StructuredContent: a.structure}, nil
 		})
 }
 
@@ -109,9 +114,9 @@ func writeInPieces(w io.Writer, text string) error {
 	return nil
 }
 
-// decodeArguments reads arguments that every program reads alike. The library by itself would take
-// other letter case for the same name, the last of two members, and U+FFFD for what is no
-// text, which would then be written.
+// decodeArguments decodes the arguments of a call into in, and refuses what programs read in different
+// ways. encoding/json by itself would take names in other letter case, the last of two members, and
+// U+FFFD for bytes that are no text, which would then be written to a file.
 func decodeArguments(arguments json.RawMessage, in any, names map[string]*jsonschema.Schema, limit int) error {
 	if len(arguments) == 0 {
 		arguments = []byte("{}")
@@ -146,5 +151,6 @@ func failureResult(err error) *mcp.CallToolResult {
 	for _, line := range p.Lines {
 		text += "\n" + line
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}, StructuredContent: p}
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}},
+		StructuredContent: p}
 }

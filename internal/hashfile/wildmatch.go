@@ -13,7 +13,8 @@ import (
 //
 // Git counts bytes. With fold, where more that is matched is safer, characters count as well.
 func wildmatch(pattern, name string, fold bool) bool {
-	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) && matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
+	return matchLetters(pattern, name, fold, byteOf) || fold && !(isASCII(pattern) && isASCII(name)) &&
+		matchLetters(pattern, name, fold, utf8.DecodeRuneInString)
 }
 
 func isASCII(s string) bool {
@@ -59,8 +60,8 @@ func matchLetters(pattern, name string, fold bool, letter func(string) (rune, in
 	return true
 }
 
-// matchOne matches a letter with what stands at pattern[p], and returns where that ends; next is -1
-// if it has no end.
+// matchOne matches the letter c with the element of the pattern at p, and returns the offset behind that
+// element, -1 if the element has no end.
 func matchOne(pattern string, p int, c rune, fold bool, letter func(string) (rune, int)) (ok bool, next int) {
 	switch pattern[p] {
 	case '?':

@@ -55,7 +55,8 @@ func (s *scanner) checkCall(callee js.IExpr, args []js.Arg) {
 			s.addTarget(builtins, args, 0)
 		}
 	case m == executes:
-		s.found = append(s.found, plugin.Import{Line: s.lineOf(firstPiece(callee)), Kind: plugin.Builtin, Specifier: "child_process"})
+		s.found = append(s.found, plugin.Import{Line: s.lineOf(firstPiece(callee)), Kind: plugin.Builtin,
+			Specifier: "child_process"})
 	case m == compiles:
 		s.addComputed(plugin.Dynamic, printCode(callee), firstPiece(callee))
 	case m == loadsFile:

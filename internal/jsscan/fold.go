@@ -8,7 +8,7 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// fold is the string that an expression always has.
+// fold returns the string that an expression has whenever it runs; ok is false if that is not known.
 func fold(e js.INode) (string, bool) {
 	switch e := e.(type) {
 	case *js.GroupExpr:
@@ -54,8 +54,8 @@ func fold(e js.INode) (string, bool) {
 	return "", false
 }
 
-// unescape reads the inside of a string or template. It is false for what is no escape
-// of the language.
+// unescape returns the text of a string or template, given what stands between its quotes; false if an
+// escape is none of the language.
 func unescape(s string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
@@ -69,62 +69,58 @@ func unescape(s string) (string, bool) {
 		if i++; i == len(s) {
 			return "", false
 		}
-		switch c := s[i]; c {
-		case 'n':
-			b.WriteByte('\n')
-		case 't':
-			b.WriteByte('\t')
-		case 'r':
-			b.WriteByte('\r')
-		case 'b':
-			b.WriteByte('\b')
-		case 'f':
-			b.WriteByte('\f')
-		case 'v':
-			b.WriteByte('\v')
-		case '\n':
-		case '\r':
-			if i+1 < len(s) && s[i+1] == '\n' {
-				i++
-			}
-		case 'x':
-			if i+3 > len(s) {
-				return "", false
-			}
-			n, err := strconv.ParseUint(s[i+1:min(i+3, len(s))], 16, 8)
-			if err != nil {
-				return "", false
-			}
-			b.WriteRune(rune(n))
-			i += 2
-		case 'u':
-			r, size, ok := unicodeEscape(s[i+1:])
-			if !ok {
-				return "", false
-			}
-			b.WriteRune(r)
-			i += size
-		case '0', '1', '2', '3', '4', '5', '6', '7':
-			n := i
-			for n < len(s) && n < i+3 && '0' <= s[n] && s[n] <= '7' {
-				n++
-			}
-			v, _ := strconv.ParseUint(s[i:n], 8, 16)
-			if v > 0xff {
-				n--
-				v, _ = strconv.ParseUint(s[i:n], 8, 16)
-			}
-			b.WriteRune(rune(v))
-			i = n - 1
-		default:
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r != '\u2028' && r != '\u2029' { // a line continued
-				b.WriteString(s[i : i+size])
-			}
-			i += size - 1
+		text, size, ok := readEscape(s[i:])
+		if !ok {
+			return "", false
 		}
+		b.WriteString(text)
+		i += size - 1
 	}
 	return b.String(), true
+}
+
+// letterEscapes are the escapes of one letter.
+var letterEscapes = map[byte]string{'n': "\n", 't': "\t", 'r': "\r", 'b': "\b", 'f': "\f", 'v': "\v"}
+
+// readEscape reads the escape at the beginning of s, without its backslash: what it stands for, and
+// its size in bytes.
+func readEscape(s string) (text string, size int, ok bool) {
+	switch c := s[0]; {
+	case letterEscapes[c] != "":
+		return letterEscapes[c], 1, true
+	case c == '\n':
+		return "", 1, true
+	case c == '\r':
+		if strings.HasPrefix(s, "\r\n") {
+			return "", 2, true
+		}
+		return "", 1, true
+	case c == 'x':
+		if len(s) < 3 {
+			return "", 0, false
+		}
+		n, err := strconv.ParseUint(s[1:3], 16, 8)
+		return string(rune(n)), 3, err == nil
+	case c == 'u':
+		r, size, ok := unicodeEscape(s[1:])
+		return string(r), 1 + size, ok
+	case '0' <= c && c <= '7':
+		n := 1
+		for n < len(s) && n < 3 && '0' <= s[n] && s[n] <= '7' {
+			n++
+		}
+		v, _ := strconv.ParseUint(s[:n], 8, 16)
+		if v > 0xff {
+			n--
+			v, _ = strconv.ParseUint(s[:n], 8, 16)
+		}
+		return string(rune(v)), n, true
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	if r == '\u2028' || r == '\u2029' { // a line continued
+		return "", size, true
+	}
+	return s[:size], size, true
 }
 
 // unicodeEscape reads XXXX or {X…} after \u.
@@ -143,7 +139,7 @@ func unicodeEscape(s string) (r rune, size int, ok bool) {
 	return rune(n), size, err == nil && n <= utf8.MaxRune
 }
 
-// plainIdentifier is a name without the escapes that it may be written with.
+// plainIdentifier returns a name with its escapes resolved.
 func plainIdentifier(name []byte) string {
 	s := string(name)
 	if strings.Contains(s, `\`) {

@@ -13,7 +13,8 @@ import (
 // canImport reports whether a value of this meaning imports, wherever it is handed to.
 func canImport(m meaning) bool {
 	switch m {
-	case requires, creates, loads, builtins, moduleItself, moduleSpace, moduleCache, loaders, loadsFile, compiles, executes, opens:
+	case requires, creates, loads, builtins, moduleItself, moduleSpace, moduleCache, loaders, loadsFile, compiles,
+		executes, opens:
 		return true
 	}
 	return false
@@ -71,13 +72,15 @@ func (s *scanner) isFollowed(n js.INode) bool {
 			if p.Op != js.AwaitToken {
 				return true
 			}
-		case *js.CallExpr, *js.DotExpr, *js.IndexExpr, *js.TemplateExpr, *js.ExprStmt, *js.IfStmt, *js.NewExpr, *js.ForInStmt:
+		case *js.CallExpr, *js.DotExpr, *js.IndexExpr, *js.TemplateExpr, *js.ExprStmt, *js.IfStmt, *js.NewExpr,
+			*js.ForInStmt:
 			return true
 		case *js.BindingElement:
 			return p.Default == nil || isPattern(p.Binding)
 		case *js.Property:
 			return s.isAssigned(i)
-		case *js.BindingObjectItem, *js.BindingObject, *js.Params, *js.VarDecl, *js.FuncDecl, *js.ClassDecl, *js.ImportStmt, *js.Alias:
+		case *js.BindingObjectItem, *js.BindingObject, *js.Params, *js.VarDecl, *js.FuncDecl, *js.ClassDecl,
+			*js.ImportStmt, *js.Alias:
 			return true // declared
 		case *js.Arg:
 			if i < 2 {

@@ -70,7 +70,8 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 		return found, nil
 	}
 	for _, imp := range listLiterals(name, content) {
-		if !slices.ContainsFunc(found, func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }) {
+		known := func(f plugin.Import) bool { return f.Specifier == imp.Specifier && !f.Computed }
+		if !slices.ContainsFunc(found, known) {
 			found = append(found, imp)
 		}
 	}
@@ -81,7 +82,10 @@ func File(name string, content []byte) ([]plugin.Import, error) {
 // begins with a name, or with the global object, of which the rest may be put together. An
 // escape may stand for any of them. It only saves time.
 func mayImport(content []byte) bool {
-	for _, word := range []string{"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor", "this", "binding"} {
+	for _, word := range []string{
+		"import", "require", "from", "process", "module", "arguments", `\`, "eval", "Function", "global", "constructor",
+		"this", "binding",
+	} {
 		if bytes.Contains(content, []byte(word)) {
 			return true
 		}
@@ -89,8 +93,8 @@ func mayImport(content []byte) bool {
 	return false
 }
 
-// accountsForAll reports whether every word that a literal import needs is part of one that
-// was found, so that another parser cannot find more.
+// accountsForAll reports whether each word that a literal import needs is part of an import in found, so
+// that another parser cannot find more.
 func accountsForAll(content []byte, found []plugin.Import) bool {
 	count := func(word string) int { return bytes.Count(content, []byte(word)) }
 	requires, imports := 0, 0
@@ -103,7 +107,8 @@ func accountsForAll(content []byte, found []plugin.Import) bool {
 			imports++
 		}
 	}
-	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports && (count("export") == 0 || count("from") == 0)
+	return count(`\u`) == 0 && count("require") <= requires && count("import") <= imports &&
+		(count("export") == 0 || count("from") == 0)
 }
 
 // htmlComment reports whether the lexer takes something for a comment that begins with
@@ -162,8 +167,8 @@ func scanTree(code, source []byte) (found []plugin.Import, ok bool) {
 // inlineModes are the ways to parse: a script may return at its top.
 var inlineModes = []bool{false, true}
 
-// parseTree is the tree of code, and the copy of it that the tree is made of; nil if it cannot
-// be parsed.
+// parseTree returns the syntax tree of code, and the copy of the code that its pieces point into; nil if
+// it cannot be parsed.
 func parseTree(code []byte, inline bool) (*js.AST, []byte) {
 	code = bytes.Clone(code)
 	if bytes.HasPrefix(code, []byte("#!")) { // which Inline does not read
@@ -177,10 +182,17 @@ func parseTree(code []byte, inline bool) (*js.AST, []byte) {
 	return ast, in.Bytes()
 }
 
-// rewriteOlder rewrites code to syntax that the tree's parser knows.
+// rewriteOlder rewrites code to older syntax, which the tree's parser knows. Its error names the line
+// that esbuild cannot read.
 func rewriteOlder(name string, content []byte) ([]byte, error) {
-	r := api.Transform(string(content), api.TransformOptions{Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",
-		Supported: map[string]bool{"top-level-await": true, "dynamic-import": true, "import-meta": true, "bigint": true, "import-attributes": false, "destructuring": true, "async-generator": true, "for-await": true, "arbitrary-module-namespace-names": true}})
+	r := api.Transform(string(content), api.TransformOptions{
+		Target: api.ES2018, Loader: loader(name), LogLevel: api.LogLevelSilent, Sourcefile: "x",
+		Supported: map[string]bool{
+			"top-level-await": true, "dynamic-import": true, "import-meta": true, "bigint": true,
+			"import-attributes": false, "destructuring": true, "async-generator": true, "for-await": true,
+			"arbitrary-module-namespace-names": true,
+		},
+	})
 	if len(r.Errors) > 0 {
 		e := r.Errors[0]
 		if e.Location != nil {

@@ -29,7 +29,8 @@ func listLiterals(name string, content []byte) []plugin.Import {
 		found []plugin.Import
 	)
 	api.Build(api.BuildOptions{
-		Stdin:             &api.StdinOptions{Contents: string(content), Sourcefile: "x", Loader: loader(name), ResolveDir: nowhere},
+		Stdin: &api.StdinOptions{Contents: string(content), Sourcefile: "x", Loader: loader(name),
+			ResolveDir: nowhere},
 		Bundle:            true,
 		Write:             false,
 		LogLevel:          api.LogLevelSilent,

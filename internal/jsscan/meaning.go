@@ -46,30 +46,40 @@ var globals = map[string]meaning{
 
 // members are what properties of known values mean.
 var members = map[meaning]map[string]meaning{
-	moduleItself: {"require": requires, "constructor": moduleSpace, "parent": moduleItself, "children": moduleCache, "__proto__": moduleItself,
-		"load": loads, "_compile": compiles},
-	requires:       {"resolve": resolves, "main": moduleItself, "bind": nothing, "cache": moduleCache, "extensions": loaders},
+	moduleItself: {
+		"require": requires, "constructor": moduleSpace, "parent": moduleItself, "children": moduleCache,
+		"__proto__": moduleItself, "load": loads, "_compile": compiles,
+	},
+	requires: {
+		"resolve": resolves, "main": moduleItself, "bind": nothing, "cache": moduleCache, "extensions": loaders,
+	},
 	processItself:  ofProcess,
 	perhapsProcess: ofProcess,
-	moduleSpace: {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "runMain": loads, "register": imports, "Module": moduleSpace,
+	moduleSpace: {"createRequire": creates, "createRequireFromPath": creates, "_load": loads, "runMain": loads,
+		"register": imports, "Module": moduleSpace,
 		"default": moduleSpace, "prototype": moduleItself, "_cache": moduleCache, "_extensions": loaders},
-	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global, "global": global, "eval": evaluates, "Function": evaluates},
-	meta:   {"resolve": resolves},
-	machines: {"runInThisContext": evaluates, "runInContext": evaluates, "runInNewContext": evaluates, "compileFunction": evaluates, "Script": evaluates,
+	global: {"process": processItself, "require": requires, "module": moduleItself, "globalThis": global,
+		"global": global, "eval": evaluates, "Function": evaluates},
+	meta: {"resolve": resolves},
+	machines: {"runInThisContext": evaluates, "runInContext": evaluates, "runInNewContext": evaluates,
+		"compileFunction": evaluates, "Script": evaluates,
 		"SourceTextModule": evaluates, "default": machines},
 }
 
 // ofProcess are the properties of process.
-var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins, "_linkedBinding": builtins, "dlopen": opens, "execve": executes}
+var ofProcess = map[string]meaning{"mainModule": moduleItself, "getBuiltinModule": builtins, "binding": builtins,
+	"_linkedBinding": builtins, "dlopen": opens, "execve": executes}
 
 // namedMembers are properties that mean the same whatever they belong to.
 var namedMembers = map[string]meaning{
-	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself, "constructor": evaluates,
+	"createRequire": creates, "getBuiltinModule": builtins, "_linkedBinding": builtins, "mainModule": moduleItself,
+	"constructor": evaluates,
 }
 
 // bindings are what process.binding gives, whatever it was called on, to reach what a
 // permission is for.
-var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap", "tls_wrap", "natives", "contextify", "inspector"}
+var bindings = []string{"fs", "spawn_sync", "process_wrap", "tcp_wrap", "pipe_wrap", "udp_wrap", "cares_wrap",
+	"tls_wrap", "natives", "contextify", "inspector"}
 
 // moduleSpaces are the modules that give a known value.
 var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processItself, "vm": machines}
@@ -77,11 +87,12 @@ var moduleSpaces = map[string]meaning{"module": moduleSpace, "process": processI
 // shim is what esbuild puts before bundles that require, printed without white space:
 // a function that is require where there is one.
 var shim = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`).Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
+	names := strings.NewReplacer("ID", `[\w$]+`, "DEF", `(!=="undefined"|<"u")`)
+	return regexp.MustCompile(names.Replace(`^\(\(ID\)=>\{returntypeofrequireDEF\?require:typeofProxyDEF\?newProxy\(ID,\{get:\(ID,ID\)=>\{return\(typeofrequireDEF\?require:ID\)\[ID\];\}\}\):ID;\}\)` +
 		`\(function\(ID\)\{if\(typeofrequireDEF\)returnrequire\.apply\(this,arguments\);throw(new)?Error\([^;{}]{0,120}\);\}\)$`))
 })
 
-// declarationOf is the declaration that a use belongs to.
+// declarationOf returns the declaration that a use of a name belongs to.
 func declarationOf(v *js.Var) *js.Var {
 	for v.Link != nil {
 		v = v.Link
@@ -89,7 +100,7 @@ func declarationOf(v *js.Var) *js.Var {
 	return v
 }
 
-// meaningOf is what an expression means.
+// meaningOf returns what an expression means; nothing if it is not known.
 func (s *scanner) meaningOf(e js.INode) meaning {
 	switch e := e.(type) {
 	case *js.GroupExpr:
@@ -194,7 +205,7 @@ func memberOf(of meaning, name string) meaning {
 	return namedMembers[name]
 }
 
-// resultOf is what a call gives.
+// resultOf returns what the result of a call means.
 func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	if dot, ok := call.X.(*js.DotExpr); ok && propertyName(dot.Y) == "bind" {
 		return s.meaningOf(dot.X)
@@ -226,8 +237,8 @@ func (s *scanner) resultOf(call *js.CallExpr) meaning {
 	return nothing
 }
 
-// givesThis reports whether a call gives what this is outside of any function, in one of
-// the forms that libraries have for it.
+// givesThis reports whether a call returns the global object, in one of the forms that libraries use
+// for that.
 func (s *scanner) givesThis(call *js.CallExpr) bool {
 	var maker js.INode
 	var args []js.Arg
@@ -247,7 +258,8 @@ func (s *scanner) givesThis(call *js.CallExpr) bool {
 		return false
 	}
 	text, ok := fold(args[0].Value)
-	return ok && slices.Contains([]string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}, strings.Trim(text, "; \t\n"))
+	forms := []string{"this", "return this", "globalThis", "return globalThis", "global", "return global"}
+	return ok && slices.Contains(forms, strings.Trim(text, "; \t\n"))
 }
 
 func (s *scanner) isShim(call *js.CallExpr) bool {
@@ -264,7 +276,7 @@ func (s *scanner) isShim(call *js.CallExpr) bool {
 	return len(text) < 1000 && shim().MatchString(strings.Join(strings.Fields(text), ""))
 }
 
-// printCode is the code of an expression.
+// printCode returns the code of an expression.
 func printCode(e interface{ JS(io.Writer) }) string {
 	var b bytes.Buffer
 	e.JS(&b)
@@ -281,7 +293,7 @@ func withoutParens(e js.INode) js.INode {
 	}
 }
 
-// promisedModule is the module that a promise is for, as import() gives it.
+// promisedModule returns the module that a promise of import() resolves to; nothing if it is not known.
 func (s *scanner) promisedModule(of js.INode) meaning {
 	switch m := s.meaningOf(of); m {
 	case moduleSpace, processItself, machines:

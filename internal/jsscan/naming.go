@@ -134,7 +134,7 @@ func (s naming) learnTarget(to js.INode, m meaning) {
 	}
 }
 
-// learnParameters learns what a function that is called where it stands is given.
+// learnParameters learns the parameters of a function that is called where it stands.
 func (s naming) learnParameters(call *js.CallExpr) {
 	if of, name := memberCalled(call.X); name == "then" && len(call.Args.List) > 0 {
 		// What import() promises, the callback is given.
@@ -153,8 +153,8 @@ func (s naming) learnParameters(call *js.CallExpr) {
 	}
 }
 
-// calledFunction are the parameters of a function that is called where it stands, and which
-// argument is for the first of them: f.call(this, a) has one before.
+// calledFunction returns the parameters of a function that is called where it stands, and the index of
+// the argument for the first of them: it is 1 in f.call(this, a).
 func calledFunction(call *js.CallExpr) (params *js.Params, first int, ok bool) {
 	x := withoutParens(call.X)
 	if dot, ok := x.(*js.DotExpr); ok && propertyName(dot.Y) == "call" {
@@ -164,7 +164,7 @@ func calledFunction(call *js.CallExpr) (params *js.Params, first int, ok bool) {
 	return params, first, ok
 }
 
-// functionParts is what a function is given and does.
+// functionParts returns the parameters and the body of a function; ok is false if n is none.
 func functionParts(n js.INode) (params *js.Params, body *js.BlockStmt, ok bool) {
 	switch f := withoutParens(n).(type) {
 	case *js.FuncDecl:

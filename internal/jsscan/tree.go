@@ -22,7 +22,8 @@ type scanner struct {
 }
 
 func newScanner(ast *js.AST, code []byte, lines bool) *scanner {
-	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{}, imported: map[string]meaning{}}
+	s := &scanner{code: code, lines: lines, names: map[*js.Var]meaning{}, top: map[string]*js.Var{},
+		imported: map[string]meaning{}}
 	for _, v := range ast.Scope.Undeclared { // what is imported counts as such
 		s.top[plainIdentifier(v.Data)] = declarationOf(v)
 	}
@@ -69,7 +70,8 @@ func (s *scanner) Enter(n js.INode) js.IVisitor {
 		}
 		s.checkCall(n.X, n.Args.List)
 		if of, name := memberCalled(n.X); name == "then" && canImport(s.promisedModule(of)) && len(n.Args.List) > 0 {
-			if params, _, ok := functionParts(n.Args.List[0].Value); !ok || params.Rest != nil || len(params.List) > 0 && !isPattern(params.List[0].Binding) {
+			if params, _, ok := functionParts(n.Args.List[0].Value); !ok || params.Rest != nil ||
+				len(params.List) > 0 && !isPattern(params.List[0].Binding) {
 				s.addComputed(plugin.Require, printCode(of)+", handed on", firstPiece(of))
 			}
 		}
@@ -111,7 +113,8 @@ func (s *scanner) Exit(js.INode) { s.stack = s.stack[:len(s.stack)-1] }
 func (s *scanner) checkExport(n *js.ExportStmt) {
 	if n.Module != nil {
 		s.addStatement(plugin.Export, n.Module)
-		if module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module}); moduleSpaces[strings.TrimPrefix(module, "node:")] != nothing {
+		module, _ := fold(&js.LiteralExpr{TokenType: js.StringToken, Data: n.Module})
+		if moduleSpaces[strings.TrimPrefix(module, "node:")] != nothing {
 			s.addComputed(plugin.Export, "names of "+module+", handed on", n.Module)
 		}
 		return
@@ -140,7 +143,7 @@ func (s *scanner) checkExport(n *js.ExportStmt) {
 	}
 }
 
-// boundNames are the names that a declaration binds.
+// boundNames returns the names that a declaration binds.
 func boundNames(to js.IBinding) (all []*js.Var) {
 	switch to := to.(type) {
 	case *js.Var:
@@ -173,7 +176,7 @@ func (s *scanner) checkProperty(n js.IExpr) {
 	}
 }
 
-// isObjectKeys reports whether what is looked at is the argument of Object.keys.
+// isObjectKeys reports whether the node that is visited is the argument of Object.keys.
 func (s *scanner) isObjectKeys() bool {
 	if len(s.stack) < 3 {
 		return false
@@ -224,7 +227,7 @@ func (s *scanner) addComputed(kind plugin.Kind, text string, at []byte) {
 	s.found = append(s.found, plugin.Import{Line: s.lineOf(at), Kind: kind, Specifier: text, Computed: true})
 }
 
-// firstPiece is a piece of the code in an expression.
+// firstPiece returns the first piece of the code that an expression holds, for lineOf; nil if it has none.
 func firstPiece(e js.INode) []byte {
 	switch e := e.(type) {
 	case *js.LiteralExpr:
@@ -248,8 +251,8 @@ func firstPiece(e js.INode) []byte {
 	return nil
 }
 
-// lineOf is the line at which a piece of the code stands, or 0 if it is not known. The tree
-// has no positions, but its pieces are parts of the code.
+// lineOf returns the line, from 1, at which a piece of the code stands, or 0 if it is not known. The tree
+// has no positions, but its pieces are slices of the code.
 func (s *scanner) lineOf(piece []byte) int {
 	if !s.lines || len(piece) == 0 || len(s.code) == 0 {
 		return 0

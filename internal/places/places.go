@@ -16,11 +16,13 @@ type Places struct {
 	State string // what must survive a cleaned cache: approvals, drift, journals
 }
 
-// Find chooses the places: below $HALLMARK_HOME if that is set, else the user's cache and
-// state directories by the platform's convention.
+// Find returns the directories: below $HALLMARK_HOME if that is set, which must be absolute, else the
+// user's cache and state directories by the platform's convention. Nothing is made. Its error is of
+// class Operation.
 func Find(getenv func(string) string) (Places, error) {
 	if home := getenv("HALLMARK_HOME"); home != "" {
-		if !filepath.IsAbs(home) { // what this machine remembers would depend on where one stands: on the checkout
+		// a relative path would make the state depend on the working directory, which may be a checkout
+		if !filepath.IsAbs(home) {
 			return Places{}, placeError(fmt.Errorf("HALLMARK_HOME is %+q, which is not absolute", home))
 		}
 		return Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")}, nil

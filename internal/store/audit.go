@@ -31,8 +31,8 @@ func (s *Store) Audit(ctx context.Context, subject string, want digest.Digest) (
 	})
 }
 
-// AuditClaim is Audit for whoever has the fingerprint from another authority than the
-// lock. The claim has one digest; its scheme is that of the store.
+// AuditClaim is [Store.Audit] for a caller that has the fingerprint from another authority than the
+// lock. The claim must have one digest; its scheme is set to that of the store.
 func (s *Store) AuditClaim(ctx context.Context, claim evidence.Claim) (*Slot, evidence.Report, error) {
 	if len(claim.Want) != 1 {
 		return nil, nil, errors.New("store: an audit needs one digest")
@@ -72,8 +72,8 @@ type audit struct {
 	sidecar    *sidecar       // nil if it is missing or bad
 	files      int            // in the content
 	found      treeSums       // of the content
-	full       bool           // decode all of the sidecar, although nothing differs
-	executable *string        // what program found, once it was asked
+	full       bool           // decode all of the sidecar even if nothing differs
+	executable *string        // result of executableFile; nil until it was called
 	report     evidence.Report
 }
 
@@ -110,10 +110,11 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	}
 	switch {
 	case a.sidecar == nil || a.sidecar.fingerprint() == a.claim.Scheme:
-	case a.full: // whoever looks at all slots knows the fingerprint from the sidecar only
+	case a.full: // Verify knows the scheme of a slot from its sidecar only
 		a.claim.Scheme = a.sidecar.fingerprint()
 	default:
-		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+string(a.sidecar.fingerprint())))
+		found = append(found, a.oddEntry(filepath.Join(a.dir, sidecarName), sidecarName, "is of another fingerprint, "+
+			string(a.sidecar.fingerprint())))
 	}
 	content, err := openDir(slot, contentDir)
 	var notDir *notDirError
@@ -134,7 +135,7 @@ func (a *audit) run(ctx context.Context, r *os.Root, at string) error {
 	return a.inspectContent(ctx, content, found)
 }
 
-// inspectSlot looks at what is beside the content, and reads the sidecar.
+// inspectSlot reports every entry beside the content that is no part of a slot, and reads the sidecar.
 func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	entries, err := fs.ReadDir(slot.FS(), ".")
 	if err != nil {
@@ -148,7 +149,7 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	for _, name := range []string{".", contentDir, sidecarName} {
 		info, err := slot.Lstat(name)
 		if err != nil {
-			continue // which the steps that need it report
+			continue // the step that needs it reports the error
 		}
 		if odd, ok := tree.SpecialMode(name, info.Mode()); ok {
 			found = append(found, a.oddEntry(filepath.Join(a.dir, name), name, "is "+odd.Kind))
@@ -169,7 +170,8 @@ func (a *audit) inspectSlot(slot *os.Root) (found evidence.Report, err error) {
 	return found, nil
 }
 
-// readSidecar returns the sidecar's bytes, or what is wrong with it.
+// readSidecar returns the sidecar's bytes, or in wrong why it is none. An error says that it could not be
+// read.
 func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 	info, err := slot.Lstat(sidecarName)
 	switch {
@@ -207,7 +209,7 @@ func readSidecar(slot *os.Root) (data []byte, wrong string, err error) {
 	return nil, "grew while it was read", nil
 }
 
-// inspectContent hashes the files and completes the report.
+// inspectContent hashes the files and completes the report with found, what inspectSlot reported.
 func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evidence.Report) error {
 	open, done := beneath.Opener(content)
 	defer done()
@@ -233,7 +235,8 @@ func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evid
 			a.reportUnreadable(err)
 			break
 		}
-		a.reportTree(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size, From: filepath.Join(a.dir, contentDir)})
+		a.reportTree(evidence.Observed{Digests: []digest.Digest{a.found.tree}, Size: a.found.size,
+			From: filepath.Join(a.dir, contentDir)})
 	}
 	a.files = len(files)
 	if len(found)+len(in.Odd) == 0 && !a.isBad() && !a.full && a.matchesSidecar(files, open) {
@@ -247,10 +250,10 @@ func (a *audit) inspectContent(ctx context.Context, content *os.Root, found evid
 	return nil
 }
 
-// matchesSidecar reports whether the sidecar is exactly the one that is due: its head complete, and
-// the list of files that of files, with the digests that they were found to have. Of a tree
-// whose files were hashed as one stream those are not known, and stay for [Store.Verify].
-// Under facet-tar no file but a server's program may be executable.
+// matchesSidecar reports whether the sidecar is exactly the one that the files call for: with a
+// complete head, and a list of these files and the digests that were computed of them. A tree that
+// was hashed as one stream has no digests of files; [Store.Verify] compares those. Under facet-tar
+// no file but a server's program may be executable.
 func (a *audit) matchesSidecar(files []tree.File, open tree.Open) bool {
 	for _, f := range files {
 		if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
@@ -260,16 +263,17 @@ func (a *audit) matchesSidecar(files []tree.File, open tree.Open) bool {
 	return a.sidecar.listsExactly(files, a.found.files)
 }
 
-// sidecarClaim is what the sidecar says of the tree.
+// sidecarClaim is the sidecar's claim about the tree.
 func (a *audit) sidecarClaim() evidence.Claim {
-	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar, Where: sidecarName}
+	c := evidence.Claim{Subject: a.claim.Subject, Scheme: a.claim.Scheme, Authority: evidence.Sidecar,
+		Where: sidecarName}
 	if a.sidecar != nil {
 		c.Want = []digest.Digest{a.sidecar.Integrity}
 	}
 	return c
 }
 
-// reportTree reports a tree that could be computed.
+// reportTree compares the observed tree with the claim and with the sidecar.
 func (a *audit) reportTree(o evidence.Observed) {
 	a.report = append(a.report, evidence.Compare(a.claim, o))
 	if a.sidecar != nil {
@@ -277,7 +281,7 @@ func (a *audit) reportTree(o evidence.Observed) {
 	}
 }
 
-// reportNoTree reports content that is no tree, and so not the one that is claimed.
+// reportNoTree reports a mismatch for content that is no tree; what says why.
 func (a *audit) reportNoTree(what string) {
 	a.report = append(a.report, mismatch(a.claim, what, filepath.Join(a.dir, contentDir)))
 	if a.sidecar != nil {
@@ -285,12 +289,12 @@ func (a *audit) reportNoTree(what string) {
 	}
 }
 
-// reportUnreadable reports that the tree could not be computed.
+// reportUnreadable reports that the tree could not be computed, because of err.
 func (a *audit) reportUnreadable(err error) {
 	a.report = append(a.report, evidence.CannotVerify(a.claim, evidence.Unreadable, err.Error()))
 }
 
-// oddEntry reports something at path that ought not to be as it is.
+// oddEntry is a mismatch: the entry at path, relative to the slot or content, is what no slot has there.
 func (a *audit) oddEntry(from, path, what string) evidence.Evidence {
 	return mismatch(evidence.Claim{
 		Subject: a.claim.Subject + ": " + path, Scheme: evidence.File,
@@ -298,7 +302,7 @@ func (a *audit) oddEntry(from, path, what string) evidence.Evidence {
 	}, what, from)
 }
 
-// mismatch is the mismatch of c with something that has no digest.
+// mismatch is the evidence that something without a digest, described by what, does not match c.
 func mismatch(c evidence.Claim, what, from string) evidence.Evidence {
 	e := evidence.Fact(c, what)
 	e.Observed.From = from

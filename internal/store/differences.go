@@ -17,8 +17,8 @@ import (
 // maxDifferences is how many files a report names.
 const maxDifferences = 20
 
-// compareFiles sets each file beside the sidecar's list and returns what does not
-// match, in byte order of the paths. Without a sidecar it returns what no tree may hold.
+// compareFiles compares each file with the sidecar's list and returns what does not match, in byte
+// order of the paths. Without a sidecar it returns only the entries that no tree may hold.
 func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.Open) (evidence.Report, error) {
 	var out evidence.Report
 	seen := map[string]bool{}
@@ -39,7 +39,8 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 			}
 			seen[f.Path] = true
 			if f.Exec && a.claim.Scheme == evidence.FacetTar && f.Path != a.executableFile(open) {
-				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path, "is executable, as no file of its archive is"))
+				out = append(out, a.oddEntry(a.contentPath(f.Path), f.Path,
+					"is executable, as no file of its archive is"))
 				continue
 			}
 			if e := a.compareFile(f, open); e.Outcome != evidence.Match {
@@ -53,7 +54,8 @@ func (a *audit) compareFiles(ctx context.Context, in tree.Inventory, open tree.O
 		}
 	}
 	for _, odd := range in.Odd {
-		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) { // of which the files are named as missing
+		// the files of a listed directory are reported as missing
+		if odd.Mode != fs.ModeDir || !a.listsBelow(odd.Path) {
 			out = append(out, a.oddEntry(a.contentPath(odd.Path), odd.Path, "is "+odd.Kind))
 		}
 	}
@@ -73,7 +75,7 @@ func (a *audit) listsBelow(dir string) bool {
 	return false
 }
 
-// compareFile sets f beside the sidecar's note of it.
+// compareFile compares f with the sidecar's note of it: its digest, then its size and mode.
 func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
 	note, listed := a.sidecar.Files[f.Path]
 	if !listed {
@@ -92,7 +94,8 @@ func (a *audit) compareFile(f tree.File, open tree.Open) evidence.Evidence {
 	if err != nil {
 		return evidence.CannotVerify(claim, evidence.Unreadable, err.Error())
 	}
-	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: a.contentPath(f.Path)})
+	e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size,
+		From: a.contentPath(f.Path)})
 	if e.Outcome == evidence.Match && f.Exec != note.Exec {
 		claim.Want, claim.Text = nil, executableText(note.Exec)
 		return mismatch(claim, executableText(f.Exec), a.contentPath(f.Path))

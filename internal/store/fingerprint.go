@@ -12,19 +12,19 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// WithScheme is the same store for trees under another fingerprint: [evidence.Tree], which is
-// hallmark-tree-v1 and the one that Open gives, or [evidence.FacetTar], under which the
-// contents of archives are known. The fingerprint decides the address of a slot and what
-// an audit recomputes, and nothing else.
+// WithScheme returns the same store for trees under another fingerprint: [evidence.Tree], which is
+// hallmark-tree-v1 and that of a store from [Open], or [evidence.FacetTar], that of an archive's
+// content. The fingerprint decides the address of a slot and what an audit recomputes, and nothing
+// else.
 func (s *Store) WithScheme(scheme evidence.Scheme) *Store {
 	view := *s
 	view.scheme = scheme
 	return &view
 }
 
-// executableFile is the one file of an archive that is executable: the entry of a server whose
-// runtime is binary, by its server.json, whose digest is the one that was found. It is ""
-// for every other archive.
+// executableFile returns the path of the one file of an archive that may be executable: the entry of
+// a server whose runtime is binary, as its server.json says, which must have the digest that was
+// computed of it. It returns "" for every other archive.
 func (a *audit) executableFile(open tree.Open) string {
 	if a.executable != nil {
 		return *a.executable
@@ -53,7 +53,9 @@ type treeSums struct {
 }
 
 // measureTree computes the fingerprint of files under a scheme.
-func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open) (out treeSums, err error) {
+func measureTree(
+	ctx context.Context, scheme evidence.Scheme, files []tree.File, open tree.Open,
+) (out treeSums, err error) {
 	var mu sync.Mutex
 	each := func(path string) (io.ReadCloser, error) {
 		r, err := open(path)
@@ -83,7 +85,7 @@ func measureTree(ctx context.Context, scheme evidence.Scheme, files []tree.File,
 	return out, fmt.Errorf("store: no slot is addressed by %+q", string(scheme))
 }
 
-// hashingReader computes the digest of what is read, too.
+// hashingReader hashes what is read through it, and passes the digest to done when it is closed.
 type hashingReader struct {
 	io.ReadCloser
 	h    *digest.Hasher

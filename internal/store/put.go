@@ -16,8 +16,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Slot is a tree in the store whose bytes were found right when it was returned.
-// That is past when it is used: every use begins with [Store.Audit].
+// Slot is a tree in the store whose bytes matched when it was returned. They may have changed since:
+// every use begins with [Store.Audit].
 type Slot struct {
 	Digest  digest.Digest // the fingerprint, the slot's address
 	Ref     string        // what the tree was made of, as Put was told
@@ -122,7 +122,7 @@ func (s *Store) evict(ctx context.Context, r *os.Root, at string, want digest.Di
 	return nil, err
 }
 
-// describe describes m in a sidecar.
+// describe returns the sidecar of m. Ref is what the tree was made of.
 func (m *stagedTree) describe(ctx context.Context, ref string) (*sidecar, error) {
 	sums := m.treeSums.files
 	if sums == nil {
@@ -146,7 +146,8 @@ func (m *stagedTree) describe(ctx context.Context, ref string) (*sidecar, error)
 }
 
 func (c *sidecar) slot(found treeSums, files int, dir string) *Slot {
-	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created, dir: filepath.Join(dir, contentDir)}
+	return &Slot{Digest: found.tree, Assets: found.files, Ref: c.Ref, Size: c.Size, Files: files, Created: c.Created,
+		dir: filepath.Join(dir, contentDir)}
 }
 
 // protect takes write permission and special modes from everything in r, directories last,
@@ -192,7 +193,8 @@ func writeSidecar(r *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// lock excludes others who put, move or remove the slot for d.
+// lock takes the lock under which the slot for d, and those with the same first two digits, are put,
+// moved or removed.
 func (s *Store) lock(ctx context.Context, d digest.Digest) (unlock func(), err error) {
 	r, err := s.create(locksDir)
 	if err != nil {
@@ -202,9 +204,9 @@ func (s *Store) lock(ctx context.Context, d digest.Digest) (unlock func(), err e
 	return durable.Lock(ctx, filepath.Join(s.root, locksDir, d.Hex()[:2]), "slots "+d.Hex()[:2]+"…")
 }
 
-// LockFetch waits until nobody else fetches what the slot for want will hold, and keeps
-// others from it until done is called: who was waiting finds the slot by an audit, and
-// what is fetched by many at once is fetched once.
+// LockFetch takes the lock under which the tree for the slot want is fetched, and waits for it until
+// ctx ends. Of many processes that need one tree the first fetches it; the others get the lock when
+// done is called, audit the slot, and find it.
 func (s *Store) LockFetch(ctx context.Context, want digest.Digest) (done func(), err error) {
 	if _, err := address(want); err != nil {
 		return nil, err
@@ -214,5 +216,6 @@ func (s *Store) LockFetch(ctx context.Context, want digest.Digest) (done func(),
 		return nil, err
 	}
 	r.Close()
-	return durable.Lock(ctx, filepath.Join(s.root, locksDir, "make-"+want.Hex()[:2]), "the making of slots "+want.Hex()[:2]+"…")
+	return durable.Lock(ctx, filepath.Join(s.root, locksDir, "make-"+want.Hex()[:2]), "the making of slots "+
+		want.Hex()[:2]+"…")
 }

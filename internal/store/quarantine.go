@@ -45,7 +45,9 @@ func (s *Store) Quarantine(ctx context.Context, want digest.Digest, reason strin
 
 // moveToQuarantine takes the slot at address at, be it a directory or whatever stands there, to quarantine
 // and logs it. The caller holds the slot's lock.
-func (s *Store) moveToQuarantine(r *os.Root, at string, want digest.Digest, reason string, report evidence.Report) (string, error) {
+func (s *Store) moveToQuarantine(
+	r *os.Root, at string, want digest.Digest, reason string, report evidence.Report,
+) (string, error) {
 	// The directory with the first two digits may itself be what is wrong.
 	for _, dir := range []string{slotsDir, filepath.Dir(at)} {
 		var notDir *notDirError

@@ -60,7 +60,8 @@ func (c *sidecar) encode() ([]byte, error) {
 	self := digest.FromBytes(body).String()
 	data := append(append(append(body, selfBefore...), self...), selfAfter...)
 	if len(data) > maxSidecar {
-		return nil, fmt.Errorf("sidecar: would have %s bytes, more than %s; the tree has too many files", evidence.Group(int64(len(data))), evidence.Group(maxSidecar))
+		return nil, fmt.Errorf("sidecar: would have %s bytes, more than %s; the tree has too many files",
+			evidence.Group(int64(len(data))), evidence.Group(maxSidecar))
 	}
 	return data, nil
 }
@@ -103,7 +104,8 @@ func parseSidecar(data []byte) (*sidecar, error) {
 		return nil, fmt.Errorf("has schema %d, and this program knows %d", version.Schema, sidecarSchema)
 	}
 	c := &sidecar{data: data}
-	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 || c.Scheme != "" && c.Scheme != evidence.FacetTar {
+	if surface.Decode(head, c) != nil || c.Integrity.Algorithm() != digest.SHA256 ||
+		c.Scheme != "" && c.Scheme != evidence.FacetTar {
 		return nil, errSidecarForm
 	}
 	return c, nil
@@ -126,7 +128,8 @@ func decodeStrict(data []byte, to any) error {
 	return nil
 }
 
-// decodeFiles decodes the list of files.
+// decodeFiles decodes the list of files into c.Files, and checks all of the sidecar. Its errors hold no
+// text of the file.
 func (c *sidecar) decodeFiles() error {
 	body := c.data[:bytes.LastIndex(c.data, []byte(selfBefore))]
 	var whole sidecar
@@ -155,9 +158,9 @@ func (c *sidecar) decodeFiles() error {
 	return nil
 }
 
-// listsExactly reports whether the sidecar has each of its members, in the one form that it has,
-// and lists files, which are in byte order, and no others. Digests are those of sums; with
-// nil any will do. It compares bytes and decodes nothing but the head.
+// listsExactly reports whether the sidecar has all of its members, in the one form that encode
+// writes, and lists exactly files, which are in byte order, with the digests in sums; if sums is nil
+// any digest will do. It compares bytes and decodes nothing but the head.
 func (c *sidecar) listsExactly(files []tree.File, sums map[string]digest.Digest) bool {
 	if c.Ref == "" || c.Created.IsZero() || c.Size != contentSize(files) {
 		return false

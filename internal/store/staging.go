@@ -46,7 +46,8 @@ func (s *Store) Stage() (*Staging, error) {
 	for range 100 {
 		st.name = filepath.Join(stagingDir, strings.ToLower(rand.Text()[:16]))
 		st.unlock, err = durable.TryLock(filepath.Join(s.root, st.name+".lock"), "a staging directory")
-		if !errors.Is(err, durable.ErrLocked) { // swept between being made and being locked: take another name
+		// another process removed it between its making and its locking: take another name
+		if !errors.Is(err, durable.ErrLocked) {
 			break
 		}
 	}
@@ -62,8 +63,8 @@ func (s *Store) Stage() (*Staging, error) {
 	return st, nil
 }
 
-// removeDeadStagings removes what dead processes left in staging. What it cannot remove stays
-// for the next time: that is no reason to refuse work.
+// removeDeadStagings removes what dead processes left in staging. What it cannot remove stays for the
+// next time, since that is no reason to fail.
 func (s *Store) removeDeadStagings(r *os.Root) {
 	entries, err := fs.ReadDir(r.FS(), stagingDir)
 	if err != nil {
@@ -125,7 +126,7 @@ func (st *Staging) discard() error {
 	return nil
 }
 
-// release gives up the lock, and its file if r is not nil.
+// release removes the lock file, if r is not nil, and releases the lock.
 func (st *Staging) release(r *os.Root) {
 	if r != nil {
 		r.Remove(st.name + ".lock")

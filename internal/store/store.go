@@ -99,7 +99,7 @@ func (s *Store) open() (*os.Root, error) {
 	return r, nil
 }
 
-// create is open that makes the directories named, and the store's own, if needed.
+// create is open, and makes the store's directory and dirs in it if they are missing.
 func (s *Store) create(dirs ...string) (*os.Root, error) {
 	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return nil, fmt.Errorf("store: %w", err)
@@ -121,7 +121,8 @@ func (s *Store) create(dirs ...string) (*os.Root, error) {
 	return r, nil
 }
 
-// checkDir is nil if name in r is a directory itself, not a link to one.
+// checkDir returns nil if name in r is a directory, and not a link to one; else a *notDirError or the
+// system's error.
 func checkDir(r *os.Root, name string) error {
 	info, err := r.Lstat(name)
 	if err != nil {
@@ -163,7 +164,7 @@ func openDir(r *os.Root, name string) (*os.Root, error) {
 	return sub, nil
 }
 
-// address is where the slot for d lies, relative to the store.
+// address returns the path of the slot for d, relative to the store. The error says that d is no SHA-256.
 func address(d digest.Digest) (string, error) {
 	if d.Algorithm() != digest.SHA256 {
 		return "", fmt.Errorf("store: a slot is addressed by sha256, not by %+q", d.String())

@@ -56,7 +56,7 @@ func (s *Store) Verify(ctx context.Context) ([]SlotReport, error) {
 	return out, err
 }
 
-// strayReport is the report of something at name that no store has there.
+// strayReport is the report about something at name that is no part of a store.
 func (s *Store) strayReport(name, what string) SlotReport {
 	return SlotReport{Name: name, Report: evidence.Report{mismatch(evidence.Claim{
 		Subject: filepath.ToSlash(name), Scheme: evidence.File,
@@ -64,8 +64,8 @@ func (s *Store) strayReport(name, what string) SlotReport {
 	}, what, filepath.Join(s.root, name))}}
 }
 
-// findStrays lists what lies in the store's directory, and in that of its locks, and is none
-// of what the package comment names.
+// findStrays reports what lies in the store's directory, or in that of its locks, and is not in the
+// layout that the package comment gives.
 func (s *Store) findStrays() ([]SlotReport, error) {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,12 +101,12 @@ func (s *Store) findStrays() ([]SlotReport, error) {
 	return out, nil
 }
 
-// isSlotPrefix reports whether name is that of a directory of slots.
+// isSlotPrefix reports whether name is that of a directory of slots: two hexadecimal digits.
 func isSlotPrefix(name string) bool {
 	return len(name) == 2 && strings.Trim(name, "0123456789abcdef") == ""
 }
 
-// ListQuarantined lists what was found bad and moved away, by absolute path.
+// ListQuarantined returns the absolute paths of the slots that were found bad and moved away.
 func (s *Store) ListQuarantined() ([]string, error) {
 	r, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -99,8 +99,7 @@ func Open(c Config) (*Witness, error) {
 	return w, nil
 }
 
-// load reads what is kept of each log, and keeps that nothing was cosigned of those that
-// are begun with.
+// load reads the kept state of each log, and writes an empty state for the logs that it begins with.
 func (w *Witness) load(begin bool) error {
 	for _, origin := range slices.Sorted(maps.Keys(w.logs)) {
 		switch _, err := w.readNewest(origin); {
@@ -113,7 +112,8 @@ func (w *Witness) load(begin bool) error {
 	if !begin && len(w.Begun) > 0 {
 		return evidence.Errorf(evidence.Refused, w.dir,
 			"restore the directory, or put the newest checkpoint that this witness cosigned there as that file; only if it never cosigned one of the log start with --begin",
-			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there", w.Begun[0], filepath.Base(w.checkpointFile(w.Begun[0]))))
+			fmt.Errorf("has no state of the log %+q, which this witness may have cosigned before: %s is not there",
+				w.Begun[0], filepath.Base(w.checkpointFile(w.Begun[0]))))
 	}
 	for _, origin := range w.Begun {
 		w.logger.Info("log begun with", "origin", origin)
@@ -124,7 +124,7 @@ func (w *Witness) load(begin bool) error {
 	return nil
 }
 
-// emptyMark and the origin are what is kept of a log before its first checkpoint.
+// emptyMark and the origin are the kept state of a log before its first checkpoint.
 const emptyMark = "nothing cosigned of "
 
 // Close lets other processes use the directory.
@@ -188,16 +188,19 @@ func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 		return nil, &refusal{status: http.StatusForbidden, why: err.Error(), origin: origin}
 	}
 	if err != nil || request.Old > s.Size {
-		return nil, &refusal{status: http.StatusBadRequest, why: "checkpoint: malformed, or smaller than the old size", origin: origin}
+		return nil, &refusal{status: http.StatusBadRequest, why: "checkpoint: malformed, or smaller than the old size",
+			origin: origin}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last, err := w.readNewest(origin)
 	if err != nil {
-		return nil, &refusal{status: http.StatusInternalServerError, why: "the newest checkpoint cannot be read", origin: origin}
+		return nil, &refusal{status: http.StatusInternalServerError, why: "the newest checkpoint cannot be read",
+			origin: origin}
 	}
 	if request.Old != last.Size {
-		return nil, &refusal{status: http.StatusConflict, origin: origin, size: last.Size, why: "another size was cosigned last"}
+		return nil, &refusal{status: http.StatusConflict, origin: origin, size: last.Size,
+			why: "another size was cosigned last"}
 	}
 	if last.Note != nil {
 		if err := ledger.CheckConsistency(last.Checkpoint, s.Checkpoint, request.Proof); err != nil {
@@ -208,23 +211,27 @@ func (w *Witness) addCheckpoint(body []byte) ([]byte, *refusal) {
 			return nil, &refusal{status: status, why: err.Error(), origin: origin, size: last.Size, alarm: forked}
 		}
 	} else if len(request.Proof) > 0 {
-		return nil, &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes", origin: origin}
+		return nil, &refusal{status: http.StatusUnprocessableEntity, why: "a proof from no checkpoint has no hashes",
+			origin: origin}
 	}
 	line, err := ledger.Cosign(s, w.key)
 	if err != nil {
-		return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be cosigned", origin: origin}
+		return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be cosigned",
+			origin: origin}
 	}
 	if last.Note == nil || s.Size > last.Size {
 		if err := durable.WriteFile(w.checkpointFile(origin), s.Note, 0o600); err != nil {
 			w.logger.Error("write", "error", err)
-			return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be kept", origin: origin}
+			return nil, &refusal{status: http.StatusInternalServerError, why: "the checkpoint cannot be kept",
+				origin: origin}
 		}
 	}
 	return line, nil
 }
 
-// readNewest is the checkpoint that was cosigned last; the zero value if there is none yet. A
-// file that is not there or cannot be read is an error: to begin again would be to forget.
+// readNewest returns the checkpoint that was cosigned last, or the zero value if there is none yet. A
+// file that is missing or cannot be read is an error: a witness that began again could cosign a
+// second history.
 func (w *Witness) readNewest(origin string) (ledger.Signed, error) {
 	path := w.checkpointFile(origin)
 	f, err := os.Open(path)

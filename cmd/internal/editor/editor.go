@@ -57,11 +57,13 @@ of AGENTS.md files (forbidden, read_only, ignore) is obeyed.`,
 	f.StringArrayVar(&c.Roots, "root", nil, "`directory` that may be read and written; may be given several times")
 	f.BoolVar(&c.ReadOnly, "read-only", false, "offer no tool that writes")
 	f.IntVar(&c.TagWidth, "tag-width", 2, "hex `digits` of a line's tag: 2, 3 or 4")
-	f.BoolVar(&c.ExactAnchors, "exact-anchors", false, "refuse an anchor of which the line number is wrong, also if the only line with its tag is near")
+	f.BoolVar(&c.ExactAnchors, "exact-anchors", false,
+		"refuse an anchor of which the line number is wrong, also if the only line with its tag is near")
 	f.BoolVar(&c.HardLinks, "hard-links", false, "write files with several names, in place and not atomically")
 	f.Int64Var(&c.MaxFile, "max-file", hashfile.DefaultMaxFile, "largest file, in `bytes`")
 	f.IntVar(&c.MaxRequest, "max-request", hashfile.DefaultMaxRequest, "largest message of the client, in `bytes`")
-	f.IntVar(&c.ReadLines, "read-lines", hashfile.DefaultReadLines, "most `lines` that a read gives unless it asks for more")
+	f.IntVar(&c.ReadLines, "read-lines", hashfile.DefaultReadLines,
+		"most `lines` that a read gives unless it asks for more")
 	f.IntVar(&c.ReadBytes, "read-bytes", hashfile.DefaultReadBytes, "most `bytes` likewise")
 	return cmd
 }

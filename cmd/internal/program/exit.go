@@ -44,5 +44,5 @@ type Shown struct{ Err error }
 
 func (e Shown) Error() string { return e.Err.Error() }
 
-// Unwrap gives the error.
+// Unwrap returns the error that was printed.
 func (e Shown) Unwrap() error { return e.Err }

@@ -54,7 +54,9 @@ func helpCommand() *cobra.Command {
 			of.InitDefaultHelpFlag()
 			return of.Help()
 		},
-		ValidArgsFunction: func(c *cobra.Command, names []string, begun string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
+		ValidArgsFunction: func(
+			c *cobra.Command, names []string, begun string,
+		) (found []cobra.Completion, _ cobra.ShellCompDirective) {
 			of, rest, err := c.Root().Find(names)
 			if err != nil || len(rest) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -116,7 +118,8 @@ func Help(c *cobra.Command, columns int) string {
 	writeFlags(&b, "Flags:", c.LocalFlags(), columns)
 	writeFlags(&b, "Flags of all these commands:", c.InheritedFlags(), columns)
 	if c.HasAvailableSubCommands() {
-		b.WriteString("\n" + strings.Join(wrapText("'"+c.CommandPath()+" COMMAND --help' tells more about a command.", columns), "\n") + "\n")
+		more := "'" + c.CommandPath() + " COMMAND --help' tells more about a command."
+		b.WriteString("\n" + strings.Join(wrapText(more, columns), "\n") + "\n")
 	}
 	return b.String()
 }

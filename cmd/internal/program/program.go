@@ -73,8 +73,8 @@ func Run(root *cobra.Command, args []string, ended func()) int {
 // Hangup is the annotation of a command to which a hangup means something else than its end.
 const Hangup = "hangup"
 
-// endSignals are the signals that end a program once it has ended what it started. A hangup that
-// is ignored, as under nohup, stays ignored, and one that means something to c is its own.
+// endSignals returns the signals that cancel the context of command c, so that it ends what it
+// started and then itself. SIGHUP is left out if it is ignored, as under nohup, or if c handles it.
 func endSignals(c *cobra.Command) []os.Signal {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if (c == nil || c.Annotations[Hangup] == "") && !signal.Ignored(syscall.SIGHUP) {
@@ -83,7 +83,8 @@ func endSignals(c *cobra.Command) []os.Signal {
 	return signals
 }
 
-// AddHelpAndVersion gives a program its help and its flag --version, as Run does: for pages about it.
+// AddHelpAndVersion gives a program its help and its flag --version. [Run] calls it; the generator of
+// manual pages does so too.
 func AddHelpAndVersion(root *cobra.Command) {
 	addHelp(root)
 	addVersion(root)
@@ -106,12 +107,13 @@ func addVersion(root *cobra.Command) {
 // ExplainWait tells a person who starts a server by hand what it waits for.
 func ExplainWait(program, server string) {
 	if term.IsTerminal(int(os.Stdin.Fd())) {
-		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program, surface.Escape(server))
+		fmt.Fprintf(os.Stderr, "%s: %s waits for an MCP client on standard input; Ctrl-C ends it\n", program,
+			surface.Escape(server))
 	}
 }
 
-// escapeHidden escapes lines in which something would be obeyed or hidden by a terminal.
-// Messages are escaped where text from outside enters them; this is the last gate.
+// escapeHidden escapes lines with characters that a terminal would obey or not show. Messages are
+// escaped where text from outside enters them; this is the last check before they are printed.
 func escapeHidden(message string) string {
 	lines := strings.Split(message, "\n")
 	for i, line := range lines {
@@ -122,22 +124,24 @@ func escapeHidden(message string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Usage makes a mistake on the command line a validation error.
+// Usage makes err, about the command line of c, an error of class Validation with a hint at the help.
 func Usage(c *cobra.Command, err error) error {
 	return &evidence.Error{Kind: evidence.Validation, Err: err, Hint: "see '" + c.CommandPath() + " --help'"}
 }
 
-// Args makes complaints about arguments validation errors. Cobra's own, which count, show how
-// the command is written instead.
+// Args makes errors of check errors of class Validation. In place of cobra's count of arguments they
+// show how the command is written.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		err := check(c, args)
 		if err == nil {
 			return nil
 		}
-		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") && !c.HasSubCommands() {
+		if strings.Contains(err.Error(), "arg(s)") || strings.HasPrefix(err.Error(), "unknown command") &&
+			!c.HasSubCommands() {
 			_, takes, _ := strings.Cut(c.Use, " ")
-			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), cmp.Or(takes, "no arguments"))
+			err = fmt.Errorf("%s takes %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "),
+				cmp.Or(takes, "no arguments"))
 		}
 		return Usage(c, err)
 	}
