@@ -9,6 +9,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -40,9 +42,9 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFacetWorld(t)
-			w.must(w.install(FacetOptions{}))
+			w.must(w.install(facets.Options{}))
 			c.change(w)
-			v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+			v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +60,7 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 				want = evidence.OK
 			}
 			for _, offline := range []bool{true, false} {
-				out, err := w.install(FacetOptions{Frozen: true, Offline: offline})
+				out, err := w.install(facets.Options{Frozen: true, Offline: offline})
 				if evidence.ClassOf(err) != want || want != evidence.OK && !strings.Contains(err.Error(), c.text) {
 					t.Errorf("frozen, offline %t: %v; want %s %q; %+v", offline, err, want, c.text, out)
 				}
@@ -68,7 +70,7 @@ func TestInstalledFilesAreLocked(t *testing.T) {
 			}
 			// Another machine has the checkout, and nothing else.
 			w.host.Places.State, w.host.Places.Cache = t.TempDir(), t.TempDir()
-			v, err = Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+			v, err = check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,19 +91,19 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 	const left = "tools/skills/greet/SKILL.md"
 	for _, edited := range []bool{false, true} {
 		w := newFacetWorld(t)
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "dir:tools", "dir:other", 1))
 		if edited {
 			w.write(left, "Other.\n")
 		}
-		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
 		if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: check: %v, %v", edited, err, v.Err())
 		}
 		if want := "kit@1.0.0 (not installed here for dir:other)"; !slices.Contains(v.Unseen, want) {
 			t.Errorf("check does not say %q: %q", want, v.Unseen)
 		}
-		_, err = w.install(FacetOptions{Frozen: true})
+		_, err = w.install(facets.Options{Frozen: true})
 		if edited != (evidence.ClassOf(err) == evidence.Refused) || edited && !strings.Contains(err.Error(), left+": unhashed mismatch") {
 			t.Errorf("edited %t: frozen: %v", edited, err)
 		}
@@ -111,7 +113,7 @@ func TestInstalledForATargetThatIsGone(t *testing.T) {
 		if edited {
 			continue
 		}
-		v, err = Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		v, err = check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
 		if err != nil || v.Class() != evidence.OK || slices.ContainsFunc(v.Unseen, func(s string) bool { return strings.Contains(s, "not installed") }) {
 			t.Errorf("check: %v, %v, %q", err, v.Err(), v.Unseen)
 		}
@@ -144,10 +146,10 @@ func TestFacetsOwed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newFacetWorld(t)
-			w.must(w.install(FacetOptions{}))
+			w.must(w.install(facets.Options{}))
 			w.forge(c.change)
 			for _, offline := range []bool{true, false} {
-				v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: offline})
+				v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: offline})
 				if err == nil {
 					err = v.Err()
 				}
@@ -157,12 +159,12 @@ func TestFacetsOwed(t *testing.T) {
 					t.Errorf("check, offline %t: %v", offline, err)
 				}
 			}
-			_, err := w.install(FacetOptions{Frozen: true})
+			_, err := w.install(facets.Options{Frozen: true})
 			if got := evidence.ClassOf(err); err == nil || got != c.class && got != evidence.Validation || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("frozen: %v", err)
 			}
 			// An installation that may write the lock does not help itself either.
-			if _, err := w.install(FacetOptions{}); err == nil && name != "a composed facet that is not there" {
+			if _, err := w.install(facets.Options{}); err == nil && name != "a composed facet that is not there" {
 				t.Error("install resolved anew what was removed")
 			}
 		})

@@ -14,6 +14,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -22,16 +25,16 @@ import (
 type facetProject struct {
 	t    *testing.T
 	dir  string
-	host *Host
+	host *host.Host
 }
 
 func newFacetProject(t *testing.T, config string) *facetProject {
 	t.Helper()
 	base := t.TempDir()
 	t.Cleanup(func() { removeTree(base) })
-	p := &facetProject{t: t, dir: filepath.Join(base, "project"), host: &Host{
-		Sending: anyHost(), // hosts_test.go has hosts that nobody agreed to
-		Places:  Places{Cache: filepath.Join(base, "cache"), State: filepath.Join(base, "state")},
+	p := &facetProject{t: t, dir: filepath.Join(base, "project"), host: &host.Host{
+		Sending: hosttest.AnyHost(), // hosts_test.go has hosts that nobody agreed to
+		Places:  host.Places{Cache: filepath.Join(base, "cache"), State: filepath.Join(base, "state")},
 		Environ: os.Environ(), Getenv: os.Getenv, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Now: time.Now,
 	}}
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
@@ -77,11 +80,11 @@ func (p *facetProject) kit(dir, version, text string) {
 	p.write(dir+"/commands/wave.md", "Wave.\n")
 }
 
-func (p *facetProject) install(o FacetOptions) (*Installation, error) {
-	return Install(context.Background(), p.host, p.dir, o)
+func (p *facetProject) install(o facets.Options) (*facets.Installation, error) {
+	return facets.Install(context.Background(), p.host, p.dir, o)
 }
 
-func (p *facetProject) must(out *Installation, err error) *Installation {
+func (p *facetProject) must(out *facets.Installation, err error) *facets.Installation {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)
@@ -122,7 +125,7 @@ const localKit = "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"c
 func TestInstallLocal(t *testing.T) {
 	p := newFacetProject(t, localKit)
 	p.kit("kit", "1.0.0", "Say hello.\n")
-	out := p.must(p.install(FacetOptions{}))
+	out := p.must(p.install(facets.Options{}))
 	if len(out.Files) != 8 || !out.Written || out.Facets[0].Outcome != "installed" {
 		t.Fatalf("%+v", out)
 	}
@@ -139,19 +142,19 @@ func TestInstallLocal(t *testing.T) {
 		}
 	}
 	before := p.all()
-	if out = p.must(p.install(FacetOptions{Frozen: true, Offline: true})); out.Written || out.Facets[0].Outcome != "unchanged" || p.all() != before {
+	if out = p.must(p.install(facets.Options{Frozen: true, Offline: true})); out.Written || out.Facets[0].Outcome != "unchanged" || p.all() != before {
 		t.Errorf("a second install: %+v", out)
 	}
 
 	// The lock follows the directory, save under --frozen.
 	p.kit("kit", "1.1.0", "Say hello, twice.\n")
 	lock := p.read(project.LockFile)
-	_, err := p.install(FacetOptions{Frozen: true})
+	_, err := p.install(facets.Options{Frozen: true})
 	p.refused(evidence.Integrity, err)
 	if p.read(project.LockFile) != lock || strings.Contains(p.read("tools/skills/greet/SKILL.md"), "twice") {
 		t.Error("a refused install changed something")
 	}
-	if out = p.must(p.install(FacetOptions{})); out.Facets[0].Outcome != "updated" || len(out.Facets[0].Assets) != 2 {
+	if out = p.must(p.install(facets.Options{})); out.Facets[0].Outcome != "updated" || len(out.Facets[0].Assets) != 2 {
 		t.Errorf("%+v", out.Facets[0])
 	}
 	if !strings.Contains(p.read("tools/skills/greet/SKILL.md"), "twice") || p.read(project.LockFile) == lock {
@@ -159,7 +162,7 @@ func TestInstallLocal(t *testing.T) {
 	}
 
 	// Removal takes away what was installed, and directories with it.
-	out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+	out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
 	p.must(out, err)
 	if len(out.Deleted) != 8 || out.Facets[0].Outcome != "removed" {
 		t.Errorf("%+v", out)

@@ -9,11 +9,10 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 )
-
-// anyHost lets the servers of tests be asked, as --allow-host does.
-func anyHost() *Sending { return &Sending{Hosts: []string{"127.0.0.1:*", "localhost:*", "[::1]:*"}} }
 
 // TestHostsOfAProject: without a word of its caller's a flow asks no host that the project
 // names; one that is said is asked, and what a person agreed to is asked about once.
@@ -34,15 +33,18 @@ func TestHostsOfAProject(t *testing.T) {
 			c.Close()
 		}
 	}()
-	host := l.Addr().String()
-	p := newFacetProject(t, "[registry]\nurl = \"http://"+host+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+host+"/kit.git\", tag = \"v1\" }\n")
+	address := l.Addr().String()
+	p := newFacetProject(t, "[registry]\nurl = \"http://"+address+"\"\n[facets]\n\"@acme/review\" = \"1.*\"\n\"kit\" = { git = \"https://"+address+"/kit.git\", tag = \"v1\" }\n")
 	p.host.Fetch = fetch.New(fetch.Config{Dir: t.TempDir()})
 	flows := map[string]func() error{
-		"outdated": func() error { _, err := Outdated(t.Context(), p.host, p.dir); return err },
-		"install":  func() error { _, err := Install(t.Context(), p.host, p.dir, FacetOptions{}); return err },
-		"upgrade":  func() error { _, err := Upgrade(t.Context(), p.host, p.dir, nil, UpgradeOptions{}); return err },
+		"outdated": func() error { _, err := facets.Outdated(t.Context(), p.host, p.dir); return err },
+		"install":  func() error { _, err := facets.Install(t.Context(), p.host, p.dir, facets.Options{}); return err },
+		"upgrade": func() error {
+			_, err := facets.Upgrade(t.Context(), p.host, p.dir, nil, facets.UpgradeOptions{})
+			return err
+		},
 	}
-	refused := func(s *Sending) {
+	refused := func(s *host.Sending) {
 		t.Helper()
 		p.host.Sending = s
 		for name, flow := range flows {
@@ -55,22 +57,22 @@ func TestHostsOfAProject(t *testing.T) {
 		}
 	}
 	refused(nil)
-	refused(&Sending{})
-	refused(&Sending{Hosts: []string{"127.0.0.1", "127.0.0.1:1", "example.com:*"}})
+	refused(&host.Sending{})
+	refused(&host.Sending{Hosts: []string{"127.0.0.1", "127.0.0.1:1", "example.com:*"}})
 	asked := 0
-	ask := func(answer Consent) func([]consent.HostUse) (Consent, error) {
-		return func(uses []consent.HostUse) (Consent, error) {
-			if asked++; len(uses) != 1 || uses[0].Host != host {
+	ask := func(answer host.Consent) func([]consent.HostUse) (host.Consent, error) {
+		return func(uses []consent.HostUse) (host.Consent, error) {
+			if asked++; len(uses) != 1 || uses[0].Host != address {
 				t.Errorf("asked about %v", uses)
 			}
 			return answer, nil
 		}
 	}
-	refused(&Sending{AskHosts: ask(No)})
+	refused(&host.Sending{AskHosts: ask(host.No)})
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
-	p.host.Sending = &Sending{AskHosts: ask(Given)}
+	p.host.Sending = &host.Sending{AskHosts: ask(host.Given)}
 	for range 2 {
 		if err := flows["outdated"](); err == nil || consent.NotAgreed(err) != nil {
 			t.Errorf("agreed to: %v", err)
@@ -80,7 +82,7 @@ func TestHostsOfAProject(t *testing.T) {
 	if asked != 2 || connections.Load() == 0 {
 		t.Errorf("asked %d times, %d connections", asked, connections.Load())
 	}
-	if err := ForgetHost(p.host, host); err != nil {
+	if err := host.ForgetHost(p.host, address); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(p.host.Places.State, "variables.json")); err != nil || consent.NotAgreed(flows["outdated"]()) == nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -44,7 +45,7 @@ func TestComposition(t *testing.T) {
 		"facet.json": `{"name":"more","version":"1.0.0","facets":["suite@1.0.0",{"name":"tools","version":"1.0.0","commands":["go"]}]}`,
 	})
 	w.want("suite = \"*\"\n")
-	out := w.must(w.install(FacetOptions{}))
+	out := w.must(w.install(facets.Options{}))
 	if len(out.Facets) != 3 || len(out.Files) != 2 || w.read("tools/skills/greet/SKILL.md") != "First.\n" || w.read("tools/agents/one.md") != "1" || w.read("tools/agents/two.md") != "" {
 		t.Fatalf("%+v", out)
 	}
@@ -54,21 +55,21 @@ func TestComposition(t *testing.T) {
 	}
 	lock := w.read(project.LockFile)
 	w.requests.Store(0)
-	w.must(w.install(FacetOptions{Frozen: true, Offline: true}))
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{Frozen: true, Offline: true}))
+	w.must(w.install(facets.Options{}))
 	if w.requests.Load() != 0 || w.read(project.LockFile) != lock {
 		t.Errorf("%d requests", w.requests.Load())
 	}
 
 	// Two that bring along parts of one get both parts, over several steps.
 	w.want("more = \"*\"\n")
-	out = w.must(w.install(FacetOptions{}))
+	out = w.must(w.install(facets.Options{}))
 	if len(out.Facets) != 4 || w.read("tools/commands/go.md") != "3" || w.read("tools/agents/one.md") != "1" {
 		t.Errorf("%+v", out)
 	}
 	// What nobody brings along any more is neither locked nor installed.
 	w.want("kit = \"1.0.*\"\n")
-	out = w.must(w.install(FacetOptions{}))
+	out = w.must(w.install(facets.Options{}))
 	if len(out.Deleted) != 2 || strings.Contains(w.read(project.LockFile), "suite") || w.read("tools/skills/greet/SKILL.md") == "" {
 		t.Errorf("%+v", out)
 	}
@@ -86,7 +87,7 @@ func TestComposition(t *testing.T) {
 		"no such facet":   {"lost = \"*\"\n", evidence.Refused, "no confirmation"},
 	} {
 		w.want(c.want)
-		_, err := w.install(FacetOptions{})
+		_, err := w.install(facets.Options{})
 		if err == nil || evidence.ClassOf(err) != c.class || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -106,12 +107,12 @@ func TestEndlessComposition(t *testing.T) {
 			fmt.Sprintf("commands/c%d.md", i): "x",
 		})
 	}
-	for i := range maxDepth + 1 {
+	for i := range facets.MaxDepth + 1 {
 		chain(i, fmt.Sprintf(`,"facets":["link-%d@1.0.0"]`, i+1))
 	}
-	chain(maxDepth+1, "")
+	chain(facets.MaxDepth+1, "")
 	w.want("link-0 = \"*\"\n")
-	_, err := w.install(FacetOptions{})
+	_, err := w.install(facets.Options{})
 	w.refused(evidence.Refused, err, "brought along by link-16@1.0.0", "more than 16 times")
 	for _, file := range []string{project.LockFile, "tools/commands/c1.md"} {
 		if w.read(file) != "" {
@@ -119,7 +120,7 @@ func TestEndlessComposition(t *testing.T) {
 		}
 	}
 	w.want("link-1 = \"*\"\n")
-	if out := w.must(w.install(FacetOptions{})); len(out.Facets) != maxDepth+1 {
+	if out := w.must(w.install(facets.Options{})); len(out.Facets) != facets.MaxDepth+1 {
 		t.Errorf("%d facets", len(out.Facets))
 	}
 }

@@ -16,6 +16,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -60,7 +62,7 @@ func compact(data []byte) []byte {
 // file that somebody edited, or of a receipt that is not used.
 func TestFacetFlips(t *testing.T) {
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	var all []string
 	state := w.host.Places.State
 	for _, root := range []string{w.path("tools"), filepath.Join(w.host.Places.Cache, "store", "sha256"), filepath.Join(state, "receipts"), filepath.Join(state, "materialized")} {
@@ -76,7 +78,7 @@ func TestFacetFlips(t *testing.T) {
 		t.Fatal(all)
 	}
 	check := func() (policy.Verdict, bool) {
-		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true})
+		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true})
 		return v.Verdict, err == nil && v.Report().Count(evidence.Match) == len(v.Findings)
 	}
 	spaces := 0
@@ -117,14 +119,14 @@ func TestArchiveFlips(t *testing.T) {
 			}
 			return body
 		})
-		_, err := w.install(FacetOptions{})
+		_, err := w.install(facets.Options{})
 		if evidence.ClassOf(err) != evidence.Integrity {
 			t.Errorf("byte %d, %#x to %#x: %v", at, w.archive[at], changed[at], err)
 		}
 		w.nothingWritten(fmt.Sprint("byte ", at))
 	}
 	w.wire(nil)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	t.Logf("%d changes", rounds)
 }
 
@@ -162,7 +164,7 @@ func TestSurfaceFlips(t *testing.T) {
 	p.write(project.LockFile, string(data))
 	file, good := project.SurfacesDir+"/notes.json", shown.Indented()
 	surfaces := func() evidence.Report {
-		v, err := Check(t.Context(), p.host, p.dir, CheckOptions{Offline: true})
+		v, err := check.Check(t.Context(), p.host, p.dir, check.Options{Offline: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -80,7 +82,7 @@ func (w *gitWorld) push(sub, version, text string) string {
 func testGitInstall(t *testing.T) {
 	w := newGitWorld(t, `, tag = "v1"`)
 	first := w.push(".", "1.0.0", "First.\n")
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	entry := w.entry("kit")
 	if entry.Source.Commit != first || entry.Source.Tag != "v1" || w.read("tools/skills/greet/SKILL.md") != "# Greet\nFirst.\n" {
 		t.Fatalf("%+v", entry.Source)
@@ -89,17 +91,17 @@ func testGitInstall(t *testing.T) {
 	second := w.push(".", "1.0.0", "Second.\n")
 
 	// A warm install asks nobody, and so does not see it.
-	w.must(w.install(FacetOptions{}))
-	w.must(w.install(FacetOptions{Frozen: true, Offline: true}))
+	w.must(w.install(facets.Options{}))
+	w.must(w.install(facets.Options{Frozen: true, Offline: true}))
 
 	for name, run := range map[string]func() error{
-		"cold install": func() error { w.emptyStore(); _, err := w.install(FacetOptions{}); return err },
-		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(FacetOptions{Frozen: true}); return err },
+		"cold install": func() error { w.emptyStore(); _, err := w.install(facets.Options{}); return err },
+		"cold frozen":  func() error { w.emptyStore(); _, err := w.install(facets.Options{Frozen: true}); return err },
 		"upgrade": func() error {
-			_, err := upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
+			_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error { return nil })
 			return err
 		},
-		"outdated": func() error { _, err := Outdated(t.Context(), w.host, w.dir); return err },
+		"outdated": func() error { _, err := facets.Outdated(t.Context(), w.host, w.dir); return err },
 	} {
 		err := run()
 		if err == nil || evidence.ClassOf(err) != evidence.Drift || !strings.Contains(err.Error(), first) || !strings.Contains(err.Error(), second) {
@@ -111,7 +113,7 @@ func testGitInstall(t *testing.T) {
 	}
 
 	// Whoever declares it anew accepts what the tag names now.
-	out, err := AddFacet(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}, FacetOptions{})
+	out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "kit", Git: w.URL, Tag: "v1"}, facets.Options{})
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond.\n" {
 		t.Errorf("%+v", w.entry("kit").Source)
@@ -128,7 +130,7 @@ func testGitInstall(t *testing.T) {
 	data := forgedLock(t, "kit", forged)
 	w.write(project.LockFile, string(data))
 	w.emptyStore()
-	_, err = w.install(FacetOptions{})
+	_, err = w.install(facets.Options{})
 	w.refused(evidence.Integrity, err, "facet-tar mismatch", "tag mismatch", first, second)
 	if w.read(project.LockFile) != string(data) {
 		t.Error("the lock changed")
@@ -140,21 +142,21 @@ func testGitInstall(t *testing.T) {
 func TestGitSources(t *testing.T) {
 	w := newGitWorld(t, `, branch = "main", sub = "deep/kit"`)
 	first := w.push("deep/kit", "1.0.0", "First.\n")
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	if err := os.WriteFile(filepath.Join(w.work, ".gitattributes"), []byte("* text eol=crlf\n*.md ident export-ignore filter=evil\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	second := w.push("deep/kit", "1.1.0", "Second. $Id$\n")
 	w.emptyStore()
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	if w.entry("kit").Source.Commit != first || !strings.Contains(w.read("tools/skills/greet/SKILL.md"), "First") {
 		t.Error("an install followed the branch")
 	}
-	all, err := Outdated(t.Context(), w.host, w.dir)
+	all, err := facets.Outdated(t.Context(), w.host, w.dir)
 	if err != nil || !all.Facets[0].Outdated() || all.Facets[0].Wanted != second {
 		t.Errorf("%v: %+v", err, all)
 	}
-	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, FacetOptions{}, func(*Installation) error { return nil })
+	out, err := upgradeFacets(t, w.host, w.dir, []string{"kit"}, facets.Options{}, func(*facets.Installation) error { return nil })
 	w.must(out, err)
 	if w.entry("kit").Source.Commit != second || w.read("tools/skills/greet/SKILL.md") != "# Greet\nSecond. $Id$\n" {
 		t.Errorf("%q", w.read("tools/skills/greet/SKILL.md"))
@@ -163,7 +165,7 @@ func TestGitSources(t *testing.T) {
 	// Without a name the facet.json of the commit gives it.
 	p := newFacetProject(t, "[adapters]\ntargets = [\"dir:tools\"]\n")
 	p.host.Environ = w.host.Environ
-	out, err = AddFacet(t.Context(), p.host, p.dir, project.Facet{Git: w.URL, Commit: first, Sub: "deep/kit"}, FacetOptions{})
+	out, err = facets.Add(t.Context(), p.host, p.dir, project.Facet{Git: w.URL, Commit: first, Sub: "deep/kit"}, facets.Options{})
 	p.must(out, err)
 	if entry := p.entry("kit"); entry.Source.Commit != first || entry.Version != "1.0.0" || !strings.Contains(p.read(project.ConfigFile), "commit = \""+first) {
 		t.Errorf("%+v\n%s", entry, p.read(project.ConfigFile))
@@ -186,7 +188,7 @@ func TestGitSources(t *testing.T) {
 		"offline":        {project.Facet{Name: "kit9", Git: w.URL, Tag: "v1", Sub: "deep/kit"}, evidence.Operation, "--offline"},
 	} {
 		before := w.all()
-		_, err := AddFacet(t.Context(), w.host, w.dir, c.f, FacetOptions{Offline: name == "offline"})
+		_, err := facets.Add(t.Context(), w.host, w.dir, c.f, facets.Options{Offline: name == "offline"})
 		if err == nil || evidence.ClassOf(err) != c.class || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v (%v)", name, err, evidence.ClassOf(err))
 		}
@@ -205,7 +207,7 @@ func TestGitSources(t *testing.T) {
 	w.git("add", "-A")
 	w.git("commit", "--quiet", "-m", "link")
 	w.git("push", "--quiet", w.bare, "main")
-	_, err = upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(*Installation) error { return nil })
+	_, err = upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(*facets.Installation) error { return nil })
 	w.refused(evidence.Validation, err, "symbolic link")
 }
 
@@ -233,7 +235,7 @@ func forgedLock(t *testing.T, name string, entry project.FacetLock) []byte {
 }
 
 // upgradeFacets is an upgrade of a project without servers.
-func upgradeFacets(t *testing.T, h *Host, dir string, names []string, o FacetOptions, show func(*Installation) error) (*Installation, error) {
-	out, err := Upgrade(t.Context(), h, dir, names, UpgradeOptions{Facets: o, Show: show})
+func upgradeFacets(t *testing.T, h *host.Host, dir string, names []string, o facets.Options, show func(*facets.Installation) error) (*facets.Installation, error) {
+	out, err := facets.Upgrade(t.Context(), h, dir, names, facets.UpgradeOptions{Facets: o, Show: show})
 	return out.Facets, err
 }

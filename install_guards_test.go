@@ -1,8 +1,6 @@
 package hallmark
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -27,16 +27,16 @@ func TestKnownButNotOurs(t *testing.T) {
 	} {
 		p := newFacetProject(t, localKit)
 		p.kit("kit", "1.0.0", "Hello.\n")
-		p.must(p.install(FacetOptions{}))
+		p.must(p.install(facets.Options{}))
 		change(p)
 		p.kit("kit", "1.1.0", "Hello again.\n")
 		before := p.all()
-		_, err := p.install(FacetOptions{})
+		_, err := p.install(facets.Options{})
 		p.refused(evidence.Refused, err, "2 files that Hallmark did not write", ".claude/skills/greet/SKILL.md", "tools/skills/greet/SKILL.md")
 		if p.all() != before {
 			t.Errorf("%s: something was written", name)
 		}
-		out := p.must(p.install(FacetOptions{Force: true}))
+		out := p.must(p.install(facets.Options{Force: true}))
 		if len(out.Files) != 2 || !strings.Contains(p.read("tools/skills/greet/SKILL.md"), "again") {
 			t.Errorf("%s: %q", name, out.Files)
 		}
@@ -64,12 +64,12 @@ func TestOursButUnknown(t *testing.T) {
 		ready := func() *facetProject {
 			p := newFacetProject(t, localKit)
 			p.kit("kit", "1.0.0", "Hello.\n")
-			p.must(p.install(FacetOptions{}))
+			p.must(p.install(facets.Options{}))
 			change(p)
 			return p
 		}
 		p := ready()
-		out, err := RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+		out, err := facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
 		p.must(out, err)
 		if len(out.Kept) != 8 || len(out.Deleted) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
 			t.Errorf("%s: removal keeps %q, deletes %q", name, out.Kept, out.Deleted)
@@ -78,21 +78,21 @@ func TestOursButUnknown(t *testing.T) {
 		p = ready()
 		p.kit("kit", "1.1.0", "Hello again.\n")
 		for range 2 {
-			if out := p.must(p.install(FacetOptions{})); !slices.Equal(out.Kept, changed) || len(out.Files) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
+			if out := p.must(p.install(facets.Options{})); !slices.Equal(out.Kept, changed) || len(out.Files) != 0 || p.read(changed[1]) != "# Greet\nHello.\n" {
 				t.Errorf("%s: keeps %q, writes %q", name, out.Kept, out.Files)
 			}
 		}
 		if data, err := os.ReadFile(p.materialized()); err != nil || strings.Contains(string(data), "SKILL.md") || !strings.Contains(string(data), "wave.md") {
 			t.Errorf("%s: %v\n%s", name, err, data)
 		}
-		out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+		out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
 		p.must(out, err)
 		if !slices.Equal(out.Kept, changed) || len(out.Deleted) != 6 {
 			t.Errorf("%s: removal keeps %q, deletes %q", name, out.Kept, out.Deleted)
 		}
 
 		p = ready()
-		out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+		out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{Force: true})
 		p.must(out, err)
 		if len(out.Deleted) != 8 || out.Verdict.Report().Count(evidence.Waived) != 8 {
 			t.Errorf("%s: %q, %v", name, out.Deleted, out.Verdict.Report())
@@ -104,9 +104,9 @@ func TestOursButUnknown(t *testing.T) {
 func TestForceOfUnedited(t *testing.T) {
 	p := newFacetProject(t, localKit)
 	p.kit("kit", "1.0.0", "Hello.\n")
-	p.must(p.install(FacetOptions{}))
+	p.must(p.install(facets.Options{}))
 	p.write("tools/commands/wave.md", "my own\n")
-	out, err := RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+	out, err := facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{Force: true})
 	p.must(out, err)
 	var forced []string
 	for _, e := range out.Verdict.Report() {
@@ -128,68 +128,43 @@ func TestStoreChangesAfterAudit(t *testing.T) {
 	} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\""+c.target+"\"]\n")
 		p.kit("kit", "1.0.0", "Hello.\n")
-		w, done, err := openWorkspace(t.Context(), p.host, p.dir, true)
+		w, done, err := workspace.Open(t.Context(), p.host, p.dir, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := newAssembly(w, FacetOptions{}, func(string) bool { return false })
+		a, err := facets.NewAssembly(w, facets.Options{}, func(string) bool { return false })
 		if err == nil {
-			err = a.gather(t.Context())
+			err = a.Gather(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := a.compose()
+		parts, err := a.Compose()
 		if err != nil {
 			t.Fatal(err)
 		}
-		adm := a.verdict().Admitted()
-		if _, err := a.place(adm, parts); err != nil {
+		adm := a.Verdict().Admitted()
+		if _, err := a.Place(adm, parts); err != nil {
 			t.Fatal(err)
 		}
 		p.overwrite(p.slotFile("content/"+c.file), flipped)
-		_, err = a.place(adm, parts)
+		_, err = a.Place(adm, parts)
 		p.refused(evidence.Integrity, err, "kit@1.0.0/"+c.file, "changed in the store after the audit")
-		if err := a.held["kit"].read(); err != nil {
+		if err := a.Held["kit"].ReadManifest(); err != nil {
 			t.Error(err)
 		}
 		p.overwrite(p.slotFile("content/facet.json"), flipped)
-		p.refused(evidence.Integrity, a.held["kit"].read(), "kit@1.0.0", "facet.json changed after the audit")
+		p.refused(evidence.Integrity, a.Held["kit"].ReadManifest(), "kit@1.0.0", "facet.json changed after the audit")
 		done()
-	}
-}
-
-// A member is a new file: what appeared in the staging directory under its name, be it a
-// link, is neither written into nor taken over.
-func TestWriteMemberIsNew(t *testing.T) {
-	dir := t.TempDir()
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer root.Close()
-	if err := writeMember(root, "a/b.md", strings.NewReader("first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("b.md", filepath.Join(dir, "a", "link.md")); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{"a/b.md", "a/link.md"} {
-		if err := writeMember(root, path, strings.NewReader("other")); !errors.Is(err, fs.ErrExist) {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	if data, err := os.ReadFile(filepath.Join(dir, "a", "b.md")); err != nil || string(data) != "first" {
-		t.Errorf("%q, %v", data, err)
 	}
 }
 
 // The manifest in the archive is the one that the registry shows, also of a facet that is
 // locked: there the log has confirmed nothing in this operation.
 func TestOtherManifestOfLocked(t *testing.T) {
-	for _, o := range []FacetOptions{{}, {Frozen: true}} {
+	for _, o := range []facets.Options{{}, {Frozen: true}} {
 		w := newFacetWorld(t)
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		w.emptyStore()
 		before := w.read(project.LockFile)
 		w.wire(changeRecord(t, map[string]any{"manifest": map[string]any{"name": "kit", "version": "1.0.0"}}))
@@ -209,7 +184,7 @@ func TestAddWithoutRequirement(t *testing.T) {
 	for newest, want := range map[string]string{"0.3.1": "0.3.*", "0.0.2": "0.0.*", "1.4.2": "1.*", "10.0.0": "10.*"} {
 		w := newFacetWorld(t)
 		w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"` + newest + `","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
-		out, err := AddFacet(t.Context(), w.host, w.dir, project.Facet{Name: "tools"}, FacetOptions{})
+		out, err := facets.Add(t.Context(), w.host, w.dir, project.Facet{Name: "tools"}, facets.Options{})
 		w.must(out, err)
 		config, err := project.ParseConfig([]byte(w.read(project.ConfigFile)))
 		if err != nil || config.Facets["tools"].Requirement.String() != want || w.entry("tools").Version != newest {

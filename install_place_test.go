@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -19,26 +20,26 @@ func TestEditedFiles(t *testing.T) {
 	p.kit("kit", "1.0.0", "Hello.\n")
 	p.write("tools/commands/wave.md", "my own\n")
 	before := p.all()
-	_, err := p.install(FacetOptions{})
+	_, err := p.install(facets.Options{})
 	p.refused(evidence.Refused, err, "1 file that Hallmark did not write", "tools/commands/wave.md", "--force")
 	if p.all() != before {
 		t.Error("something was written")
 	}
-	p.must(p.install(FacetOptions{Force: true}))
+	p.must(p.install(facets.Options{Force: true}))
 
 	const skill = "tools/skills/greet/SKILL.md"
 	p.write(skill, "edited\n")
-	out := p.must(p.install(FacetOptions{}))
+	out := p.must(p.install(facets.Options{}))
 	if len(out.Kept) != 1 || out.Kept[0] != skill || len(out.Verdict.Warnings()) != 1 || p.read(skill) != "edited\n" {
 		t.Errorf("%+v", out.Kept)
 	}
 	// Also when there is a new version, and when the facet is removed.
 	p.kit("kit", "1.1.0", "Hello again.\n")
-	out = p.must(p.install(FacetOptions{}))
+	out = p.must(p.install(facets.Options{}))
 	if len(out.Kept) != 1 || p.read(skill) != "edited\n" || !strings.Contains(p.read(".claude/skills/greet/SKILL.md"), "again") {
 		t.Errorf("%+v", out)
 	}
-	out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{})
+	out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{})
 	p.must(out, err)
 	if len(out.Kept) != 1 || p.read(skill) != "edited\n" || len(out.Deleted) != 7 {
 		t.Errorf("%+v", out)
@@ -47,20 +48,20 @@ func TestEditedFiles(t *testing.T) {
 	if receipts := p.receipt(); len(receipts.Facets) != 0 {
 		t.Errorf("%+v", receipts)
 	}
-	if out = p.must(p.install(FacetOptions{Force: true})); len(out.Deleted) != 0 || p.read(skill) != "edited\n" {
+	if out = p.must(p.install(facets.Options{Force: true})); len(out.Deleted) != 0 || p.read(skill) != "edited\n" {
 		t.Errorf("%+v", out)
 	}
 
 	// --force replaces and deletes.
 	p = newFacetProject(t, localKit)
 	p.kit("kit", "1.0.0", "Hello.\n")
-	p.must(p.install(FacetOptions{}))
+	p.must(p.install(facets.Options{}))
 	p.write(skill, "edited\n")
-	if out = p.must(p.install(FacetOptions{Force: true})); p.read(skill) != "# Greet\nHello.\n" || len(out.Kept) != 0 {
+	if out = p.must(p.install(facets.Options{Force: true})); p.read(skill) != "# Greet\nHello.\n" || len(out.Kept) != 0 {
 		t.Errorf("%+v", out)
 	}
 	p.write(skill, "edited\n")
-	out, err = RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+	out, err = facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{Force: true})
 	p.must(out, err)
 	if p.read(skill) != "" || len(out.Deleted) != 8 {
 		t.Errorf("%+v", out)
@@ -97,7 +98,7 @@ func (p *facetProject) receiptFile() string {
 func TestReceipt(t *testing.T) {
 	p := newFacetProject(t, localKit)
 	p.kit("kit", "1.0.0", "Hello.\n")
-	p.must(p.install(FacetOptions{}))
+	p.must(p.install(facets.Options{}))
 	r := p.receipt()
 	kit := r.Facets["kit"]
 	if len(kit.Assets) != 6 || kit.Version != "1.0.0" || kit.Assets[0].Scope != "project" || kit.Assets[0].Type != "skill" || kit.Assets[0].Name != "greet" ||
@@ -123,10 +124,10 @@ func TestReceipt(t *testing.T) {
 	} {
 		p := newFacetProject(t, localKit)
 		p.kit("kit", "1.0.0", "Hello.\n")
-		p.must(p.install(FacetOptions{}))
+		p.must(p.install(facets.Options{}))
 		p.write("../victim", "precious\n")
 		change(p)
-		out, err := RemoveFacets(t.Context(), p.host, p.dir, []string{"kit"}, FacetOptions{Force: true})
+		out, err := facets.Remove(t.Context(), p.host, p.dir, []string{"kit"}, facets.Options{Force: true})
 		p.must(out, err)
 		if len(out.Deleted) != 0 || p.read("tools/skills/greet/SKILL.md") == "" || p.read("../victim") != "precious\n" {
 			t.Errorf("%s: %+v", name, out)
@@ -160,7 +161,7 @@ func TestInstallThroughLinks(t *testing.T) {
 		if err := os.Symlink(p.path("../outside"), p.path(link)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := p.install(FacetOptions{Force: true})
+		_, err := p.install(facets.Options{Force: true})
 		p.refused(evidence.Refused, err, link+": is not a plain directory")
 		if entries, err := os.ReadDir(p.path("../outside")); err != nil || len(entries) != 1 || p.read(project.LockFile) != "" {
 			t.Errorf("%s: %v %v", link, entries, err)
@@ -169,15 +170,15 @@ func TestInstallThroughLinks(t *testing.T) {
 	// A link in the place of a file is somebody's edit.
 	p := newFacetProject(t, localKit)
 	p.kit("kit", "1.0.0", "Hello.\n")
-	p.must(p.install(FacetOptions{}))
+	p.must(p.install(facets.Options{}))
 	p.write("../outside", "x")
 	if err := errors.Join(os.Remove(p.path("tools/commands/wave.md")), os.Symlink(p.path("../outside"), p.path("tools/commands/wave.md"))); err != nil {
 		t.Fatal(err)
 	}
-	if out := p.must(p.install(FacetOptions{})); len(out.Kept) != 1 {
+	if out := p.must(p.install(facets.Options{})); len(out.Kept) != 1 {
 		t.Errorf("%+v", out)
 	}
-	p.must(p.install(FacetOptions{Force: true}))
+	p.must(p.install(facets.Options{Force: true}))
 	if info, err := os.Lstat(p.path("tools/commands/wave.md")); err != nil || info.Mode()&fs.ModeSymlink != 0 || p.read("../outside") != "x" {
 		t.Errorf("%v %v %q", info, err, p.read("../outside"))
 	}
@@ -196,7 +197,7 @@ func TestTargets(t *testing.T) {
 	} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\""+target+"\"]\n")
 		p.kit("kit", "1.0.0", "Hello.\n")
-		out := p.must(p.install(FacetOptions{}))
+		out := p.must(p.install(facets.Options{}))
 		if len(out.Files) != len(want) {
 			t.Errorf("%s: %q", target, out.Files)
 		}
@@ -212,12 +213,12 @@ func TestTargets(t *testing.T) {
 	// Without a list, those whose clients are used in the project.
 	p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n")
 	p.kit("kit", "1.0.0", "Hello.\n")
-	if out := p.must(p.install(FacetOptions{})); len(out.Targets) != 0 || len(out.Files) != 0 || !out.Written {
+	if out := p.must(p.install(facets.Options{})); len(out.Targets) != 0 || len(out.Files) != 0 || !out.Written {
 		t.Errorf("%+v", out)
 	}
 	p.write(".mcp.json", "{}")
 	p.write(".cursor/x", "")
-	if out := p.must(p.install(FacetOptions{})); len(out.Targets) != 2 || len(out.Files) != 8 {
+	if out := p.must(p.install(facets.Options{})); len(out.Targets) != 2 || len(out.Files) != 8 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -233,7 +234,7 @@ func TestCollisions(t *testing.T) {
 		p.write(name+"/commands/y.md", "y")
 	}
 	before := p.read(project.ConfigFile)
-	_, err := p.install(FacetOptions{Force: true})
+	_, err := p.install(facets.Options{Force: true})
 	p.refused(evidence.Refused, err, "2 names", "agent x: a1@1.0.0, b1@1.0.0", "skill or command y: a1@1.0.0, b1@1.0.0")
 	if p.read(project.ConfigFile) != before || p.read(project.LockFile) != "" || p.read("tools/agents/x.md") != "" {
 		t.Error("something was written")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 )
 
 // A facet gives nothing that git would take for a repository, where it would ask it which
@@ -22,7 +23,7 @@ func TestNoRepositoryIsInstalled(t *testing.T) {
 		for _, f := range files {
 			p.write("kit/skills/s/"+f, "x")
 		}
-		_, err := p.install(FacetOptions{})
+		_, err := p.install(facets.Options{})
 		if evidence.ClassOf(err) != evidence.Validation {
 			t.Errorf("%q: %v", files, err)
 		}
@@ -38,7 +39,7 @@ func TestNoRepositoryIsInstalled(t *testing.T) {
 func TestTargetIsNoRepository(t *testing.T) {
 	for _, dir := range []string{".git/hooks", ".GIT/hooks", "git~1/hooks", "x/.git", ".hg", "a/../b", "", "."} {
 		p := newFacetProject(t, "[facets]\nkit = { path = \"kit\" }\n[adapters]\ntargets = [\"dir:"+dir+"\"]\n")
-		if _, err := p.install(FacetOptions{}); evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "target") {
+		if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Validation || !strings.Contains(err.Error(), "target") {
 			t.Errorf("%q: %v", dir, err)
 		}
 	}
@@ -48,7 +49,7 @@ func TestTargetIsNoRepository(t *testing.T) {
 	for _, f := range []string{"SKILL.md", "HEAD", "objects/x"} {
 		p.write("kit/skills/s/"+f, "x")
 	}
-	if _, err := p.install(FacetOptions{}); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "repository") {
+	if _, err := p.install(facets.Options{}); evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), "repository") {
 		t.Error(err)
 	}
 }

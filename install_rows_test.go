@@ -18,8 +18,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
@@ -137,9 +139,12 @@ func flipped(data []byte) []byte {
 }
 
 // isArchive, isLog, isRecord and isVersions tell the registry's answers apart.
-func isArchive(path string) bool  { return strings.HasSuffix(path, "/archive") }
-func isLog(path string) bool      { return strings.HasSuffix(path, "/log") }
+func isArchive(path string) bool { return strings.HasSuffix(path, "/archive") }
+
+func isLog(path string) bool { return strings.HasSuffix(path, "/log") }
+
 func isVersions(path string) bool { return strings.HasSuffix(path, "/versions") }
+
 func isRecord(path string) bool {
 	return strings.Contains(path, "/facets/") && !isArchive(path) && !isLog(path) && !isVersions(path)
 }
@@ -189,7 +194,7 @@ func TestWhenItIsApplied(t *testing.T) {
 	t.Run("Post-extract recompute", testPostExtract)
 	t.Run("Cache write", func(t *testing.T) {
 		w := newFacetWorld(t)
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		entry := w.entry("kit")
 		var sidecar struct {
 			Integrity   string `json:"integrity"`
@@ -216,7 +221,7 @@ func TestWhenItIsApplied(t *testing.T) {
 	t.Run("Integrity confirmation", testConfirmation)
 	t.Run("Lockfile", func(t *testing.T) {
 		w := newFacetWorld(t)
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		entry := w.entry("kit")
 		a, err := facet.Read(bytes.NewReader(w.archive), archive.Limits{}, nil)
 		if err != nil || !evidence.Same(entry.Integrity, a.Integrity) || !evidence.Same(project.AssetsDigest(entry.Assets), project.AssetsDigest(a.Digests)) {
@@ -295,7 +300,7 @@ func testLockfileComparison(t *testing.T) {
 	// The registry serves other bytes under the version that is locked, with a record that
 	// agrees with them: the lock is compared first.
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	w.emptyStore()
 	other := packed(t, map[string]string{"facet.json": `{"name":"kit","version":"1.0.0","skills":{"greet":{"description":"Greets."}}}`, "skills/greet/SKILL.md": "Other\n"})
 	a, err := facet.Read(bytes.NewReader(other), archive.Limits{}, nil)
@@ -310,7 +315,7 @@ func testLockfileComparison(t *testing.T) {
 	})
 	before := w.read(project.LockFile) + w.read("tools/skills/greet/SKILL.md")
 	locked := w.entry("kit").Integrity.String()
-	for _, o := range []FacetOptions{{}, {Frozen: true}} {
+	for _, o := range []facets.Options{{}, {Frozen: true}} {
 		_, err = w.install(o)
 		w.refused(evidence.Integrity, err, "kit@1.0.0: facet-tar mismatch", "claimed by hallmark.lock", locked, a.Integrity.String())
 	}
@@ -325,7 +330,7 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 	w := newFacetWorld(t)
 	w.put("tools", map[string]string{"facet.json": `{"name":"tools","version":"1.0.0","commands":{"go":{"description":"d"}}}`, "commands/go.md": "1"})
 	w.want("kit = \"*\"\ntools = \"*\"\n")
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	kit, tools := w.entry("kit"), w.entry("tools")
 	kit.Integrity, kit.Assets, kit.Proof = tools.Integrity, tools.Assets, ""
 	tools.Proof = ""
@@ -345,20 +350,20 @@ func TestEntryOfAnotherFacet(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(project.LockFile, string(data))
-	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	_, err = w.install(facets.Options{Frozen: true, Offline: true})
 	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing")
 	// Where no log is known, which the proofs would be owed of.
 	w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "log_key", "# log_key", 1))
 	if err := os.Remove(filepath.Join(w.host.Places.State, "logs.json")); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	_, err = w.install(facets.Options{Frozen: true, Offline: true})
 	w.refused(evidence.Refused, err, "log proof of kit@1.0.0: proof missing", "owed     by this machine", "'hallmark forget kit'")
 	// Nor anything accepted with a proof.
-	if err := Forget(t.Context(), w.host, w.dir, []string{"kit", "tools"}); err != nil {
+	if err := workspace.Forget(t.Context(), w.host, w.dir, []string{"kit", "tools"}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = w.install(FacetOptions{Frozen: true, Offline: true})
+	_, err = w.install(facets.Options{Frozen: true, Offline: true})
 	w.refused(evidence.Integrity, err, "kit@1.0.0", "is that of tools@1.0.0")
 }
 
@@ -388,7 +393,7 @@ func TestNewestActive(t *testing.T) {
 			body, _ = json.Marshal(page)
 			return body
 		})
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		if got := w.entry("kit").Version; got != "1.0.0" || changed == 0 {
 			t.Errorf("%s: %s was chosen, %d changed", status, got, changed)
 		}
@@ -420,24 +425,24 @@ func testConfirmation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newFacetWorld(t)
 			c.change(w)
-			_, err := w.install(FacetOptions{})
+			_, err := w.install(facets.Options{})
 			w.refused(c.class, err, c.text)
 			w.nothingWritten(name)
 		})
 	}
 	// The store may have the contents already: the registry is asked all the same.
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	if err := os.Remove(w.path(project.LockFile)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := w.install(FacetOptions{})
+	_, err := w.install(facets.Options{})
 	w.refused(evidence.Refused, err, "source missing", "hallmark forget kit") // this machine accepted it
-	if err := Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
+	if err := workspace.Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
 		t.Fatal(err)
 	}
 	w.unreachable()
-	_, err = w.install(FacetOptions{})
+	_, err = w.install(facets.Options{})
 	w.refused(evidence.Refused, err, "no confirmation")
 	if w.read(project.LockFile) != "" {
 		t.Error("locked without confirmation")
@@ -462,7 +467,7 @@ func testDownload(t *testing.T) {
 			}
 			return body
 		})
-		_, err := w.install(FacetOptions{})
+		_, err := w.install(facets.Options{})
 		w.refused(evidence.Integrity, err, "kit@1.0.0: sha256 mismatch", "content_hash", digest.FromBytes(w.archive).String())
 		w.nothingWritten(name)
 	}
@@ -479,7 +484,7 @@ func testPostExtract(t *testing.T) {
 		}
 		return changeRecord(t, map[string]any{"content_hash": digest.FromBytes(forged).String(), "size_bytes": len(forged)})(path, body)
 	})
-	_, err := w.install(FacetOptions{})
+	_, err := w.install(facets.Options{})
 	w.refused(evidence.Integrity, err, "facet-tar mismatch", "build-manifest.json", "content_integrity", "kit@1.0.0/skills/greet/SKILL.md: sha256 mismatch")
 	w.nothingWritten("forged")
 }
@@ -487,10 +492,10 @@ func testPostExtract(t *testing.T) {
 func testCacheHit(t *testing.T) {
 	for _, file := range []string{"content/skills/greet/SKILL.md", "content/facet.json", "sidecar.json"} {
 		w := newFacetWorld(t)
-		w.must(w.install(FacetOptions{}))
+		w.must(w.install(facets.Options{}))
 		w.overwrite(w.slotFile(file), flipped)
 		w.requests.Store(0)
-		out := w.must(w.install(FacetOptions{}))
+		out := w.must(w.install(facets.Options{}))
 		if out.Facets[0].Outcome != "repaired" || w.requests.Load() == 0 {
 			t.Errorf("%s: %+v after %d requests", file, out.Facets[0], w.requests.Load())
 		}
@@ -498,7 +503,7 @@ func testCacheHit(t *testing.T) {
 			t.Errorf("%s: quarantine holds %q", file, kept)
 		}
 		w.requests.Store(0)
-		if out = w.must(w.install(FacetOptions{})); out.Facets[0].Outcome != "unchanged" || w.requests.Load() != 0 {
+		if out = w.must(w.install(facets.Options{})); out.Facets[0].Outcome != "unchanged" || w.requests.Load() != 0 {
 			t.Errorf("%s: %+v after %d requests", file, out.Facets[0], w.requests.Load())
 		}
 	}
@@ -517,9 +522,9 @@ func testFrozenInstall(t *testing.T) {
 		}
 	}
 	w.write(project.ConfigFile, strings.Replace(w.read(project.ConfigFile), "kit = \"1.*\"\n", "kit = \"1.*\"\nkit2 = { path = \"kit2\" }\n", 1))
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	w.requests.Store(0)
-	w.must(w.install(FacetOptions{Frozen: true}))
+	w.must(w.install(facets.Options{Frozen: true}))
 	if w.requests.Load() != 0 {
 		t.Errorf("%d requests", w.requests.Load())
 	}
@@ -535,11 +540,11 @@ func testFrozenInstall(t *testing.T) {
 	}
 
 	w.write("kit2/skills/local/SKILL.md", "Changed.\n")
-	_, err := w.install(FacetOptions{Frozen: true})
+	_, err := w.install(facets.Options{Frozen: true})
 	w.refused(evidence.Integrity, err, "kit2@1.0.0: facet-tar mismatch", "claimed by hallmark.lock")
 	same("a local facet")
 	w.write("kit2/skills/local/SKILL.md", "# Greet\nLocal.\n")
-	w.must(w.install(FacetOptions{Frozen: true}))
+	w.must(w.install(facets.Options{Frozen: true}))
 
 	w.emptyStore() // so that what is not refused before would ask the registry
 	for name, text := range map[string]string{
@@ -549,12 +554,12 @@ func testFrozenInstall(t *testing.T) {
 		"another range":  strings.Replace(config, "kit = \"1.*\"", "kit = \"2.*\"", 1),
 	} {
 		w.write(project.ConfigFile, text)
-		_, err := w.install(FacetOptions{Frozen: true})
+		_, err := w.install(facets.Options{Frozen: true})
 		w.refused(evidence.Refused, err, "source ")
 		same(name)
 	}
 	w.write(project.ConfigFile, config)
-	w.must(w.install(FacetOptions{Frozen: true})) // a cold store is filled
+	w.must(w.install(facets.Options{Frozen: true})) // a cold store is filled
 	if w.requests.Load() == 0 || w.read(project.LockFile) != lock {
 		t.Error("the frozen install of a cold store")
 	}
@@ -562,11 +567,11 @@ func testFrozenInstall(t *testing.T) {
 
 // An upgrade goes through the same checks as the first install.
 func testUpgrade(t *testing.T) {
-	upgrade := func(w *facetWorld, o FacetOptions) (*Installation, error) {
-		return upgradeFacets(t, w.host, w.dir, nil, o, func(*Installation) error { return nil })
+	upgrade := func(w *facetWorld, o facets.Options) (*facets.Installation, error) {
+		return upgradeFacets(t, w.host, w.dir, nil, o, func(*facets.Installation) error { return nil })
 	}
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	w.publish("1.1.0", "Second.\n")
 	w.publish("2.0.0", "Third.\n")
 	lock := w.read(project.LockFile)
@@ -581,23 +586,23 @@ func testUpgrade(t *testing.T) {
 		},
 	} {
 		w.wire(change)
-		_, err := upgrade(w, FacetOptions{})
+		_, err := upgrade(w, facets.Options{})
 		w.refused(evidence.Integrity, err, "kit@1.1.0: ", " mismatch")
 		if w.read(project.LockFile) != lock || w.read("tools/skills/greet/SKILL.md") != "First.\n" {
 			t.Errorf("%s: something was written", name)
 		}
 	}
 	w.wire(nil)
-	out := w.must(upgrade(w, FacetOptions{Dry: true}))
+	out := w.must(upgrade(w, facets.Options{Dry: true}))
 	if w.read(project.LockFile) != lock || out.Written || out.Facets[0].After.Version != "1.1.0" || len(out.Facets[0].Assets) != 2 {
 		t.Errorf("dry: %+v", out.Facets[0])
 	}
 	// Whoever is shown the changes can call it off.
-	_, err := upgradeFacets(t, w.host, w.dir, nil, FacetOptions{}, func(out *Installation) error { return errors.New("no") })
+	_, err := upgradeFacets(t, w.host, w.dir, nil, facets.Options{}, func(out *facets.Installation) error { return errors.New("no") })
 	if err == nil || w.read(project.LockFile) != lock {
 		t.Error("called off, and written")
 	}
-	out = w.must(upgrade(w, FacetOptions{}))
+	out = w.must(upgrade(w, facets.Options{}))
 	if out.Facets[0].Outcome != "updated" || w.entry("kit").Version != "1.1.0" || w.read("tools/skills/greet/SKILL.md") != "Second.\n" {
 		t.Errorf("%+v", out.Facets[0])
 	}

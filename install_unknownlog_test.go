@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -15,24 +18,24 @@ import (
 // shows. What cannot be, is missing.
 func TestInstallWithoutLogKey(t *testing.T) {
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	config := w.read(project.ConfigFile)
 	w.write(project.ConfigFile, strings.Replace(config, "log_key", "# log_key", 1))
 	lock := w.read(project.LockFile)
-	fresh := func(name string, o FacetOptions) error {
+	fresh := func(name string, o facets.Options) error {
 		h := *w.host
-		h.Places = Places{State: filepath.Join(t.TempDir(), "state"), Cache: filepath.Join(filepath.Dir(w.dir), name)}
-		_, err := Install(t.Context(), &h, w.dir, o)
-		if known, bad := h.logs(); bad != nil || len(known.Registries) != 0 {
+		h.Places = host.Places{State: filepath.Join(t.TempDir(), "state"), Cache: filepath.Join(filepath.Dir(w.dir), name)}
+		_, err := facets.Install(t.Context(), &h, w.dir, o)
+		if known, bad := trail.KnownLogs(&h); bad != nil || len(known.Registries) != 0 {
 			t.Errorf("%s: a key was taken over that nobody accepted: %v", name, bad)
 		}
 		return err
 	}
-	for _, o := range []FacetOptions{{Frozen: true}, {}} {
+	for _, o := range []facets.Options{{Frozen: true}, {}} {
 		if err := fresh("good", o); err != nil {
 			t.Fatalf("a good proof: %v", err)
 		}
-		err := fresh("good", FacetOptions{Frozen: o.Frozen, Offline: true})
+		err := fresh("good", facets.Options{Frozen: o.Frozen, Offline: true})
 		w.refused(evidence.Refused, err, "log of "+project.Registry{URL: w.registry.URL}.Name()+": log-key missing", "--log-key")
 	}
 	for name, c := range map[string]struct {
@@ -64,12 +67,12 @@ func TestInstallWithoutLogKey(t *testing.T) {
 			}
 			w.wire(c.wire)
 			defer w.wire(nil)
-			w.refused(c.class, fresh(strings.ReplaceAll(name, " ", "-"), FacetOptions{Frozen: true}), c.text)
+			w.refused(c.class, fresh(strings.ReplaceAll(name, " ", "-"), facets.Options{Frozen: true}), c.text)
 		})
 	}
 	// Another log has no proof of it, whatever it is called; the contents are in the store.
 	w.write(project.LockFile, lock)
 	other := newLoggedRegistry(t, "")
 	w.registry.handler.Store(other.handler.Load())
-	w.refused(evidence.Integrity, fresh("good", FacetOptions{Frozen: true}), "proof")
+	w.refused(evidence.Integrity, fresh("good", facets.Options{Frozen: true}), "proof")
 }

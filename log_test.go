@@ -23,6 +23,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
+	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
@@ -31,7 +39,9 @@ import (
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -151,7 +161,7 @@ func (r *loggedRegistry) onWire(change func(path string, body []byte) []byte) {
 	r.wire.Store(&change)
 }
 
-func document(version, description string) []byte {
+func notesDocument(version, description string) []byte {
 	return fmt.Appendf(nil, `{"$schema":"https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
 		"name":"io.github.acme/notes","description":%q,"version":%q,"remotes":[{"type":"streamable-http","url":"https://mcp.example.com/%s"}]}`, description, version, version)
 }
@@ -159,7 +169,7 @@ func document(version, description string) []byte {
 func (r *loggedRegistry) publish(versions ...string) {
 	r.t.Helper()
 	for _, v := range versions {
-		if _, err := (&client.Client{Base: r.URL}).Publish(r.t.Context(), document(v, "Notes"), ""); err != nil {
+		if _, err := (&client.Client{Base: r.URL}).Publish(r.t.Context(), notesDocument(v, "Notes"), ""); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -176,28 +186,20 @@ func must(t *testing.T, db *sql.DB, statement string, args ...any) {
 	}
 }
 
-func testHost(t *testing.T) *Host {
-	return &Host{
-		Places: Places{State: filepath.Join(t.TempDir(), "state")}, Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		Getenv:  func(string) string { return "" },
-		Sending: anyHost(), // hosts_test.go has hosts that nobody agreed to
-	}
-}
-
 // record is what a client finds out about a version: its evidence, judged as at pin.
-func recordSeen(t *testing.T, h *Host, rules project.Registry, version string, o LogOptions) (*record, error) {
+func recordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*record.Record, error) {
 	t.Helper()
-	w := &workspace{host: h, config: &project.Config{Registry: rules}, logOptions: o}
-	r, err := w.recordNamed(t.Context(), "io.github.acme/notes@"+version)
+	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}, LogOptions: o}
+	r, err := record.FetchNamed(t.Context(), w, "io.github.acme/notes@"+version)
 	if err != nil {
 		return nil, err
 	}
-	return r, policy.Judge(policy.Pin, policy.Settings{}, r.report).Err()
+	return r, policy.Judge(policy.Pin, policy.Settings{}, r.Report).Err()
 }
 
-func keptLogs(t *testing.T, h *Host) string {
+func keptLogs(t *testing.T, h *host.Host) string {
 	t.Helper()
-	data, err := readFile(filepath.Join(h.Places.State, "logs.json"), project.MaxLogs)
+	data, err := host.ReadFile(filepath.Join(h.Places.State, "logs.json"), project.MaxLogs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,51 +224,51 @@ func TestFirstUse(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
 	rules := project.Registry{URL: r.URL}
-	h := testHost(t)
-	_, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h := hosttest.New(t)
+	_, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Refused, "log-key absent", r.Key, "--log-key")
 	asked := ""
-	no := LogOptions{Ask: func(name, key string) (Consent, error) { asked = name + " " + key; return No, nil }}
+	no := trail.Options{Ask: func(name, key string) (host.Consent, error) { asked = name + " " + key; return host.No, nil }}
 	if _, err := recordSeen(t, h, rules, "1.0.0", no); evidence.ClassOf(err) != evidence.Refused || asked != rules.Name()+" "+r.Key {
 		t.Fatalf("%v, asked %q", err, asked)
 	}
 	if keptLogs(t, h) != "" {
 		t.Fatal("something was kept of a key that nobody accepted")
 	}
-	yes := LogOptions{Ask: func(string, string) (Consent, error) { return Given, nil }}
+	yes := trail.Options{Ask: func(string, string) (host.Consent, error) { return host.Given, nil }}
 	got, err := recordSeen(t, h, rules, "1.0.0", yes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := ledger.ParseProof([]byte(got.lock.Proof)); err != nil || p.Index != 0 {
+	if p, err := ledger.ParseProof([]byte(got.Lock.Proof)); err != nil || p.Index != 0 {
 		t.Fatalf("proof: %v", err)
 	}
 	kept := keptLogs(t, h)
 	if !strings.Contains(kept, r.Key) {
 		t.Fatal(kept)
 	}
-	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil { // nobody has to be asked again
+	if _, err := recordSeen(t, h, rules, "1.0.0", trail.Options{}); err != nil { // nobody has to be asked again
 		t.Fatal(err)
 	}
 	// another key, from hallmark.toml or the command line, is not the one that was accepted
 	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
 	refused := rules
 	refused.LogKey = other
-	_, err = recordSeen(t, h, refused, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, h, refused, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", r.Key, other)
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{Key: other})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{Key: other})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 	// and on a machine that knows none, nothing signed under it is believed
-	_, err = recordSeen(t, testHost(t), refused, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, hosttest.New(t), refused, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Signature, other)
 	if keptLogs(t, h) != kept {
 		t.Error("a refusal changed what is kept")
 	}
 	// forgetting asks again
-	if key, err := ForgetLog(t.Context(), h, r.URL); err != nil || key != r.Key {
+	if key, err := trail.Forget(t.Context(), h, r.URL); err != nil || key != r.Key {
 		t.Fatal(key, err)
 	}
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Refused)
 }
 
@@ -275,7 +277,7 @@ func TestNoDowngrade(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
 	rules := project.Registry{URL: r.URL}
-	h := testHost(t)
+	h := hosttest.New(t)
 	withLog := *r.handler.Load()
 	without := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if req.URL.Path == "/checkpoint" || strings.HasSuffix(req.URL.Path, "/proof") {
@@ -285,32 +287,32 @@ func TestNoDowngrade(t *testing.T) {
 		withLog.ServeHTTP(w, req)
 	}))
 	r.handler.Store(&without)
-	got, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
-	if err != nil || got.lock.Proof != "" || got.report.Count(evidence.Absent) != 1 {
+	got, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
+	if err != nil || got.Lock.Proof != "" || got.Report.Count(evidence.Absent) != 1 {
 		t.Fatalf("%v %+v", err, got)
 	}
-	if v := policy.Judge(policy.Pin, policy.Settings{}, got.report); len(v.Warnings()) != 1 || v.Warnings()[0].Evidence.Authority != evidence.Log {
+	if v := policy.Judge(policy.Pin, policy.Settings{}, got.Report); len(v.Warnings()) != 1 || v.Warnings()[0].Evidence.Authority != evidence.Log {
 		t.Errorf("%+v", v.Warnings())
 	}
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{Key: r.Key})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{Key: r.Key})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: the registry shows no log", r.Key)
 	r.handler.Store(&withLog)
-	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{Key: r.Key}); err != nil {
+	if _, err := recordSeen(t, h, rules, "1.0.0", trail.Options{Key: r.Key}); err != nil {
 		t.Fatal(err)
 	}
 	r.handler.Store(&without)
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR: the registry shows no log")
 }
 
 // monitored runs one round of a monitor.
-func monitored(t *testing.T, r *loggedRegistry, state string) (*Monitored, error) {
+func monitored(t *testing.T, r *loggedRegistry, state string) (*monitor.Result, error) {
 	t.Helper()
-	return Monitor(t.Context(), testHost(t), MonitorOptions{URL: r.URL, Log: LogOptions{Key: r.Key}, State: state})
+	return monitor.Monitor(t.Context(), hosttest.New(t), monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state})
 }
 
 // finds checks that a monitor reports what, and names where.
-func finds(t *testing.T, m *Monitored, err error, what string, index int64, says ...string) {
+func finds(t *testing.T, m *monitor.Result, err error, what string, index int64, says ...string) {
 	t.Helper()
 	if evidence.ClassOf(err) != evidence.Integrity {
 		t.Fatalf("class %v: %v, %+v", evidence.ClassOf(err), err, m)
@@ -368,18 +370,18 @@ func TestHonestLog(t *testing.T) {
 func TestRecordRewritten(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0", "1.2.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	other := document("1.1.0", "Other notes")
+	other := notesDocument("1.1.0", "Other notes")
 	r.change(func(db *sql.DB) {
 		must(t, db, "UPDATE servers SET document = ?, document_digest = ? WHERE version = '1.1.0'", string(other), digestOf(t, other))
 	})
-	_, err := recordSeen(t, h, rules, "1.1.0", LogOptions{})
-	refusedWith(t, err, evidence.Integrity, "document mismatch", digestOf(t, document("1.1.0", "Notes")), digestOf(t, other), "entry 1 of the log log.example.com", "SECURITY ERROR")
+	_, err := recordSeen(t, h, rules, "1.1.0", trail.Options{})
+	refusedWith(t, err, evidence.Integrity, "document mismatch", digestOf(t, notesDocument("1.1.0", "Notes")), digestOf(t, other), "entry 1 of the log log.example.com", "SECURITY ERROR")
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyRecord, 1, "io.github.acme/notes@1.1.0", digestOf(t, document("1.1.0", "Notes")), digestOf(t, other))
+	finds(t, m, err, monitor.AnomalyRecord, 1, "io.github.acme/notes@1.1.0", digestOf(t, notesDocument("1.1.0", "Notes")), digestOf(t, other))
 }
 
 // Somebody changes, drops, repeats or hides what the log has, in the database.
@@ -390,8 +392,8 @@ func TestLeafRewritten(t *testing.T) {
 		must(t, db, "UPDATE log_entries SET leaf = replace(leaf, 'anonymous', 'somebody!') WHERE idx = 1")
 	})
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyTile, 1, "tile/0/000.p/3")
-	finds(t, m, err, AnomalyRoot, -1, "3 entries")
+	finds(t, m, err, monitor.AnomalyTile, 1, "tile/0/000.p/3")
+	finds(t, m, err, monitor.AnomalyRoot, -1, "3 entries")
 }
 
 func TestRecordDroppedAndHidden(t *testing.T) {
@@ -402,19 +404,19 @@ func TestRecordDroppedAndHidden(t *testing.T) {
 		must(t, db, "UPDATE servers SET version = '6.6.6' WHERE version = '1.2.0'")
 	})
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyMissing, 1, "io.github.acme/notes@1.1.0", digestOf(t, document("1.1.0", "Notes")))
+	finds(t, m, err, monitor.AnomalyMissing, 1, "io.github.acme/notes@1.1.0", digestOf(t, notesDocument("1.1.0", "Notes")))
 }
 
 // The same version published twice, with a tree and a signature that are in order.
 func TestSameVersionTwice(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	locked, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	locked, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := document("1.0.0", "Other notes")
+	other := notesDocument("1.0.0", "Other notes")
 	canonical, _ := serverjson.Canonical(other)
 	text, err := ledger.Leaf{
 		Kind: ledger.Server, Name: "io.github.acme/notes", Version: "1.0.0", Document: digest.FromBytes(canonical),
@@ -441,14 +443,14 @@ func TestSameVersionTwice(t *testing.T) {
 	})
 	eventuallySized(t, r, 3)
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyDuplicate, 2, "io.github.acme/notes@1.0.0", "entry 0 alone", digestOf(t, document("1.0.0", "Notes")), digestOf(t, other))
+	finds(t, m, err, monitor.AnomalyDuplicate, 2, "io.github.acme/notes@1.0.0", "entry 0 alone", digestOf(t, notesDocument("1.0.0", "Notes")), digestOf(t, other))
 	// A client that is shown the second entry finds that it is not the one in its lock.
-	w := &workspace{host: h, config: &project.Config{Registry: rules}}
-	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+	l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := l.checkRecord(t.Context(), w.registry(), w, locked.lock)
+	report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked.Lock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,8 +463,8 @@ func TestSameVersionTwice(t *testing.T) {
 func TestWire(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	kept := keptLogs(t, h)
@@ -478,19 +480,19 @@ func TestWire(t *testing.T) {
 	}
 	r.onWire(flip("/tile/0/", 2*32+5))
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyTile, 2, "tile/0/000.p/5")
-	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	finds(t, m, err, monitor.AnomalyTile, 2, "tile/0/000.p/5")
+	_, err = recordSeen(t, h, rules, "1.1.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 	r.onWire(flip("/checkpoint", len("log.example.com\n5\nAAAA")))
 	m, err = monitored(t, r, "")
-	finds(t, m, err, AnomalyCheckpoint, -1, "signed by log.example.com")
-	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	finds(t, m, err, monitor.AnomalyCheckpoint, -1, "signed by log.example.com")
+	_, err = recordSeen(t, h, rules, "1.1.0", trail.Options{})
 	refusedWith(t, err, evidence.Signature, r.Key)
 	if keptLogs(t, h) != kept {
 		t.Error("a refusal changed what is kept")
 	}
 	r.onWire(nil)
-	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+	if _, err := recordSeen(t, h, rules, "1.1.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if keptLogs(t, h) == kept {
@@ -510,9 +512,9 @@ func TestOlderBackup(t *testing.T) {
 	}
 	r.start()
 	r.publish("1.2.0", "1.3.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
 	path := filepath.Join(t.TempDir(), "state")
-	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil {
+	if _, err := recordSeen(t, h, rules, "1.0.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := monitored(t, r, path); err != nil {
@@ -525,23 +527,23 @@ func TestOlderBackup(t *testing.T) {
 	}
 	os.WriteFile(r.db(), backup, 0o600)
 	r.start()
-	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), document("6.6.6", "Notes"), ""); err == nil {
+	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), notesDocument("6.6.6", "Notes"), ""); err == nil {
 		t.Error("a registry that was set back publishes")
 	}
 	r.change(func(db *sql.DB) { // and the operator says that the log is the key's first
 		os.Remove(filepath.Join(r.dir, "head"))
 		must(t, db, "UPDATE log_head SET signed = 0")
 	})
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    2\n", "docs/ledger.md")
 	m, err := monitored(t, r, path)
-	finds(t, m, err, AnomalyFork, -1, "4 entries", "2 entries")
+	finds(t, m, err, monitor.AnomalyFork, -1, "4 entries", "2 entries")
 	// it goes on as if nothing had been
 	r.publish("2.0.0", "2.1.0", "2.2.0")
-	_, err = recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    4\n", "log.example.com\n    5\n")
 	m, err = monitored(t, r, path)
-	finds(t, m, err, AnomalyFork, 2, "io.github.acme/notes@2.0.0", digestOf(t, document("1.2.0", "Notes")), digestOf(t, document("2.0.0", "Notes")))
+	finds(t, m, err, monitor.AnomalyFork, 2, "io.github.acme/notes@2.0.0", digestOf(t, notesDocument("1.2.0", "Notes")), digestOf(t, notesDocument("2.0.0", "Notes")))
 	if keptLogs(t, h) != kept {
 		t.Error("a refusal changed what is kept")
 	}
@@ -556,20 +558,20 @@ func TestSplitView(t *testing.T) {
 	two.publish("1.0.0", "1.2.0", "1.3.0")
 	front := newLoggedRegistry(t, one.keyFile)
 	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
-	h, other := testHost(t), testHost(t)
+	h, other := hosttest.New(t), hosttest.New(t)
 	rules := project.Registry{URL: front.URL, LogKey: one.Key}
 	show(one)
-	if _, err := recordSeen(t, h, rules, "1.0.0", LogOptions{}); err != nil {
+	if _, err := recordSeen(t, h, rules, "1.0.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	show(two)
-	if _, err := recordSeen(t, other, rules, "1.0.0", LogOptions{}); err != nil {
+	if _, err := recordSeen(t, other, rules, "1.0.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	_, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "log.example.com\n    2\n", "log.example.com\n    3\n")
 	show(one)
-	_, err = recordSeen(t, other, rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, other, rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
 
 	key := newWitnessKey(t)
@@ -601,7 +603,7 @@ func TestSplitView(t *testing.T) {
 			}
 			return body
 		})
-		got, err := recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+		got, err := recordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
 		if r == two {
 			refusedWith(t, err, evidence.Signature, "cosignature mismatch", "0 of 1 witnesses")
 			continue
@@ -611,21 +613,21 @@ func TestSplitView(t *testing.T) {
 		}
 		// the proof in the lock is under the checkpoint that the witness has seen
 		trust, _ := rules.Trust(one.Key)
-		if v := policy.Judge(policy.Check, policy.Settings{}, proofEvidence(trust.Log.Name(), trust.Open, got.lock)); !v.Allowed() {
+		if v := policy.Judge(policy.Check, policy.Settings{}, trail.ProofEvidence(trust.Log.Name(), trust.Open, got.Lock)); !v.Allowed() {
 			t.Error(v.Err())
 		}
 		// and is stale a day later
-		late := testHost(t)
+		late := hosttest.New(t)
 		late.Now = func() time.Time { return time.Now().Add(24 * time.Hour) }
-		_, err = recordSeen(t, late, rules, "1.0.0", LogOptions{})
+		_, err = recordSeen(t, late, rules, "1.0.0", trail.Options{})
 		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "stale: cosigned at")
-		early := testHost(t)
+		early := hosttest.New(t)
 		early.Now = func() time.Time { return time.Now().Add(-time.Hour) }
-		_, err = recordSeen(t, early, rules, "1.0.0", LogOptions{})
+		_, err = recordSeen(t, early, rules, "1.0.0", trail.Options{})
 		refusedWith(t, err, evidence.Refused, "checkpoint mismatch", "cosigned in the future")
 		// what the witness has not seen yet is not relied on
 		r.publish("1.9.0")
-		_, err = recordSeen(t, testHost(t), rules, "1.9.0", LogOptions{})
+		_, err = recordSeen(t, hosttest.New(t), rules, "1.9.0", trail.Options{})
 		refusedWith(t, err, evidence.Operation, "have not seen entry 2 of the log yet", "try again")
 	}
 }
@@ -664,16 +666,16 @@ func TestLater(t *testing.T) {
 	records.Close()
 	r.start()
 	eventuallySized(t, r, 3)
-	got, err := recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+	got, err := recordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	warned := false
-	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.report).Warnings() {
+	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.Report).Warnings() {
 		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "npm:notes@1.0.0: file mismatch") && strings.Contains(f.Evidence.Observed.From, "entry 2")
 	}
 	if !warned {
-		t.Errorf("%+v", got.report)
+		t.Errorf("%+v", got.Report)
 	}
 	if m, err := monitored(t, r, ""); err != nil {
 		t.Errorf("%v %+v", err, m)
@@ -702,13 +704,13 @@ func eventuallySized(t *testing.T, r *loggedRegistry, size int64) {
 func TestPublishUnproven(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
-	h := testHost(t)
-	publish := func(version string, o LogOptions) (*Publication, error) {
-		doc, err := ParseDocument("server.json", document(version, "Notes"))
+	h := hosttest.New(t)
+	publish := func(version string, o trail.Options) (*publish.Publication, error) {
+		doc, err := document.Parse("server.json", notesDocument(version, "Notes"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Publish(t.Context(), h, doc, "server.json", PublishOptions{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
+		return publish.Publish(t.Context(), h, doc, "server.json", publish.Options{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
 	}
 	r.onWire(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/publish") {
@@ -716,7 +718,7 @@ func TestPublishUnproven(t *testing.T) {
 		}
 		return body
 	})
-	_, err := publish("1.1.0", LogOptions{Key: r.Key})
+	_, err := publish("1.1.0", trail.Options{Key: r.Key})
 	refusedWith(t, err, evidence.Integrity, "io.github.acme/notes@1.1.0: is published, but the registry did not prove", "SECURITY ERROR")
 	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.1.0"); err != nil {
 		t.Error(err)
@@ -728,10 +730,10 @@ func TestPublishUnproven(t *testing.T) {
 		}
 		return body
 	})
-	_, err = publish("1.2.0", LogOptions{})
+	_, err = publish("1.2.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "is published, but", "gave no proof")
 	r.onWire(nil)
-	p, err := publish("1.3.0", LogOptions{})
+	p, err := publish("1.3.0", trail.Options{})
 	if err != nil || p.Entry == nil || *p.Entry != 3 {
 		t.Fatalf("%v %+v", err, p)
 	}
@@ -743,10 +745,10 @@ func TestPublishUnproven(t *testing.T) {
 		}
 		return body
 	})
-	(&client.Client{Base: r.URL}).Publish(t.Context(), document("1.4.0", "Notes"), "")
-	_, err = publish("1.5.0", LogOptions{})
+	(&client.Client{Base: r.URL}).Publish(t.Context(), notesDocument("1.4.0", "Notes"), "")
+	_, err = publish("1.5.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "SECURITY ERROR")
-	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !notFound(err) {
+	if _, err := (&client.Client{Base: r.URL}).Get(t.Context(), "io.github.acme/notes", "1.5.0"); !trail.IsNotFound(err) {
 		t.Errorf("was sent to a log that contradicts itself: %v", err)
 	}
 }
@@ -755,46 +757,46 @@ func TestPublishUnproven(t *testing.T) {
 func TestCheckRecord(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(locked project.RecordLock) (policy.Verdict, error) {
-		w := &workspace{host: h, config: &project.Config{Registry: rules}}
-		l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+		w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+		l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
 		if err != nil {
 			return policy.Verdict{}, err
 		}
-		report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
-		offline, err2 := w.lockedProof(&locked)
+		report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked)
+		offline, err2 := lockentry.LockedProof(w, &locked)
 		return policy.Judge(policy.Check, policy.Settings{}, append(report, offline...)), errors.Join(err, err2)
 	}
-	if v, err := check(seen.lock); err != nil || !v.Allowed() || len(v.Warnings()) != 0 {
+	if v, err := check(seen.Lock); err != nil || !v.Allowed() || len(v.Warnings()) != 0 {
 		t.Fatalf("%v %v", err, v.Err())
 	}
 	// the proof of another record, of another document, and one that was changed
-	other, err := recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	other, err := recordSeen(t, h, rules, "1.1.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	swapped, forged, broken := seen.lock, seen.lock, seen.lock
-	swapped.Proof = other.lock.Proof
+	swapped, forged, broken := seen.Lock, seen.Lock, seen.Lock
+	swapped.Proof = other.Lock.Proof
 	forged.Document = digest.FromBytes([]byte("other"))
 	broken.Proof = strings.Replace(broken.Proof, "\nindex 0\n", "\nindex 1\n", 1)
 	for name, locked := range map[string]project.RecordLock{"swapped": swapped, "forged": forged, "broken": broken} {
 		if v, err := check(locked); err != nil || v.Class() != evidence.Integrity {
 			t.Errorf("%s: %v %v", name, err, v.Class())
 		}
-		w := &workspace{host: h, config: &project.Config{Registry: rules}}
-		if offline, err := w.lockedProof(&locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
+		w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+		if offline, err := lockentry.LockedProof(w, &locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
 			policy.Judge(policy.Launch, policy.Settings{}, offline).Class() != evidence.Integrity {
 			t.Errorf("%s, offline: %v %+v", name, err, offline)
 		}
 	}
 	// without any key nothing is decided
-	unknown := &workspace{host: testHost(t), config: &project.Config{}}
-	if offline, err := unknown.lockedProof(&seen.lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
+	unknown := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{}}
+	if offline, err := lockentry.LockedProof(unknown, &seen.Lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
 		t.Errorf("%v %+v", err, offline)
 	}
 	// its publisher takes it back
@@ -809,13 +811,13 @@ func TestCheckRecord(t *testing.T) {
 	records.Close()
 	r.start()
 	eventuallySized(t, r, 3)
-	v, err := check(seen.lock)
+	v, err := check(seen.Lock)
 	if err != nil || v.Class() != evidence.Refused || !strings.Contains(v.Err().Error(), "status mismatch") || !strings.Contains(v.Err().Error(), "entry 2") || !strings.Contains(v.Err().Error(), "leaks keys") {
 		t.Errorf("%v %v", err, v.Err())
 	}
 	// and the record goes
 	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM servers WHERE version = '1.0.0'") })
-	if v, err = check(seen.lock); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "no such record") {
+	if v, err = check(seen.Lock); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "no such record") {
 		t.Errorf("%v %v", err, v.Err())
 	}
 }
@@ -854,17 +856,17 @@ func TestLaterIsChecked(t *testing.T) {
 		{"1.1.0", `{"index":0,"later":[]}`, "the log holds the same name and version twice"},
 	} {
 		entries(tt.entries)
-		_, err := recordSeen(t, testHost(t), rules, tt.version, LogOptions{})
+		_, err := recordSeen(t, hosttest.New(t), rules, tt.version, trail.Options{})
 		refusedWith(t, err, evidence.Integrity, tt.says)
 	}
 	// the newest counts, in whatever order they are named; what is after the head is not read
 	for _, named := range []string{`[2,3]`, `[3,2]`, `[2,3,4,99]`} {
 		entries(`{"index":1,"later":` + named + `}`)
-		got, err := recordSeen(t, testHost(t), rules, "1.1.0", LogOptions{})
+		got, err := recordSeen(t, hosttest.New(t), rules, "1.1.0", trail.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range got.report {
+		for _, e := range got.Report {
 			if e.Scheme == evidence.Status && e.Authority == evidence.Log && (e.Outcome != evidence.Match || !strings.Contains(e.Observed.From, "entry 3")) {
 				t.Errorf("%s: %+v", named, e)
 			}
@@ -877,8 +879,8 @@ func TestLaterIsChecked(t *testing.T) {
 func TestEntryDropped(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0", "1.2.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	if _, err := recordSeen(t, h, rules, "1.1.0", LogOptions{}); err != nil {
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	if _, err := recordSeen(t, h, rules, "1.1.0", trail.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	r.change(func(db *sql.DB) { must(t, db, "DELETE FROM log_entries WHERE idx = 1") })
@@ -887,9 +889,9 @@ func TestEntryDropped(t *testing.T) {
 	if len(m.Found) != 0 {
 		t.Errorf("what may come back is kept as found: %+v", m.Found)
 	}
-	_, err = recordSeen(t, h, rules, "1.1.0", LogOptions{})
+	_, err = recordSeen(t, h, rules, "1.1.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "the registry has a log, and no proof that the record is in it")
-	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), document("1.3.0", "Notes"), ""); err == nil {
+	if _, err := (&client.Client{Base: r.URL}).Publish(t.Context(), notesDocument("1.3.0", "Notes"), ""); err == nil {
 		t.Error("it goes on")
 	}
 }
@@ -906,7 +908,7 @@ func TestStatusKeptBack(t *testing.T) {
 			return body
 		})
 		m, err := monitored(t, r, "")
-		finds(t, m, err, AnomalyStatus, 0, "io.github.acme/notes@1.0.0", "active")
+		finds(t, m, err, monitor.AnomalyStatus, 0, "io.github.acme/notes@1.0.0", "active")
 	}
 }
 
@@ -915,26 +917,26 @@ func TestStatusKeptBack(t *testing.T) {
 func TestLockWithoutProof(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := document("1.0.0", "Other notes")
+	other := notesDocument("1.0.0", "Other notes")
 	r.change(func(db *sql.DB) {
 		must(t, db, "UPDATE servers SET document = ?, document_digest = ?", string(other), digestOf(t, other))
 	})
-	w := &workspace{host: h, config: &project.Config{Registry: rules}}
-	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+	l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	locked := seen.lock
+	locked := seen.Lock
 	locked.Proof = ""
 	if locked.Document, err = digest.Parse(digestOf(t, other)); err != nil {
 		t.Fatal(err)
 	}
-	report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
+	report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked)
 	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 0 of the log") {
 		t.Errorf("%v %+v", err, report)
 	}
@@ -943,10 +945,10 @@ func TestLockWithoutProof(t *testing.T) {
 // Of two logs with one name, which this machine knows both, a proof is of its own.
 func TestTwoLogsOfOneName(t *testing.T) {
 	one, two := newLoggedRegistry(t, ""), newLoggedRegistry(t, "")
-	h := testHost(t)
+	h := hosttest.New(t)
 	for _, r := range []*loggedRegistry{one, two} {
 		r.publish("1.0.0")
-		if _, err := recordSeen(t, h, project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", LogOptions{}); err != nil {
+		if _, err := recordSeen(t, h, project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", trail.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -957,12 +959,12 @@ func TestTwoLogsOfOneName(t *testing.T) {
 		}
 		file := filepath.Join(t.TempDir(), "proof")
 		os.WriteFile(file, text, 0o600)
-		if p, err := VerifyProof(h, file, ""); err != nil || p.Index != 0 {
+		if p, err := trail.VerifyProof(h, file, ""); err != nil || p.Index != 0 {
 			t.Errorf("%v", err)
 		}
-		_, err = VerifyProof(testHost(t), file, "")
+		_, err = trail.VerifyProof(hosttest.New(t), file, "")
 		refusedWith(t, err, evidence.Refused, "--log-key")
-		_, err = VerifyProof(testHost(t), file, map[string]string{one.Key: two.Key, two.Key: one.Key}[r.Key])
+		_, err = trail.VerifyProof(hosttest.New(t), file, map[string]string{one.Key: two.Key, two.Key: one.Key}[r.Key])
 		refusedWith(t, err, evidence.Signature)
 	}
 }
@@ -976,27 +978,27 @@ func TestMonitorFindsForks(t *testing.T) {
 	two.publish("1.0.0", "1.2.0")
 	front := newLoggedRegistry(t, one.keyFile)
 	show := func(r *loggedRegistry) { front.handler.Store(r.handler.Load()) }
-	h, path := testHost(t), filepath.Join(t.TempDir(), "state")
-	monitor := func(h *Host, state string) (*Monitored, error) {
-		return Monitor(t.Context(), h, MonitorOptions{URL: front.URL, Log: LogOptions{Key: one.Key}, State: state})
+	h, path := hosttest.New(t), filepath.Join(t.TempDir(), "state")
+	follow := func(h *host.Host, state string) (*monitor.Result, error) {
+		return monitor.Monitor(t.Context(), h, monitor.Options{URL: front.URL, Log: trail.Options{Key: one.Key}, State: state})
 	}
 	show(one)
-	if m, err := monitor(h, path); err != nil {
+	if m, err := follow(h, path); err != nil {
 		t.Fatalf("%v %+v", err, m)
 	}
 	show(two)
-	m, err := monitor(testHost(t), path) // by its state
-	finds(t, m, err, AnomalyFork, -1, "2 entries")
-	finds(t, m, err, AnomalyFork, 1, "io.github.acme/notes@1.2.0")
-	m, err = monitor(h, "") // by what the machine was shown
-	finds(t, m, err, AnomalyFork, -1, "SECURITY ERROR", "this machine was shown")
+	m, err := follow(hosttest.New(t), path) // by its state
+	finds(t, m, err, monitor.AnomalyFork, -1, "2 entries")
+	finds(t, m, err, monitor.AnomalyFork, 1, "io.github.acme/notes@1.2.0")
+	m, err = follow(h, "") // by what the machine was shown
+	finds(t, m, err, monitor.AnomalyFork, -1, "SECURITY ERROR", "this machine was shown")
 	// what was found stays found, and the state is that of one log
 	show(one)
-	if m, err = monitor(testHost(t), path); evidence.ClassOf(err) != evidence.Integrity || m.Size != 2 {
+	if m, err = follow(hosttest.New(t), path); evidence.ClassOf(err) != evidence.Integrity || m.Size != 2 {
 		t.Errorf("%v %+v", err, m)
 	}
 	_, other, _ := ledger.GenerateKey(bytes.NewReader(make([]byte, 64)), "log.example.com")
-	_, err = Monitor(t.Context(), testHost(t), MonitorOptions{URL: front.URL, Log: LogOptions{Key: other}, State: path})
+	_, err = monitor.Monitor(t.Context(), hosttest.New(t), monitor.Options{URL: front.URL, Log: trail.Options{Key: other}, State: path})
 	refusedWith(t, err, evidence.Validation, "another key")
 }
 
@@ -1033,20 +1035,20 @@ func TestMonitorEndlessList(t *testing.T) {
 func TestSameDocumentTwice(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	locked, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	locked, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := ledger.Leaf{
-		Kind: ledger.Server, Name: "io.github.acme/notes", Version: "1.0.0", Document: locked.lock.Document,
+		Kind: ledger.Server, Name: "io.github.acme/notes", Version: "1.0.0", Document: locked.Lock.Document,
 		Publisher: "somebody", At: time.Now().UTC().Truncate(time.Second),
 	}.Marshal()
 	if err != nil {
 		t.Fatal(err)
 	}
 	hash := tlog.RecordHash(text)
-	p, err := ledger.ParseProof([]byte(locked.lock.Proof))
+	p, err := ledger.ParseProof([]byte(locked.Lock.Proof))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -1064,15 +1066,15 @@ func TestSameDocumentTwice(t *testing.T) {
 		}
 		return body
 	})
-	w := &workspace{host: h, config: &project.Config{Registry: rules}}
-	l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+	l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := l.checkRecord(t.Context(), w.registry(), w, locked.lock)
+	report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked.Lock)
 	if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != evidence.Integrity || !strings.Contains(v.Err().Error(), "entry 1") {
 		t.Errorf("%v %+v", err, report)
 	}
 	m, err := monitored(t, r, "")
-	finds(t, m, err, AnomalyDuplicate, 1, "entry 0 alone")
+	finds(t, m, err, monitor.AnomalyDuplicate, 1, "entry 0 alone")
 }

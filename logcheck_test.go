@@ -3,7 +3,6 @@ package hallmark
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,10 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -61,12 +64,12 @@ func TestLockedProofs(t *testing.T) {
 	rules := project.Registry{URL: "https://registry.example.com", LogKey: public}
 	want := map[string]evidence.Class{"good": evidence.OK, "document": evidence.Integrity, "swapped": evidence.Integrity, "unsigned": evidence.Integrity}
 	records := map[string]project.RecordLock{"good": good, "document": document, "swapped": swapped, "unsigned": unsigned}
-	w := &workspace{host: testHost(t), config: &project.Config{Registry: rules}}
+	w := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{Registry: rules}}
 	var group sync.WaitGroup
 	for range 8 {
 		for name, r := range records {
 			group.Go(func() {
-				report, err := w.lockedProof(&r)
+				report, err := lockentry.LockedProof(w, &r)
 				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] || len(report) < 2 {
 					t.Errorf("%s: %v %v", name, err, report)
 				}
@@ -82,46 +85,19 @@ func TestLockedProofs(t *testing.T) {
 	group.Wait()
 
 	// A checkpoint that contradicts the one which this machine was shown is a fork, each time.
-	err = w.host.changeLogs(context.Background(), func(logs *project.Logs) bool {
+	err = trail.ChangeLogs(context.Background(), w.Host, func(logs *project.Logs) bool {
 		logs.Rely(rules.Name(), public, time.Now(), string(head))
 		return true
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &workspace{host: w.host, config: w.config}
+	w = &workspace.Workspace{Host: w.Host, Config: w.Config}
 	for range 2 {
-		if report, err := w.lockedProof(&good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
+		if report, err := lockentry.LockedProof(w, &good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
 			t.Errorf("%v %v", err, report)
 		}
-		_, err := w.lockedProof(&forked)
+		_, err := lockentry.LockedProof(w, &forked)
 		refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "this machine was shown", project.LockFile+" has")
-	}
-}
-
-// Of rows about proofs, keys and surfaces that say the same the last one is kept, of
-// others all.
-func TestOnce(t *testing.T) {
-	row := func(subject string, by evidence.Authority, scheme evidence.Scheme, o evidence.Outcome, reason string) evidence.Evidence {
-		return evidence.Evidence{Claim: evidence.Claim{Subject: subject, Authority: by, Scheme: scheme}, Outcome: o, Reason: reason}
-	}
-	var got []string
-	for _, e := range once(evidence.Report{
-		row("a", evidence.Log, evidence.Proof, evidence.Match, "1"),
-		row("a", evidence.Lock, evidence.File, evidence.Match, "2"),
-		row("a", evidence.Log, evidence.Proof, evidence.Mismatch, "3"),
-		row("b", evidence.Log, evidence.Proof, evidence.Match, "4"),
-		row("a", evidence.Log, evidence.Document, evidence.Match, "5"),
-		row("k", evidence.Machine, evidence.LogKey, evidence.Match, "6"),
-		row("a", evidence.Lock, evidence.File, evidence.Match, "7"),
-		row("k", evidence.Machine, evidence.LogKey, evidence.Match, "8"),
-		row("s", evidence.Lock, evidence.Surface, evidence.Mismatch, "9"),
-		row("a", evidence.Log, evidence.Proof, evidence.Match, "10"),
-		row("s", evidence.Lock, evidence.Surface, evidence.Mismatch, "11"),
-	}) {
-		got = append(got, e.Reason)
-	}
-	if want := []string{"2", "3", "4", "5", "7", "8", "10", "11"}; !slices.Equal(got, want) {
-		t.Error(fmt.Sprint(got))
 	}
 }

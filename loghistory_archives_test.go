@@ -11,8 +11,15 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -56,7 +63,7 @@ func (d *damage) flip() {
 func (d *damage) reverify(class evidence.Class, size int64) {
 	d.r.t.Helper()
 	d.r.close()
-	out, err := Reverify(d.r.t.Context(), ReverifyOptions{Place: Place{Data: d.r.dir}, Version: "v9"})
+	out, err := operate.Reverify(d.r.t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: d.r.dir}, Version: "v9"})
 	if evidence.ClassOf(err) != class || len(out.Found) != 1 {
 		d.r.t.Fatalf("%v %+v", err, out)
 	}
@@ -100,37 +107,37 @@ func TestFacetFindings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check := func() (policy.Verdict, error) {
-		v, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+	verify := func() (policy.Verdict, error) {
+		v, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
 		return v.Verdict, err
 	}
 	add := func() (policy.Verdict, error) {
 		p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
-		out, err := AddFacet(t.Context(), p.host, p.dir, project.Facet{Name: "kit"}, FacetOptions{})
+		out, err := facets.Add(t.Context(), p.host, p.dir, project.Facet{Name: "kit"}, facets.Options{})
 		return out.Verdict, err
 	}
-	again := func(o FacetOptions) (policy.Verdict, error) {
+	again := func(o facets.Options) (policy.Verdict, error) {
 		w.emptyStore()
 		out, err := w.install(o)
 		return out.Verdict, err
 	}
 	const subject = "kit@1.0.0"
-	out, err := w.install(FacetOptions{})
+	out, err := w.install(facets.Options{})
 	warns(t, "install", out.Verdict, err, subject, false)
-	v, err := check()
+	v, err := verify()
 	warns(t, "check", v, err, subject, false)
 
 	d := newDamage(w.registry, rec)
 	d.flip()
 	d.reverify(evidence.Integrity, 2)
 	w.wire(nil)
-	v, err = check()
+	v, err = verify()
 	warns(t, "check", v, err, subject, true)
 	before := w.requests.Load()
-	if v, err := Check(t.Context(), w.host, w.dir, CheckOptions{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v.Verdict, subject)) != 0 {
+	if v, err := check.Check(t.Context(), w.host, w.dir, check.Options{Offline: true}); err != nil || v.Err() != nil || len(foundOf(v.Verdict, subject)) != 0 {
 		t.Errorf("offline: %v %v", err, v.Err())
 	}
-	for _, o := range []FacetOptions{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
+	for _, o := range []facets.Options{{}, {Frozen: true}, {Frozen: true, Offline: true}} {
 		out, err := w.install(o)
 		if err != nil || len(foundOf(out.Verdict, subject)) != 0 {
 			t.Errorf("warm: %v", err)
@@ -140,7 +147,7 @@ func TestFacetFindings(t *testing.T) {
 		t.Errorf("warm: %d requests", n)
 	}
 	// The damaged archive is refused.
-	_, err = again(FacetOptions{})
+	_, err = again(facets.Options{})
 	w.refused(evidence.Integrity, err, "sha256 mismatch")
 	v, err = add()
 	w.refused(evidence.Integrity, err, "sha256 mismatch")
@@ -151,7 +158,7 @@ func TestFacetFindings(t *testing.T) {
 	d.keep(d.whole) // nobody has looked yet
 	v, err = add()
 	warns(t, "add", v, err, subject, true)
-	for _, o := range []FacetOptions{{}, {Frozen: true}} {
+	for _, o := range []facets.Options{{}, {Frozen: true}} {
 		v, err = again(o)
 		warns(t, "install", v, err, subject, true)
 	}
@@ -162,13 +169,13 @@ func TestFacetFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	// This machine installed it under the log's key, and goes on demanding that.
-	if v, err := again(FacetOptions{Frozen: true}); err == nil || v.Report().Count(evidence.Missing) == 0 {
+	if v, err := again(facets.Options{Frozen: true}); err == nil || v.Report().Count(evidence.Missing) == 0 {
 		t.Errorf("the log's key is gone: %v", err)
 	}
-	if err := Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
+	if err := workspace.Forget(t.Context(), w.host, w.dir, []string{"kit"}); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := again(FacetOptions{Frozen: true}); err != nil || len(foundOf(v, subject)) != 0 {
+	if v, err := again(facets.Options{Frozen: true}); err != nil || len(foundOf(v, subject)) != 0 {
 		t.Errorf("without a key: %v", err)
 	}
 	w.write(project.ConfigFile, text)
@@ -177,9 +184,9 @@ func TestFacetFindings(t *testing.T) {
 	w.wire(nil)
 	v, err = add()
 	warns(t, "add", v, err, subject, false)
-	v, err = again(FacetOptions{Frozen: true})
+	v, err = again(facets.Options{Frozen: true})
 	warns(t, "install", v, err, subject, false)
-	v, err = check()
+	v, err = verify()
 	warns(t, "check", v, err, subject, false)
 }
 
@@ -191,7 +198,7 @@ func TestPluginFindings(t *testing.T) {
 	rules := project.Registry{URL: r.URL, LogKey: r.Key}
 	install := func() (policy.Verdict, error) {
 		t.Helper()
-		in, err := InstallPlugin(t.Context(), testHost(t), "notes", InstallOptions{Dir: t.TempDir(), Registry: rules})
+		in, err := plugins.Install(t.Context(), hosttest.New(t), "notes", plugins.InstallOptions{Dir: t.TempDir(), Registry: rules})
 		if err != nil {
 			return policy.Verdict{}, err
 		}
@@ -213,8 +220,8 @@ func TestPluginFindings(t *testing.T) {
 	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
 	r.handler.Store(&honest)
 
-	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: testHost(t).Now(), By: "operator"}
-	if _, _, err := openTest(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0", change); err != nil {
+	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: hosttest.New(t).Now(), By: "operator"}
+	if _, _, err := hosttest.OpenRecords(t, r.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "notes", "1.0.0", change); err != nil {
 		t.Fatal(err)
 	}
 	eventuallySized(t, r, 3)
@@ -247,7 +254,7 @@ func hide(r *loggedRegistry) {
 // refused by who installs and by who checks.
 func TestFacetFindingsForged(t *testing.T) {
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	w.publish("0.9.0", "Older.\n") // entry 1
 	w.registry.plugin("kit")       // entry 2
 	rec, err := (&client.Client{Base: w.registry.URL}).ArchiveRecord(t.Context(), "facet", "kit", "1.0.0")
@@ -259,7 +266,7 @@ func TestFacetFindingsForged(t *testing.T) {
 	d.reverify(evidence.Integrity, 4)
 	d.keep(d.whole)
 	change := registry.Change{Status: registry.Deprecated, Message: "another one", At: w.host.Now(), By: "operator"}
-	if _, _, err := openTest(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0", change); err != nil {
+	if _, _, err := hosttest.OpenRecords(t, w.registry.dir).SetArchiveStatus(t.Context(), ledger.Plugin, "kit", "1.0.0", change); err != nil {
 		t.Fatal(err)
 	}
 	eventuallySized(t, w.registry, 5)
@@ -268,7 +275,7 @@ func TestFacetFindingsForged(t *testing.T) {
 		for who, do := range map[string]func(*testing.T) error{
 			"new": func(t *testing.T) error {
 				p := newFacetProject(t, strings.ReplaceAll(w.read(project.ConfigFile), "manifest_version = 1\n", ""))
-				_, err := p.install(FacetOptions{})
+				_, err := p.install(facets.Options{})
 				if p.read(project.LockFile) != "" {
 					t.Error("a lock was written")
 				}
@@ -276,11 +283,11 @@ func TestFacetFindingsForged(t *testing.T) {
 			},
 			"cold": func(*testing.T) error {
 				w.emptyStore()
-				_, err := w.install(FacetOptions{Frozen: true})
+				_, err := w.install(facets.Options{Frozen: true})
 				return err
 			},
 			"check": func(t *testing.T) error {
-				v, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+				v, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
 				return cmp.Or(err, v.Err())
 			},
 		} {
@@ -308,11 +315,11 @@ func TestFacetFindingsForged(t *testing.T) {
 	refused("another's place", "the log holds the same name and version twice")
 
 	// The entry is forged: it says that the archive is whole.
-	l, err := readLog(t.Context(), testHost(t), &client.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, LogOptions{})
+	l, err := trail.Read(t.Context(), hosttest.New(t), &client.Client{Base: w.registry.URL}, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	finding, err := l.entry(t.Context(), 3)
+	finding, err := l.ReadEntry(t.Context(), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,6 +334,6 @@ func TestFacetFindingsForged(t *testing.T) {
 
 	w.wire(nil)
 	w.emptyStore()
-	out, err := w.install(FacetOptions{})
+	out, err := w.install(facets.Options{})
 	warns(t, "honest", out.Verdict, err, "kit@1.0.0", true)
 }

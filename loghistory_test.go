@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -18,27 +22,27 @@ import (
 func TestHiddenHistory(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0")
-	h, rules := testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}
-	seen, err := recordSeen(t, h, rules, "1.0.0", LogOptions{})
+	h, rules := hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}
+	seen, err := recordSeen(t, h, rules, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check := func(locked project.RecordLock) policy.Verdict {
 		t.Helper()
-		w := &workspace{host: h, config: &project.Config{Registry: rules}}
-		l, err := readLog(t.Context(), h, w.registry(), rules, LogOptions{})
+		w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+		l, err := trail.Read(t.Context(), h, w.Registry(), rules, trail.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		report, err := l.checkRecord(t.Context(), w.registry(), w, locked)
+		report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return policy.Judge(policy.Check, policy.Settings{}, report)
 	}
-	unproven := seen.lock
+	unproven := seen.Lock
 	unproven.Proof = ""
-	if v := check(seen.lock); !v.Allowed() {
+	if v := check(seen.Lock); !v.Allowed() {
 		t.Errorf("nothing happened yet: %v", v.Err())
 	}
 	if v := check(unproven); len(v.Refused()) != 1 || v.Refused()[0].Evidence.Outcome != evidence.Missing {
@@ -51,13 +55,13 @@ func TestHiddenHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := registry.Change{Status: registry.Deleted, Message: "steals keys", At: time.Now(), By: "operator"}
-	if _, _, err := records.SetStatus(t.Context(), seen.lock.Name, "1.0.0", change); err != nil {
+	if _, _, err := records.SetStatus(t.Context(), seen.Lock.Name, "1.0.0", change); err != nil {
 		t.Fatal(err)
 	}
 	records.Close()
 	r.start()
 	eventuallySized(t, r, 2)
-	for _, locked := range []project.RecordLock{seen.lock, unproven} {
+	for _, locked := range []project.RecordLock{seen.Lock, unproven} {
 		refusedWith(t, check(locked).Err(), evidence.Refused, "status mismatch", "deleted")
 	}
 
@@ -75,9 +79,9 @@ func TestHiddenHistory(t *testing.T) {
 		honest.ServeHTTP(w, req)
 	})
 	r.handler.Store(&hiding)
-	for _, locked := range []project.RecordLock{seen.lock, unproven} {
+	for _, locked := range []project.RecordLock{seen.Lock, unproven} {
 		refusedWith(t, check(locked).Err(), evidence.Integrity, "status cannot be verified", "does not say which later entries are about it")
 	}
-	_, err = recordSeen(t, testHost(t), rules, "1.0.0", LogOptions{})
+	_, err = recordSeen(t, hosttest.New(t), rules, "1.0.0", trail.Options{})
 	refusedWith(t, err, evidence.Integrity, "status cannot be verified", "finding cannot be verified")
 }

@@ -13,9 +13,13 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -35,7 +39,7 @@ func (r *loggedRegistry) facets(versions ...string) (records []registry.ArchiveR
 			r.t.Fatal(err)
 		}
 		write("commands/go.md", "go "+v)
-		p, err := Pack(r.t.Context(), PackOptions{Dir: dir, File: filepath.Join(dir, "out.facet")})
+		p, err := pack.Pack(r.t.Context(), pack.Options{Dir: dir, File: filepath.Join(dir, "out.facet")})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -65,21 +69,21 @@ func TestMonitorArchives(t *testing.T) {
 			r.change(func(db *sql.DB) {
 				must(t, db, "UPDATE archives SET content_integrity = ? WHERE version = '1.1.0'", all[2].ContentIntegrity.String())
 			})
-		}, AnomalyRecord, 2, []string{"facet review@1.1.0"}},
+		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
 		"manifest rewritten": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) {
 				must(t, db, `UPDATE archives SET manifest = replace(manifest, '"x"', '"y"'), document_digest = ? WHERE version = '1.1.0'`, digest.FromBytes(nil).String())
 			})
-		}, AnomalyRecord, 2, []string{"facet review@1.1.0"}},
+		}, monitor.AnomalyRecord, 2, []string{"facet review@1.1.0"}},
 		"record dropped": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) { must(t, db, "DELETE FROM archives WHERE version = '1.1.0'") })
-		}, AnomalyMissing, 2, []string{"facet review@1.1.0"}},
+		}, monitor.AnomalyMissing, 2, []string{"facet review@1.1.0"}},
 		"record without an entry": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET version = '6.6.6' WHERE version = '1.2.0'") })
-		}, AnomalyUnlogged, -1, []string{"facet review@6.6.6"}},
+		}, monitor.AnomalyUnlogged, -1, []string{"facet review@6.6.6"}},
 		"status rewritten": {func(r *loggedRegistry, _ []registry.ArchiveRecord) {
 			r.change(func(db *sql.DB) { must(t, db, "UPDATE archives SET status = 'deprecated' WHERE version = '1.1.0'") })
-		}, AnomalyStatus, 2, []string{"facet review@1.1.0", "active", "deprecated"}},
+		}, monitor.AnomalyStatus, 2, []string{"facet review@1.1.0", "active", "deprecated"}},
 		"another archive": {func(r *loggedRegistry, all []registry.ArchiveRecord) {
 			blob := func(d digest.Digest) string { return filepath.Join(r.dir, "blobs", "sha256", d.Hex()[:2], d.Hex()) }
 			other, err := os.ReadFile(blob(all[2].ContentHash))
@@ -90,7 +94,7 @@ func TestMonitorArchives(t *testing.T) {
 			if err := os.WriteFile(blob(all[1].ContentHash), other, 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, AnomalyArchive, 2, []string{"facet review@1.1.0"}},
+		}, monitor.AnomalyArchive, 2, []string{"facet review@1.1.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newLoggedRegistry(t, "")
@@ -135,10 +139,10 @@ func TestMonitorLater(t *testing.T) {
 	r.start()
 	eventuallySized(t, r, 4)
 	state := filepath.Join(t.TempDir(), "state")
-	run := func(state string) (*Monitored, error) {
-		h := testHost(t)
-		h.haste = true
-		return Monitor(t.Context(), h, MonitorOptions{URL: r.URL, Log: LogOptions{Key: r.Key}, State: state, Reread: 1})
+	run := func(state string) (*monitor.Result, error) {
+		h := hosttest.New(t)
+		h.Haste = true
+		return monitor.Monitor(t.Context(), h, monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
 	}
 	for _, state := range []string{"", state} {
 		if m, err := run(state); err != nil {
@@ -153,18 +157,18 @@ func TestMonitorLater(t *testing.T) {
 	})
 	for _, state := range []string{"", state} {
 		m, err := run(state)
-		finds(t, m, err, AnomalyWithheld, 2, "server io.github.acme/notes@1.1.0", "status")
-		finds(t, m, err, AnomalyWithheld, 3, "server io.github.acme/notes@1.0.0", "finding")
+		finds(t, m, err, monitor.AnomalyWithheld, 2, "server io.github.acme/notes@1.1.0", "status")
+		finds(t, m, err, monitor.AnomalyWithheld, 3, "server io.github.acme/notes@1.0.0", "finding")
 	}
-	got, err := recordSeen(t, testHost(t), project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", LogOptions{})
+	got, err := recordSeen(t, hosttest.New(t), project.Registry{URL: r.URL, LogKey: r.Key}, "1.0.0", trail.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	warned := false
-	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.report).Warnings() {
+	for _, f := range policy.Judge(policy.Pin, policy.Settings{}, got.Report).Warnings() {
 		warned = warned || f.Evidence.Scheme == evidence.Finding && strings.Contains(f.Evidence.Reason, "names no entry of its log")
 	}
 	if !warned {
-		t.Errorf("%+v", got.report)
+		t.Errorf("%+v", got.Report)
 	}
 }

@@ -18,7 +18,11 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -94,15 +98,15 @@ func TestMonitorReadsAgain(t *testing.T) {
 	dir := t.TempDir()
 	key := writtenLog(t, dir, 600)
 	state := filepath.Join(t.TempDir(), "state")
-	monitor := func(h *Host, state string) (*Monitored, error) {
-		return Monitor(t.Context(), h, MonitorOptions{From: dir, Log: LogOptions{Key: key.VerifierKey}, State: state, Reread: runs})
+	follow := func(h *host.Host, state string) (*monitor.Result, error) {
+		return monitor.Monitor(t.Context(), h, monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: runs})
 	}
-	if m, err := monitor(testHost(t), state); err != nil || !m.Began || m.Read != 600 || m.Again != 0 {
+	if m, err := follow(hosttest.New(t), state); err != nil || !m.Began || m.Read != 600 || m.Again != 0 {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	again := int64(0)
 	for range runs {
-		m, err := monitor(testHost(t), state)
+		m, err := follow(hosttest.New(t), state)
 		if err != nil || m.Began || m.Read != 0 {
 			t.Fatalf("%+v, %v", m, err)
 		}
@@ -144,11 +148,11 @@ func TestMonitorReadsAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			h := testHost(t)
-			var found []Anomaly
+			h := hosttest.New(t)
+			var found []monitor.Anomaly
 			var last error
 			for range runs + 1 {
-				m, err := monitor(h, state)
+				m, err := follow(h, state)
 				if m != nil {
 					found = m.Found
 				}
@@ -178,9 +182,9 @@ func TestMonitorReadsAgain(t *testing.T) {
 func TestMonitorMissesWhatItRead(t *testing.T) {
 	r := newLoggedRegistry(t, "")
 	r.publish("1.0.0", "1.1.0")
-	h, state := testHost(t), filepath.Join(t.TempDir(), "state")
-	run := func() (*Monitored, error) {
-		return Monitor(t.Context(), h, MonitorOptions{URL: r.URL, Log: LogOptions{Key: r.Key}, State: state, Reread: 1})
+	h, state := hosttest.New(t), filepath.Join(t.TempDir(), "state")
+	run := func() (*monitor.Result, error) {
+		return monitor.Monitor(t.Context(), h, monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
 	}
 	if _, err := run(); err != nil {
 		t.Fatal(err)
@@ -192,7 +196,7 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		return body
 	})
 	m, err := run() // a member that the monitor does not remember of each entry
-	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != AnomalyTile || *m.Found[0].Index != 0 {
+	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != monitor.AnomalyTile || *m.Found[0].Index != 0 {
 		t.Errorf("%v, %+v", err, m)
 	}
 	r.onWire(func(path string, body []byte) []byte {
@@ -202,7 +206,7 @@ func TestMonitorMissesWhatItRead(t *testing.T) {
 		return body
 	})
 	m, err = run()
-	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 2 || m.Found[1].What != AnomalyEntry {
+	if evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 2 || m.Found[1].What != monitor.AnomalyEntry {
 		t.Errorf("%v, %+v", err, m)
 	}
 
@@ -237,10 +241,10 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	dir := t.TempDir()
 	key := writtenLog(t, dir, 300)
 	state := filepath.Join(t.TempDir(), "state")
-	run := func(h *Host) (*Monitored, error) {
-		return Monitor(t.Context(), h, MonitorOptions{From: dir, Log: LogOptions{Key: key.VerifierKey}, State: state, Reread: 1})
+	run := func(h *host.Host) (*monitor.Result, error) {
+		return monitor.Monitor(t.Context(), h, monitor.Options{From: dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
 	}
-	h := testHost(t)
+	h := hosttest.New(t)
 	if _, err := run(h); err != nil {
 		t.Fatal(err)
 	}
@@ -270,8 +274,8 @@ func TestMonitorStateIsWhole(t *testing.T) {
 		w["found"] = nil
 	})
 	cases := map[string][]byte{"emptied": {}, "one line feed": []byte("\n"), "without its parts": append(bytes.Clone(line), '\n'), "no line": parts}
-	for _, version := range []int{1, monitorVersion} {
-		for _, member := range (monitorWire{}).members(version) {
+	for _, version := range []int{1, monitor.StateVersion} {
+		for _, member := range (monitor.Wire{}).Members(version) {
 			for what, change := range map[string]func(map[string]any){
 				"removed": func(w map[string]any) { delete(w, member) }, "emptied": func(w map[string]any) { w[member] = nil },
 				"turned": func(w map[string]any) { w[member] = map[string]any{} },
@@ -317,7 +321,7 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if m, err := run(h); err != nil || m.Began || m.Read != 0 || m.Again != 300 {
 		t.Errorf("version 1: %v, %+v", err, m)
 	}
-	if now, err := os.ReadFile(state); err != nil || !bytes.HasPrefix(now, fmt.Appendf(nil, `{"monitor_version":%d,`, monitorVersion)) {
+	if now, err := os.ReadFile(state); err != nil || !bytes.HasPrefix(now, fmt.Appendf(nil, `{"monitor_version":%d,`, monitor.StateVersion)) {
 		t.Errorf("%.40q, %v", now, err)
 	}
 	// Without the file everything is read again, which is said, and this machine holds the
@@ -332,7 +336,7 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := h.changeLogs(t.Context(), func(l *project.Logs) bool {
+	if err := trail.ChangeLogs(t.Context(), h, func(l *project.Logs) bool {
 		l.Rely("registry.example.com", key.VerifierKey, time.Now(), string(other))
 		return true
 	}); err != nil {
@@ -341,7 +345,7 @@ func TestMonitorStateIsWhole(t *testing.T) {
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
-	if m, err := run(h); evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != AnomalyFork {
+	if m, err := run(h); evidence.ClassOf(err) != evidence.Integrity || len(m.Found) != 1 || m.Found[0].What != monitor.AnomalyFork {
 		t.Errorf("another log than this machine was shown: %v, %+v", err, m)
 	}
 }

@@ -15,8 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 )
 
 // A server that reads and never answers, or that answers without end, does not hold up
@@ -35,8 +36,8 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 			put(t, filepath.Join(project, "server"), "#!/bin/sh\necho $$ >pid\n"+script+"\n", 0o755)
 			put(t, filepath.Join(project, "hallmark.toml"), "manifest_version = 1\n[providers.mcp.x]\ncommand = \"./server\"\n", 0o644)
 			var doing []string
-			h := &hallmark.Host{
-				Places: hallmark.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")},
+			h := &host.Host{
+				Places: host.Places{Cache: filepath.Join(home, "cache"), State: filepath.Join(home, "state")},
 				Getenv: func(name string) string {
 					if name == "PATH" {
 						return os.Getenv("PATH")
@@ -48,11 +49,11 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 				Doing:  func(what string) { doing = append(doing, what) },
 			}
 			began := time.Now()
-			pinned, err := hallmark.Pin(t.Context(), h, project, nil, hallmark.PinOptions{
+			pinned, err := pin.Pin(t.Context(), h, project, nil, pin.Options{
 				Capture: 400 * time.Millisecond,
-				Confirm: func(*hallmark.Pinned) (hallmark.Consent, error) {
+				Confirm: func(*pin.Pinned) (host.Consent, error) {
 					t.Error("consent was asked for")
-					return hallmark.Given, nil
+					return host.Given, nil
 				},
 			})
 			if took := time.Since(began); took > 20*time.Second {

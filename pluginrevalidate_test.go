@@ -20,6 +20,9 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
@@ -28,7 +31,7 @@ import (
 // install into.
 type pluginRoom struct {
 	t      *testing.T
-	host   *Host
+	host   *host.Host
 	dir    string // plugins are installed in
 	source string // of the plugin net@1.0.0
 	zip    string // of it, as 'plugin pack' makes it
@@ -38,23 +41,23 @@ type pluginRoom struct {
 func newPluginRoom(t *testing.T) *pluginRoom {
 	t.Helper()
 	base := t.TempDir()
-	r := &pluginRoom{t, testHost(t), filepath.Join(base, "plugins"), filepath.Join(base, "net"), filepath.Join(base, "net.zip"), filepath.Join(base, "other.zip")}
+	r := &pluginRoom{t, hosttest.New(t), filepath.Join(base, "plugins"), filepath.Join(base, "net"), filepath.Join(base, "net.zip"), filepath.Join(base, "other.zip")}
 	writePlugin(t, r.source, "net", nil, map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "dist/lib/a.js": "1", "README.md": "# net"})
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := parseKeys(t, public, private)
-	if err := ChangeTrust(t.Context(), r.host, func(keys *sign.Keys) error { return keys.Add(sign.Key{ID: "acme", Public: key.Public()}) }); err != nil {
+	if err := plugins.ChangeTrust(t.Context(), r.host, func(keys *sign.Keys) error { return keys.Add(sign.Key{ID: "acme", Public: key.Public()}) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := HashPlugin(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SignPlugin(t.Context(), r.host, r.source, key, "acme"); err != nil {
+	if _, err := plugins.Sign(t.Context(), r.host, r.source, key, "acme"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := PackPlugin(t.Context(), r.source, r.zip); err != nil {
+	if _, _, err := plugins.Pack(t.Context(), r.source, r.zip); err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
@@ -96,7 +99,7 @@ func writePlugin(t *testing.T, dir, name string, members map[string]any, files m
 }
 
 // elsewhere is the same files and keys on a machine that did not install them.
-func (r *pluginRoom) elsewhere() *Host {
+func (r *pluginRoom) elsewhere() *host.Host {
 	h := *r.host
 	h.Places.State = filepath.Join(r.t.TempDir(), "state")
 	data, err := os.ReadFile(trustedKeysOf(r.host))
@@ -112,7 +115,7 @@ func (r *pluginRoom) elsewhere() *Host {
 // install installs from a place, and returns the plugin's directory.
 func (r *pluginRoom) install(from string, flags plugin.Flags) string {
 	r.t.Helper()
-	in, err := InstallPlugin(r.t.Context(), r.host, from, InstallOptions{Dir: r.dir, PluginOptions: PluginOptions{Flags: flags}})
+	in, err := plugins.Install(r.t.Context(), r.host, from, plugins.InstallOptions{Dir: r.dir, Options: plugins.Options{Flags: flags}})
 	if err == nil {
 		err = in.Result.Verdict.Err()
 	}
@@ -123,9 +126,9 @@ func (r *pluginRoom) install(from string, flags plugin.Flags) string {
 }
 
 // class is how revalidation ends.
-func (r *pluginRoom) class(h *Host, flags plugin.Flags) (evidence.Class, error) {
+func (r *pluginRoom) class(h *host.Host, flags plugin.Flags) (evidence.Class, error) {
 	r.t.Helper()
-	all, err := RevalidatePlugins(r.t.Context(), h, r.dir, PluginOptions{Flags: flags})
+	all, err := plugins.Revalidate(r.t.Context(), h, r.dir, plugins.Options{Flags: flags})
 	for _, v := range all {
 		if v.Err == nil {
 			v.Err = v.Result.Verdict.Err()
@@ -135,7 +138,7 @@ func (r *pluginRoom) class(h *Host, flags plugin.Flags) (evidence.Class, error) 
 	return evidence.ClassOf(err), err
 }
 
-func (r *pluginRoom) expect(h *Host, what string, want ...evidence.Class) {
+func (r *pluginRoom) expect(h *host.Host, what string, want ...evidence.Class) {
 	r.t.Helper()
 	if got, err := r.class(h, plugin.Flags{}); !slices.Contains(want, got) {
 		r.t.Errorf("%s: %s, want %v: %v", what, got, want, err)
@@ -274,7 +277,7 @@ func TestInstallLockRemovals(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What was installed again is known again; without it a false digest of the zip is not.
-			if _, err := InstallPlugin(t.Context(), elsewhere, from(r), InstallOptions{Dir: r.dir}); err != nil {
+			if _, err := plugins.Install(t.Context(), elsewhere, from(r), plugins.InstallOptions{Dir: r.dir}); err != nil {
 				t.Fatal(err)
 			}
 			r.expect(elsewhere, "installed again, elsewhere", evidence.OK)
@@ -293,7 +296,7 @@ func TestInstallLockRemovals(t *testing.T) {
 			if err := os.Remove(r.dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := ForgetPlugin(t.Context(), r.host, r.dir, "net@1.0.0"); err != nil {
+			if err := plugins.Forget(t.Context(), r.host, r.dir, "net@1.0.0"); err != nil {
 				t.Fatal(err)
 			}
 			r.expect(r.host, "and are forgotten", evidence.Operation)
@@ -411,7 +414,7 @@ func TestPluginsOfOthers(t *testing.T) {
 	r.install(r.zip, plugin.Flags{})
 	theirs := newPluginRoom(t)
 	writePlugin(t, theirs.source, "evil", nil, map[string]string{"dist/index.js": "1"})
-	if _, err := HashPlugin(t.Context(), theirs.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), theirs.source, "", true); err != nil {
 		t.Fatal(err)
 	}
 	evil := theirs.install(theirs.source, plugin.Flags{})
@@ -422,11 +425,11 @@ func TestPluginsOfOthers(t *testing.T) {
 	r.expect(r.host, "planted", evidence.Refused)
 	r.expect(r.elsewhere(), "planted, where nothing is known", evidence.OK)
 	// A person can accept it.
-	if _, err := LockPlugin(t.Context(), r.host, planted, PluginOptions{}); err != nil {
+	if _, err := plugins.Lock(t.Context(), r.host, planted, plugins.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	r.expect(r.host, "accepted", evidence.OK)
-	if err := ForgetPlugin(t.Context(), r.host, r.dir, "evil@1.0.0"); evidence.ClassOf(err) != evidence.Validation {
+	if err := plugins.Forget(t.Context(), r.host, r.dir, "evil@1.0.0"); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("what is there is forgotten: %v", err)
 	}
 	// The whole directory in the place of ours, as itself and behind a link.
@@ -443,11 +446,11 @@ func TestPluginsOfOthers(t *testing.T) {
 	}
 	r.expect(r.host, "ours again", evidence.OK)
 	// A record that was changed decides nothing in favour.
-	real, err := realPlugins(r.dir)
+	real, err := plugins.RealPlugins(r.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := r.host.installsFile(real)
+	path := plugins.InstallsFile(r.host, real)
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -465,13 +468,13 @@ func TestPluginsOfOthers(t *testing.T) {
 func TestPresentHostDecides(t *testing.T) {
 	r := newPluginRoom(t)
 	writePlugin(t, r.source, "net", nil, map[string]string{"dist/index.js": "1", "dist/x.node": "x"})
-	if _, err := HashPlugin(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
 		t.Fatal(err)
 	}
 	rights := plugin.Flags{AllowNative: true, SandboxAvailable: true}
 	path := filepath.Join(r.install(r.source, rights), plugin.LockFile)
 	elsewhere := r.elsewhere()
-	for _, h := range []*Host{r.host, elsewhere} {
+	for _, h := range []*host.Host{r.host, elsewhere} {
 		for _, c := range []struct {
 			flags plugin.Flags
 			want  evidence.Class
@@ -531,8 +534,8 @@ func TestPresentHostDecides(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []*Host{signed.host, elsewhere} {
-		if err := ChangeTrust(t.Context(), h, func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
+	for _, h := range []*host.Host{signed.host, elsewhere} {
+		if err := plugins.ChangeTrust(t.Context(), h, func(k *sign.Keys) error { return k.Revoke("acme", "lost", time.Now()) }); err != nil {
 			t.Fatal(err)
 		}
 		signed.expect(h, "a revoked key", evidence.Signature)
@@ -625,7 +628,7 @@ func TestInstalledModules(t *testing.T) {
 	r := newPluginRoom(t)
 	writePlugin(t, r.source, "net", map[string]any{"dependenciesPolicy": "external-allowed", "externalDependencies": []any{map[string]any{"name": "left", "version": "1.0.0"}}},
 		map[string]string{"dist/index.js": "require('left')"})
-	if _, err := HashPlugin(t.Context(), r.source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), r.source, "", true); err != nil {
 		t.Fatal(err)
 	}
 	flags := plugin.Flags{AllowRuntimeDeps: true}
@@ -633,7 +636,7 @@ func TestInstalledModules(t *testing.T) {
 	if err := os.CopyFS(dir, os.DirFS(r.source)); err != nil {
 		t.Fatal(err)
 	}
-	expect := func(h *Host, what string, want ...evidence.Class) {
+	expect := func(h *host.Host, what string, want ...evidence.Class) {
 		t.Helper()
 		if got, err := r.class(h, flags); !slices.Contains(want, got) {
 			t.Errorf("%s: %s, want %v: %v", what, got, want, err)
@@ -641,7 +644,7 @@ func TestInstalledModules(t *testing.T) {
 	}
 	lock := func() {
 		t.Helper()
-		in, err := LockPlugin(t.Context(), r.host, dir, PluginOptions{Flags: flags})
+		in, err := plugins.Lock(t.Context(), r.host, dir, plugins.Options{Flags: flags})
 		if err == nil {
 			err = in.Result.Verdict.Err()
 		}
@@ -656,11 +659,11 @@ func TestInstalledModules(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(module), 0o755), os.WriteFile(module, []byte("1"), 0o644), os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []*Host{r.host, elsewhere} {
+	for _, h := range []*host.Host{r.host, elsewhere} {
 		expect(h, "installed since", evidence.Integrity)
 	}
 	lock()
-	for _, h := range []*Host{r.host, elsewhere} {
+	for _, h := range []*host.Host{r.host, elsewhere} {
 		expect(h, "locked with them", evidence.OK)
 		if err := os.WriteFile(module, []byte("2"), 0o644); err != nil {
 			t.Fatal(err)
@@ -679,7 +682,7 @@ func TestInstalledModules(t *testing.T) {
 	}
 	// An older lock covers none of it.
 	path := filepath.Join(dir, plugin.LockFile)
-	l, err := readInstallLock(dir)
+	l, err := plugins.ReadInstallLock(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,11 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 )
 
 // What the registry answers to a publish is compared with what was sent.
@@ -27,11 +31,11 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	write("commands/go.md", "go")
-	p, err := Pack(t.Context(), PackOptions{Dir: dir, File: filepath.Join(dir, "out.facet")})
+	p, err := pack.Pack(t.Context(), pack.Options{Dir: dir, File: filepath.Join(dir, "out.facet")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !IsArchive(p.File) || IsArchive(filepath.Join(dir, "facet.json")) || IsArchive(filepath.Join(dir, "absent")) {
+	if !publish.IsArchive(p.File) || publish.IsArchive(filepath.Join(dir, "facet.json")) || publish.IsArchive(filepath.Join(dir, "absent")) {
 		t.Error("archives are told wrongly")
 	}
 	zeros := []byte(strings.Repeat("0", 64))
@@ -56,7 +60,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 				}
 				return body
 			})
-			done, err := PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &client.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
+			done, err := publish.PublishArchive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 			if change == nil {
 				if err != nil || done.Entry == nil || *done.Entry != 1 || !done.Verdict.Allowed() {
 					t.Fatalf("%+v, %v", done, err)
@@ -79,7 +83,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		}
 		return body
 	})
-	_, err = PublishArchive(t.Context(), testHost(t), p.File, PublishOptions{Registry: &client.Client{Base: r.URL}, Log: LogOptions{Key: r.Key}})
+	_, err = publish.PublishArchive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 	refusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -129,9 +130,9 @@ func TestRelabelledEntries(t *testing.T) {
 					w.facetProject.write(closure, string(r.file))
 				}
 				for _, c := range []removalCommand{
-					{name: "check", run: ofCheck(CheckOptions{})},
-					{name: "fresh check", fresh: true, cold: true, run: ofCheck(CheckOptions{})},
-					{name: "fresh check --offline --strict", fresh: true, cold: true, run: ofCheck(CheckOptions{Offline: true, Strict: true})},
+					{name: "check", run: ofCheck(check.Options{})},
+					{name: "fresh check", fresh: true, cold: true, run: ofCheck(check.Options{})},
+					{name: "fresh check --offline --strict", fresh: true, cold: true, run: ofCheck(check.Options{Offline: true, Strict: true})},
 				} {
 					class, err := w.attempt(c, "")
 					if refused[class]++; class == evidence.OK {

@@ -16,6 +16,13 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -47,7 +54,7 @@ type removalCommand struct {
 	cold    bool     // with an empty store
 	each    bool     // is run for each server
 	uses    []string // patterns of the files that it reads; nil: all
-	run     func(w *removalWorld, h *Host, server string) error
+	run     func(w *removalWorld, h *host.Host, server string) error
 }
 
 // keptFile is a file as it was.
@@ -85,46 +92,46 @@ func (c removalCommand) reads(file string) bool {
 	return slices.ContainsFunc(c.uses, func(pattern string) bool { return matches(pattern, file) })
 }
 
-func ofCheck(o CheckOptions) func(*removalWorld, *Host, string) error {
-	return func(w *removalWorld, h *Host, _ string) error {
-		out, err := Check(w.t.Context(), h, w.dir, o)
+func ofCheck(o check.Options) func(*removalWorld, *host.Host, string) error {
+	return func(w *removalWorld, h *host.Host, _ string) error {
+		out, err := check.Check(w.t.Context(), h, w.dir, o)
 		return errors.Join(err, out.Verdict.Err())
 	}
 }
 
-func ofInstall(o FacetOptions) func(*removalWorld, *Host, string) error {
-	return func(w *removalWorld, h *Host, _ string) error {
-		_, err := Install(w.t.Context(), h, w.dir, o)
+func ofInstall(o facets.Options) func(*removalWorld, *host.Host, string) error {
+	return func(w *removalWorld, h *host.Host, _ string) error {
+		_, err := facets.Install(w.t.Context(), h, w.dir, o)
 		return err
 	}
 }
 
 // tryRun is what 'run' decides before it starts anything.
-func tryRun(w *removalWorld, h *Host, name string) error {
-	ws, done, err := openWorkspace(w.t.Context(), h, w.dir, false)
+func tryRun(w *removalWorld, h *host.Host, name string) error {
+	ws, done, err := workspace.Open(w.t.Context(), h, w.dir, false)
 	if err != nil {
 		return err
 	}
 	defer done()
-	declared, err := ws.server(name)
+	declared, err := ws.Server(name)
 	if err != nil {
 		return err
 	}
-	l := &launch{w: ws, declared: declared}
-	if entry, ok := ws.lock.Server(name); ok {
-		l.entry = &entry
+	l := &launch.Launch{Workspace: ws, Declared: declared}
+	if entry, ok := ws.Lock.Server(name); ok {
+		l.Entry = &entry
 	}
-	prog, _, err := l.prepare(w.t.Context())
+	prog, _, err := l.Prepare(w.t.Context())
 	if prog != nil {
-		defer prog.close()
+		defer prog.Close()
 	}
 	return err
 }
 
 // tryScan fails as scan does, and where scan does not say that a server of the client's file is
 // guarded.
-func tryScan(w *removalWorld, h *Host, _ string) error {
-	found, err := Scan(w.t.Context(), h, ScanOptions{Dir: w.dir, Project: true, Home: filepath.Join(w.base(), "home"), Program: filepath.Join(w.base(), "bin", "hallmark")})
+func tryScan(w *removalWorld, h *host.Host, _ string) error {
+	found, err := scan.Scan(w.t.Context(), h, scan.Options{Dir: w.dir, Project: true, Home: filepath.Join(w.base(), "home"), Program: filepath.Join(w.base(), "bin", "hallmark")})
 	if err != nil {
 		return err
 	}
@@ -140,38 +147,38 @@ func tryScan(w *removalWorld, h *Host, _ string) error {
 }
 
 func removalCommands() []removalCommand {
-	consent := func(*Pinned) (Consent, error) { return Standing, nil }
+	consent := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }
 	return []removalCommand{
-		{name: "check", run: ofCheck(CheckOptions{})},
-		{name: "check --offline", run: ofCheck(CheckOptions{Offline: true})},
+		{name: "check", run: ofCheck(check.Options{})},
+		{name: "check --offline", run: ofCheck(check.Options{Offline: true})},
 		{name: "run", each: true, run: tryRun, changes: true},
-		{name: "install --frozen", run: ofInstall(FacetOptions{Frozen: true}), changes: true},
-		{name: "install --frozen, cold", cold: true, run: ofInstall(FacetOptions{Frozen: true}), changes: true},
-		{name: "install", changes: true, run: ofInstall(FacetOptions{Servers: FacetServers{Pin: PinOptions{Confirm: consent}}})},
-		{name: "pin --yes", changes: true, each: true, run: func(w *removalWorld, h *Host, server string) error {
-			_, err := Pin(w.t.Context(), h, w.dir, []string{server}, PinOptions{Confirm: consent})
+		{name: "install --frozen", run: ofInstall(facets.Options{Frozen: true}), changes: true},
+		{name: "install --frozen, cold", cold: true, run: ofInstall(facets.Options{Frozen: true}), changes: true},
+		{name: "install", changes: true, run: ofInstall(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}})},
+		{name: "pin --yes", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
+			_, err := pin.Pin(w.t.Context(), h, w.dir, []string{server}, pin.Options{Confirm: consent})
 			return err
 		}},
-		{name: "upgrade --yes", changes: true, run: func(w *removalWorld, h *Host, _ string) error {
-			_, err := Upgrade(w.t.Context(), h, w.dir, nil, UpgradeOptions{Pin: PinOptions{Confirm: consent}, Facets: FacetOptions{Servers: FacetServers{Pin: PinOptions{Confirm: consent}}}})
+		{name: "upgrade --yes", changes: true, run: func(w *removalWorld, h *host.Host, _ string) error {
+			_, err := facets.Upgrade(w.t.Context(), h, w.dir, nil, facets.UpgradeOptions{Pin: pin.Options{Confirm: consent}, Facets: facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: consent}}}})
 			return err
 		}},
-		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *Host, server string) error {
-			_, err := Review(w.t.Context(), h, w.dir, server, ReviewOptions{Confirm: func(*Reviewed) (Consent, error) { return No, nil }})
+		{name: "review", changes: true, each: true, run: func(w *removalWorld, h *host.Host, server string) error {
+			_, err := launch.Review(w.t.Context(), h, w.dir, server, launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.No, nil }})
 			return err
 		}},
-		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile}, run: func(w *removalWorld, h *Host, _ string) error {
-			_, err := Outdated(w.t.Context(), h, w.dir)
+		{name: "outdated", uses: []string{project.ConfigFile, project.LockFile}, run: func(w *removalWorld, h *host.Host, _ string) error {
+			_, err := facets.Outdated(w.t.Context(), h, w.dir)
 			return err
 		}},
 		{name: "scan", uses: []string{project.ConfigFile, project.LockFile, ".mcp.json", "state/projects/ID/approvals.json"}, run: tryScan},
-		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"}, run: func(w *removalWorld, h *Host, server string) error {
-			_, err := Unpin(w.t.Context(), h, w.dir, []string{server}, UnpinOptions{Confirm: func([]Restored) (bool, error) { return true, nil }})
+		{name: "unpin", changes: true, each: true, uses: []string{".mcp.json", ".mcp.json.hallmark"}, run: func(w *removalWorld, h *host.Host, server string) error {
+			_, err := pin.Unpin(w.t.Context(), h, w.dir, []string{server}, pin.UnpinOptions{Confirm: func([]pin.Restored) (bool, error) { return true, nil }})
 			return err
 		}},
-		{name: "fresh check", fresh: true, cold: true, run: ofCheck(CheckOptions{})},
-		{name: "fresh check --offline", fresh: true, cold: true, run: ofCheck(CheckOptions{Offline: true})},
-		{name: "fresh install --frozen", fresh: true, cold: true, changes: true, run: ofInstall(FacetOptions{Frozen: true})},
+		{name: "fresh check", fresh: true, cold: true, run: ofCheck(check.Options{})},
+		{name: "fresh check --offline", fresh: true, cold: true, run: ofCheck(check.Options{Offline: true})},
+		{name: "fresh install --frozen", fresh: true, cold: true, changes: true, run: ofInstall(facets.Options{Frozen: true})},
 	}
 }
 
@@ -330,7 +337,7 @@ func (w *removalWorld) owner(path, file string, at []string) string {
 }
 
 // machine is the host on which a command runs.
-func (w *removalWorld) machine(c removalCommand) *Host {
+func (w *removalWorld) machine(c removalCommand) *host.Host {
 	h := *w.host
 	w.colds++
 	if c.cold {

@@ -11,6 +11,11 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -75,7 +80,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 	r.remember() // nothing is installed yet
 
 	install := func() (outcome, string) {
-		out, err := w.install(FacetOptions{})
+		out, err := w.install(facets.Options{})
 		var v policy.Verdict
 		if out != nil {
 			v = out.Verdict
@@ -83,22 +88,22 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		return outcomeOf(v, err), w.read(project.LockFile)
 	}
 	check := func() (outcome, string) {
-		out, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
+		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
 		return outcomeOf(out.Verdict, err), ""
 	}
-	w.host.haste = true
+	w.host.Haste = true
 	w.registry.publish("1.0.0")
 	record := func() (outcome, string) {
-		h := testHost(t)
-		h.haste = true
-		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0", LogOptions{})
+		h := hosttest.New(t)
+		h.Haste = true
+		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0", trail.Options{})
 		if r == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
 		}
-		return outcomeOf(policy.Judge(policy.Pin, policy.Settings{}, r.report), err), ""
+		return outcomeOf(policy.Judge(policy.Pin, policy.Settings{}, r.Report), err), ""
 	}
 	monitor := func() (outcome, string) {
-		m, err := Monitor(t.Context(), w.host, MonitorOptions{URL: w.registry.URL, Log: LogOptions{Key: w.registry.Key}})
+		m, err := monitor.Monitor(t.Context(), w.host, monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
 		if m == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""
 		}
@@ -154,7 +159,7 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		w.wire(nil)
 		r.restore()
 		if c.name == "install" { // the others are about what is installed
-			w.must(w.install(FacetOptions{}))
+			w.must(w.install(facets.Options{}))
 		}
 		t.Logf("%s: %d of %d removals from %d answers: %d refused, %d found the very same", c.name, len(all), whole, len(answers), refused, same)
 	}
@@ -170,7 +175,7 @@ func sameLock(a, b string) bool {
 // A registry that answers no more, or not about one thing, is no agreement.
 func TestAnswersGone(t *testing.T) {
 	w := newFacetWorld(t)
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	honest := *w.registry.handler.Load()
 	seen := map[string]bool{}
 	record := func(gone string) {
@@ -184,8 +189,8 @@ func TestAnswersGone(t *testing.T) {
 		w.registry.handler.Store(&h)
 	}
 	run := func() error {
-		out, err := Check(t.Context(), w.host, w.dir, CheckOptions{})
-		_, monitored := Monitor(t.Context(), w.host, MonitorOptions{URL: w.registry.URL, Log: LogOptions{Key: w.registry.Key}})
+		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
+		_, monitored := monitor.Monitor(t.Context(), w.host, monitor.Options{URL: w.registry.URL, Log: trail.Options{Key: w.registry.Key}})
 		return errors.Join(err, out.Verdict.Err(), monitored)
 	}
 	record("")

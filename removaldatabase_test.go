@@ -20,9 +20,16 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -44,7 +51,7 @@ var keeperVersions = []string{"1.0.0", "1.0.1", "1.0.2", "1.0.253", "1.0.254", "
 // and enough entries for its log to keep more than leaves.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{facetWorld: newFacetWorld(t)}
-	k.host.haste = true
+	k.host.Haste = true
 	k.publish("0.9.0", "Before.\n")
 	for i := range ledger.TileWidth {
 		k.registry.publish(fmt.Sprintf("1.0.%d", i))
@@ -77,9 +84,9 @@ func newKeeper(t *testing.T) *keeper {
 		must(t, db, "UPDATE servers SET verified_at = 1, build = 'v9', evidence = ? WHERE version = '1.0.2'", strings.ReplaceAll(fails, "mismatch", "match"))
 	})
 	eventuallySized(t, k.registry, ledger.TileWidth+6)
-	k.must(k.install(FacetOptions{}))
+	k.must(k.install(facets.Options{}))
 	path := k.path("../monitored")
-	if _, err := Monitor(t.Context(), k.host, MonitorOptions{URL: k.registry.URL, Log: LogOptions{Key: k.registry.Key}, State: path}); err != nil {
+	if _, err := monitor.Monitor(t.Context(), k.host, monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path}); err != nil {
 		t.Fatal(err)
 	}
 	if k.state, err = os.ReadFile(path); err != nil {
@@ -302,7 +309,7 @@ func verdictShown(v policy.Verdict, err error) (string, error) {
 
 // relying are those who rely on the registry: each gives what it found out.
 func (k *keeper) relying() map[string]func() (string, error) {
-	fresh := func() *Host {
+	fresh := func() *host.Host {
 		h := *k.host
 		h.Places.State = filepath.Join(k.t.TempDir(), "state")
 		return &h
@@ -315,7 +322,7 @@ func (k *keeper) relying() map[string]func() (string, error) {
 				k.t.Fatal(err)
 			}
 		}
-		m, err := Monitor(k.t.Context(), h, MonitorOptions{URL: k.registry.URL, Log: LogOptions{Key: k.registry.Key}, State: path})
+		m, err := monitor.Monitor(k.t.Context(), h, monitor.Options{URL: k.registry.URL, Log: trail.Options{Key: k.registry.Key}, State: path})
 		if m == nil {
 			return "", err
 		}
@@ -323,11 +330,11 @@ func (k *keeper) relying() map[string]func() (string, error) {
 	}
 	out := map[string]func() (string, error){
 		"check": func() (string, error) {
-			c, err := Check(k.t.Context(), k.host, k.dir, CheckOptions{})
+			c, err := check.Check(k.t.Context(), k.host, k.dir, check.Options{})
 			return verdictShown(c.Verdict, err)
 		},
 		"fresh check": func() (string, error) {
-			c, err := Check(k.t.Context(), fresh(), k.dir, CheckOptions{})
+			c, err := check.Check(k.t.Context(), fresh(), k.dir, check.Options{})
 			return verdictShown(c.Verdict, err)
 		},
 		"monitor":         func() (string, error) { return monitor(nil) },
@@ -336,12 +343,12 @@ func (k *keeper) relying() map[string]func() (string, error) {
 	for _, v := range keeperVersions {
 		out["pin "+v] = func() (string, error) {
 			rules := project.Registry{URL: k.registry.URL, LogKey: k.registry.Key}
-			w := &workspace{host: fresh(), config: &project.Config{Registry: rules}}
-			r, err := w.recordNamed(k.t.Context(), "io.github.acme/notes@"+v)
+			w := &workspace.Workspace{Host: fresh(), Config: &project.Config{Registry: rules}}
+			r, err := record.FetchNamed(k.t.Context(), w, "io.github.acme/notes@"+v)
 			if err != nil {
 				return "", err
 			}
-			return verdictShown(policy.Judge(policy.Pin, policy.Settings{}, r.report), nil)
+			return verdictShown(policy.Judge(policy.Pin, policy.Settings{}, r.Report), nil)
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -218,7 +219,7 @@ func lineRemovals(t *testing.T, file, path string, data []byte) (all []removal) 
 			t.Fatal(err)
 		}
 		add(p.at, "", slices.Concat(left, []byte("\n"), rest))
-		var w monitorWire
+		var w monitor.Wire
 		if d := json.NewDecoder(bytes.NewReader(left)); d.Decode(&w) != nil {
 			continue
 		}
@@ -228,7 +229,7 @@ func lineRemovals(t *testing.T, file, path string, data []byte) (all []removal) 
 			t.Fatal(err)
 		}
 		sealed := maps.Clone(p.left.(map[string]any))
-		sealed["digest"] = stateDigest(blank, rest)
+		sealed["digest"] = monitor.StateDigest(blank, rest)
 		if left, err = json.Marshal(sealed); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/sign"
@@ -25,47 +32,47 @@ import (
 // A monitor that says nothing of what it found passes over what was removed.
 func newRemovedMonitor(t *testing.T) *removalWorld {
 	w := &removalWorld{facetProject: newFacetProject(t, "")}
-	w.host.haste = true
+	w.host.Haste = true
 	key := writtenLog(t, w.dir, ledger.TileWidth+3)
 	state := filepath.Join(w.host.Places.State, "monitored")
-	monitor := func(h *Host, state string) (*Monitored, error) {
-		return Monitor(t.Context(), h, MonitorOptions{From: w.dir, Log: LogOptions{Key: key.VerifierKey}, State: state, Reread: 1})
+	follow := func(h *host.Host, state string) (*monitor.Result, error) {
+		return monitor.Monitor(t.Context(), h, monitor.Options{From: w.dir, Log: trail.Options{Key: key.VerifierKey}, State: state, Reread: 1})
 	}
-	login := &Session{Token: "secret", Method: "none", Registry: "https://registry.example.com", Expires: time.Now().Add(time.Hour).Unix()}
-	if err := login.keep(t.Context(), w.host); err != nil {
+	login := &host.Session{Token: "secret", Method: "none", Registry: "https://registry.example.com", Expires: time.Now().Add(time.Hour).Unix()}
+	if err := login.Save(t.Context(), w.host); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := monitor(w.host, state); err != nil {
+	if _, err := follow(w.host, state); err != nil {
 		t.Fatal(err)
 	}
 	// What was found once stays found.
-	kept, err := readMonitorState(state, key.VerifierKey)
+	kept, err := monitor.ReadState(state, key.VerifierKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	index := int64(1)
-	kept.Found = []Anomaly{{What: AnomalyEntry, Index: &index, Subject: "server a@1.0.0", Path: "tile/0/000", Expected: "x", Actual: "y", Detail: "z"}}
-	if err := kept.write(state); err != nil {
+	kept.Found = []monitor.Anomaly{{What: monitor.AnomalyEntry, Index: &index, Subject: "server a@1.0.0", Path: "tile/0/000", Expected: "x", Actual: "y", Detail: "z"}}
+	if err := kept.Write(state); err != nil {
 		t.Fatal(err)
 	}
 	w.commands = []removalCommand{
-		{name: "log monitor", uses: []string{"checkpoint", "tile/**"}, run: func(_ *removalWorld, h *Host, _ string) error {
-			_, err := monitor(h, "")
+		{name: "log monitor", uses: []string{"checkpoint", "tile/**"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
+			_, err := follow(h, "")
 			return err
 		}},
-		{name: "log monitor --state", changes: true, uses: []string{"checkpoint", "tile/**", "state/monitored"}, run: func(_ *removalWorld, h *Host, _ string) error {
-			m, err := monitor(h, state)
+		{name: "log monitor --state", changes: true, uses: []string{"checkpoint", "tile/**", "state/monitored"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
+			m, err := follow(h, state)
 			if m != nil && len(m.Found) == 1 && err != nil && strings.Contains(err.Error(), "SECURITY ERROR: 1 anomalies") {
 				return nil // it says what was found before, and nothing else
 			}
 			return err
 		}},
-		{name: "publish", uses: []string{"state/login.json"}, run: func(_ *removalWorld, h *Host, _ string) error {
-			s, err := CurrentSession(h)
+		{name: "publish", uses: []string{"state/login.json"}, run: func(_ *removalWorld, h *host.Host, _ string) error {
+			s, err := host.CurrentSession(h)
 			if err != nil {
 				return err
 			}
-			token, err := TokenFor(h, s, "https://registry.example.com")
+			token, err := host.TokenFor(h, s, "https://registry.example.com")
 			if err == nil && token == "" {
 				err = evidence.Errorf(evidence.Refused, "login", "", errors.New("nobody is logged in"))
 			}
@@ -79,11 +86,11 @@ func newRemovedMonitor(t *testing.T) *removalWorld {
 // one, its facet's files are the old ones, and a journal waits to be finished.
 func newRemovedJournal(t *testing.T) *removalWorld {
 	f := newFacetWorld(t)
-	f.must(f.install(FacetOptions{}))
+	f.must(f.install(facets.Options{}))
 	w := &removalWorld{facetProject: f.facetProject}
 	before := w.files()
 	f.publish("1.1.0", "Second.\n")
-	if _, err := Upgrade(t.Context(), f.host, f.dir, nil, UpgradeOptions{}); err != nil {
+	if _, err := facets.Upgrade(t.Context(), f.host, f.dir, nil, facets.UpgradeOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	after := w.files()
@@ -119,7 +126,7 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	journal := append([]byte("hallmark-journal-v1 "+digest.FromBytes(body).String()+"\n"), body...)
-	if err := os.WriteFile(filepath.Join(w.host.projectState(f.dir), "journal"), journal, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(workspace.ProjectState(w.host, f.dir), "journal"), journal, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.skip = func(file string) bool { return !strings.HasSuffix(file, "/journal") }
@@ -136,7 +143,7 @@ func newRemovedJournal(t *testing.T) *removalWorld {
 // one was revoked.
 func newRemovedSignature(t *testing.T) *removalWorld {
 	base := t.TempDir()
-	host := testHost(t)
+	host := hosttest.New(t)
 	host.Places.State, host.Places.Cache = filepath.Join(base, "state"), filepath.Join(base, "cache")
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -148,7 +155,7 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 		t.Fatal(err)
 	}
 	revoked, day := parseKeys(t, other, secret), 24*time.Hour
-	if err := ChangeTrust(t.Context(), host, func(keys *sign.Keys) error {
+	if err := plugins.ChangeTrust(t.Context(), host, func(keys *sign.Keys) error {
 		return errors.Join(
 			keys.Add(sign.Key{ID: "acme", Public: key.Public(), Owner: "Acme", Added: time.Now(), NotBefore: time.Now().Add(-day), NotAfter: time.Now().Add(day)}),
 			keys.Add(sign.Key{ID: "gone", Public: revoked.Public(), Added: time.Now(), Revoked: time.Now().Add(-day), Reason: "lost"}),
@@ -158,10 +165,10 @@ func newRemovedSignature(t *testing.T) *removalWorld {
 	}
 	source := filepath.Join(base, "net")
 	writePlugin(t, source, "net", nil, map[string]string{"dist/index.js": "exports.createPlugin = async () => {}", "README.md": "# net"})
-	if _, err := HashPlugin(t.Context(), source, "", true); err != nil {
+	if _, err := plugins.Hash(t.Context(), source, "", true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := SignPlugin(t.Context(), host, source, key, "acme"); err != nil {
+	if _, err := plugins.Sign(t.Context(), host, source, key, "acme"); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(source, plugin.ManifestFile)

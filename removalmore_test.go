@@ -27,7 +27,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -95,11 +98,11 @@ func newRemovedWitnessed(t *testing.T) *removalWorld {
 		}
 		return ""
 	}
-	yes := func(*Pinned) (Consent, error) { return Given, nil }
-	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: yes}); err != nil {
+	yes := func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: yes}); err != nil {
 		t.Fatal(err)
 	}
-	w.must(w.install(FacetOptions{Servers: FacetServers{Pin: PinOptions{Confirm: yes}}}))
+	w.must(w.install(facets.Options{Servers: facets.Servers{Pin: pin.Options{Confirm: yes}}}))
 	if err := tryRun(w, w.host, "tasks"); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +134,7 @@ func newRemovedPython(t *testing.T, path func(*removalWorld) string) *removalWor
 		t.Fatal(err)
 	}
 	w.environment(append(index.Environ(authority), "PATH="+path(w), "HOME="+home, "PIP_CERT="+authority, "UV_DEFAULT_INDEX="+index.URL+"/simple/", "PIP_INDEX_URL="+index.URL+"/simple/"), nil)
-	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := tryRun(w, w.host, "notes"); err != nil {
@@ -304,13 +307,13 @@ func base64URL(d digest.Digest) string {
 func TestWitnessesWeakened(t *testing.T) {
 	w := newRemovedWitnessed(t)
 	text := w.read(project.ConfigFile)
-	standing, given := func(*Pinned) (Consent, error) { return Standing, nil }, func(p *Pinned) (Consent, error) {
+	standing, given := func(*pin.Pinned) (host.Consent, error) { return host.Standing, nil }, func(p *pin.Pinned) (host.Consent, error) {
 		if len(p.Weaker) == 0 {
 			t.Error("the person is not shown what gets weaker")
 		}
-		return Given, nil
+		return host.Given, nil
 	}
-	yes := PinOptions{Confirm: standing}
+	yes := pin.Options{Confirm: standing}
 	for name, weaker := range map[string]string{
 		"witness_quorum": strings.Replace(text, "witness_quorum = 1\n", "witness_quorum = 0\n", 1), "no max_age": strings.Replace(text, "max_age = \"24h\"\n", "", 1), "max_age": strings.Replace(text, "\"24h\"", "\"25h\"", 1),
 		"witnesses": strings.Replace(text, "witnesses = [", fmt.Sprintf("witnesses = [%q, ", newWitnessKeyOf(t, "another.example.org").VerifierKey), 1), // who is new may sign alone
@@ -319,21 +322,21 @@ func TestWitnessesWeakened(t *testing.T) {
 			t.Fatal(text)
 		}
 		w.write(project.ConfigFile, weaker)
-		_, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes)
+		_, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes)
 		if evidence.ClassOf(err) != evidence.Refused || !strings.Contains(err.Error(), strings.TrimPrefix(name, "no ")) {
 			t.Errorf("%s: pin --yes: %v", name, err)
 		}
-		if _, err := Upgrade(t.Context(), w.host, w.dir, nil, UpgradeOptions{Pin: yes, Facets: FacetOptions{Servers: FacetServers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
+		if _, err := facets.Upgrade(t.Context(), w.host, w.dir, nil, facets.UpgradeOptions{Pin: yes, Facets: facets.Options{Servers: facets.Servers{Pin: yes}}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: upgrade --yes: %v", name, err)
 		}
-		if _, err := Install(t.Context(), w.host, w.dir, FacetOptions{Servers: FacetServers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
+		if _, err := facets.Install(t.Context(), w.host, w.dir, facets.Options{Servers: facets.Servers{Pin: yes}}); evidence.ClassOf(err) != evidence.Refused {
 			t.Errorf("%s: install --yes: %v", name, err)
 		}
 	}
-	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, PinOptions{Confirm: given}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, pin.Options{Confirm: given}); err != nil {
 		t.Errorf("consent to what is shown: %v", err)
 	}
-	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tasks"}, yes); err != nil {
 		t.Errorf("what was agreed to is what is demanded now: %v", err)
 	}
 }

@@ -19,7 +19,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/npmtest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -117,19 +121,19 @@ command = "docker"
 arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 `, digest.FromBytes(puppet).Hex(), image))
 	w.executable(w.path("script"), []byte("#!"+filepath.Join(w.base(), "bin", "puppet")+"\n"+w.facetProject.read("shown.json")))
-	yes := PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}
-	if _, err := Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
+	yes := pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, []string{"tool", "claimed", "script"}, yes); err != nil {
 		t.Fatal(err)
 	}
 	w.facetProject.write(".mcp.json", `{"mcpServers":{"client":{"command":"./server","args":["shown.json"]}}}`)
-	yes.From, yes.WriteConfig = ClientFiles{Config: w.path(".mcp.json")}, true
-	if _, err := Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
+	yes.From, yes.WriteConfig = pin.ClientFiles{Config: w.path(".mcp.json")}, true
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, yes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Review(t.Context(), w.host, w.dir, "loose", ReviewOptions{Confirm: func(*Reviewed) (Consent, error) { return Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "loose", launch.ReviewOptions{Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Review(t.Context(), w.host, w.dir, "tool", ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*Reviewed) (Consent, error) { return Given, nil }}); err != nil {
+	if _, err := launch.Review(t.Context(), w.host, w.dir, "tool", launch.ReviewOptions{Arguments: []string{"--more"}, Confirm: func(*launch.Reviewed) (host.Consent, error) { return host.Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	ref := "oci:127.0.0.1:1/notes@" + image.String()
@@ -148,7 +152,7 @@ arguments = ["run", "-i", "--rm", "127.0.0.1:1/notes@%s"]
 // lockUnseen locks and approves a server that no test can start, as pin does.
 func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *project.Runtime) {
 	w.t.Helper()
-	ws, done, err := openWorkspace(w.t.Context(), w.host, w.dir, true)
+	ws, done, err := workspace.Open(w.t.Context(), w.host, w.dir, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -157,7 +161,7 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	entry.Launch, entry.ApprovedAt = ws.config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
+	entry.Launch, entry.ApprovedAt = ws.Config.Servers[name].Launch(), time.Unix(1e9, 0).UTC()
 	report := evidence.Report{evidence.Compare(evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock}, observed(shown.Digest()))}
 	for ref, d := range entry.Artifacts {
 		report = append(report, evidence.Compare(evidence.Claim{Subject: ref, Scheme: evidence.File, Authority: evidence.Lock}, observed(d)))
@@ -168,22 +172,22 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 			report = append(report, evidence.Compare(evidence.Claim{Subject: project.TreeSubject(name, platform), Scheme: evidence.Tree, Authority: evidence.Lock}, observed(d)))
 		}
 	}
-	if err := ws.lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err != nil {
+	if err := ws.Lock.Add(policy.Judge(policy.Pin, policy.Settings{}, report).Admitted(), name, entry, shown); err != nil {
 		w.t.Fatal(err)
 	}
-	kept, _ := ws.lock.Server(name)
-	ws.approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r, At: entry.ApprovedAt}
-	lock, err := ws.lock.Encode()
+	kept, _ := ws.Lock.Server(name)
+	ws.Approvals.Servers[name] = project.Approval{Entry: kept.Approvable(), Path: w.host.Getenv("PATH"), Runtime: r, At: entry.ApprovedAt}
+	lock, err := ws.Lock.Encode()
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	approvals, err := ws.approvals.Encode()
+	approvals, err := ws.Approvals.Encode()
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	w.facetProject.write(project.LockFile, string(lock))
 	w.facetProject.write(project.SurfaceFile(name), string(shown.Indented()))
-	if err := os.WriteFile(ws.approvalsPath(), approvals, 0o600); err != nil {
+	if err := os.WriteFile(ws.ApprovalsPath(), approvals, 0o600); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -191,21 +195,21 @@ func (w *removalWorld) lockUnseen(name string, entry project.ServerLock, r *proj
 // newRemovedDrift has a server that was seen to show something else than was approved.
 func newRemovedDrift(t *testing.T) *removalWorld {
 	w := newServerWorld(t, "[providers.mcp.tool]\ncommand = \"./server\"\narguments = [\"shown.json\"]\n")
-	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
-	ws, done, err := openWorkspace(t.Context(), w.host, w.dir, false)
+	ws, done, err := workspace.Open(t.Context(), w.host, w.dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer done()
-	entry, _ := ws.lock.Server("tool")
-	l := &launch{w: ws, declared: ws.config.Servers["tool"], entry: &entry}
+	entry, _ := ws.Lock.Server("tool")
+	l := &launch.Launch{Workspace: ws, Declared: ws.Config.Servers["tool"], Entry: &entry}
 	shown, err := surface.New(surface.Listing{Instructions: "Be kind.", Tools: []json.RawMessage{[]byte(`{"name":"add","description":"Adds more.","inputSchema":{"type":"object"}}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.note(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
+	l.Note(map[string]project.DriftItem{"tool:add": {Reason: "changed", Want: entry.SurfaceItems["tool:add"], Got: shown.ItemDigests()["tool:add"]}}, shown.Canonical())
 	w.skip = func(file string) bool { return !strings.Contains(file, "drift-") }
 	w.without = map[string]string{"review tool": "it asks about the drift, and nobody says yes"}
 	return w
@@ -271,7 +275,7 @@ source = "tasks@1.0.0"
 		t.Fatal(err)
 	}
 	w.environment(append(npm.Environ(authority), "PATH="+w.ownNode("npm"), "HOME="+home), nil)
-	if _, err := Pin(t.Context(), w.host, w.dir, nil, PinOptions{Confirm: func(*Pinned) (Consent, error) { return Given, nil }}); err != nil {
+	if _, err := pin.Pin(t.Context(), w.host, w.dir, nil, pin.Options{Confirm: func(*pin.Pinned) (host.Consent, error) { return host.Given, nil }}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"notes", "tasks"} {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
@@ -64,7 +67,7 @@ func newRemovedFacets(t *testing.T) *removalWorld {
 		"commands/go.md": "3",
 	})
 	w.want("suite = \"1.*\"\n")
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	return &removalWorld{facetProject: w.facetProject}
 }
 
@@ -75,7 +78,7 @@ ours = { path = "../ours"`)
 	w.push(".", "1.0.0", "Of a repository.\n")
 	w.write("../ours/facet.json", `{"name":"ours","version":"1.0.0","commands":{"stop":{"description":"d"}}}`)
 	w.write("../ours/commands/stop.md", "Stop.\n")
-	w.must(w.install(FacetOptions{}))
+	w.must(w.install(facets.Options{}))
 	return &removalWorld{facetProject: w.facetProject}
 }
 
@@ -93,15 +96,15 @@ func newRemovedPlugins(t *testing.T) *removalWorld {
 // removal is the campaign on a machine with one plugin, which was installed there.
 func (r *pluginRoom) removal(installed string) *removalWorld {
 	t, signed := r.t, plugin.Flags{RequireSignatures: true}
-	revalidate := func(flags plugin.Flags) func(*removalWorld, *Host, string) error {
-		return func(_ *removalWorld, h *Host, _ string) error {
+	revalidate := func(flags plugin.Flags) func(*removalWorld, *host.Host, string) error {
+		return func(_ *removalWorld, h *host.Host, _ string) error {
 			_, err := r.class(h, flags)
 			return err
 		}
 	}
-	verify := func(flags plugin.Flags) func(*removalWorld, *Host, string) error {
-		return func(_ *removalWorld, h *Host, _ string) error {
-			result, err := VerifyPlugin(t.Context(), h, installed, PluginOptions{Flags: flags})
+	verify := func(flags plugin.Flags) func(*removalWorld, *host.Host, string) error {
+		return func(_ *removalWorld, h *host.Host, _ string) error {
+			result, err := plugins.Verify(t.Context(), h, installed, plugins.Options{Flags: flags})
 			if err == nil {
 				err = result.Verdict.Err()
 			}

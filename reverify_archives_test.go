@@ -10,6 +10,9 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/hosttest"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -30,10 +33,10 @@ func (r *loggedRegistry) plugin(name string) registry.ArchiveRecord {
 			r.t.Fatal(err)
 		}
 	}
-	if _, err := HashPlugin(r.t.Context(), dir, "", true); err != nil {
+	if _, err := plugins.Hash(r.t.Context(), dir, "", true); err != nil {
 		r.t.Fatal(err)
 	}
-	if _, _, err := PackPlugin(r.t.Context(), dir, zip); err != nil {
+	if _, _, err := plugins.Pack(r.t.Context(), dir, zip); err != nil {
 		r.t.Fatal(err)
 	}
 	file, err := os.Open(zip)
@@ -101,7 +104,7 @@ func TestReverifyArchives(t *testing.T) {
 				{"still whole", func() {}, evidence.OK, false, nil},
 			} {
 				step.do()
-				out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}, Version: "v9"})
+				out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Version: "v9"})
 				if evidence.ClassOf(err) != step.class {
 					t.Fatalf("%s: %v %+v", step.name, err, out.Found)
 				}
@@ -132,39 +135,39 @@ func TestReverifyArchives(t *testing.T) {
 				}
 			}
 			// A record that says something else than its archive is one too.
-			db := openTest(t, r.dir)
+			db := hosttest.OpenRecords(t, r.dir)
 			lying, err := db.Archive(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
 			if err != nil {
 				t.Fatal(err)
 			}
-			blobs, err := openBlobs(t.Context(), r.dir, "")
+			blobs, err := operate.OpenBlobs(t.Context(), r.dir, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			lying.ContentIntegrity = digest.FromBytes([]byte("right"))
-			report, err := checkArchive(t.Context(), blobs, lying, kind.subject)
-			if bad, class, _ := failing(report); err != nil || class != evidence.Integrity || len(bad) != 1 || bad[0].Scheme != kind.scheme {
+			report, err := operate.CheckArchive(t.Context(), blobs, lying, kind.subject)
+			if bad, class, _ := operate.FailingOf(report); err != nil || class != evidence.Integrity || len(bad) != 1 || bad[0].Scheme != kind.scheme {
 				t.Errorf("%v, %v", report, err)
 			}
 			// Deleted versions, and those of before, are not looked at.
-			if out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err != nil || out.Records != 0 {
+			if out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}, Since: time.Now().Add(time.Hour)}); err != nil || out.Records != 0 {
 				t.Errorf("%+v, %v", out, err)
 			}
 			if _, _, err := db.SetArchiveStatus(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version, registry.Change{Status: registry.Deleted, At: time.Now()}); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: r.dir}}); err != nil || out.Records != 0 {
+			if out, err := operate.Reverify(t.Context(), operate.ReverifyOptions{Place: operate.Place{Data: r.dir}}); err != nil || out.Records != 0 {
 				t.Errorf("%+v, %v", out, err)
 			}
 			// An export has all findings, and a restore takes them.
 			dump, to := filepath.Join(t.TempDir(), "dump.jsonl"), t.TempDir()
-			if n, err := ExportFile(t.Context(), Place{Data: r.dir}, dump); err != nil || n != 1 {
+			if n, err := operate.ExportFile(t.Context(), operate.Place{Data: r.dir}, dump); err != nil || n != 1 {
 				t.Fatalf("%d, %v", n, err)
 			}
-			if i, err := Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true}); err != nil || i.Added != 1 {
+			if i, err := operate.Import(t.Context(), operate.ImportOptions{Place: operate.Place{Data: to}, From: dump, Restore: true}); err != nil || i.Added != 1 {
 				t.Fatalf("%+v, %v", i, err)
 			}
-			restored, err := openTest(t, to).ArchiveFindings(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
+			restored, err := hosttest.OpenRecords(t, to).ArchiveFindings(t.Context(), ledger.Kind(rec.Kind), rec.Name, rec.Version)
 			if err != nil || len(restored) != findings || string(restored[0].Evidence) != "[]" {
 				t.Errorf("%d findings restored, %v", len(restored), err)
 			}

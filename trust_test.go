@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/sign"
 )
 
@@ -17,13 +19,13 @@ import (
 // the revocation cut out of it, and with the memory of revocations removed; only who removes
 // both is believed. What cannot be read says how to go on.
 func TestRevocationStays(t *testing.T) {
-	h := &Host{Places: Places{State: t.TempDir()}}
+	h := &host.Host{Places: host.Places{State: t.TempDir()}}
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := sign.Key{ID: "acme", Public: parseKeys(t, public, private).Public(), Added: time.Now()}
-	change := func(f func(*sign.Keys) error) error { return ChangeTrust(t.Context(), h, f) }
+	change := func(f func(*sign.Keys) error) error { return plugins.ChangeTrust(t.Context(), h, f) }
 	add := func(k *sign.Keys) error { return k.Add(key) }
 	if err := change(add); err != nil {
 		t.Fatal(err)
@@ -53,7 +55,7 @@ func TestRevocationStays(t *testing.T) {
 				}
 			}
 		}
-		keys, err := TrustedKeys(h)
+		keys, err := plugins.TrustedKeys(h)
 		if err != nil || len(keys.All()) != 1 || keys.All()[0].Revoked.IsZero() {
 			t.Errorf("%s: %+v, %v", name, keys, err)
 		}
@@ -73,7 +75,7 @@ func TestRevocationStays(t *testing.T) {
 			if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := TrustedKeys(h); err == nil || !strings.Contains(hint(err), says) {
+			if _, err := plugins.TrustedKeys(h); err == nil || !strings.Contains(hint(err), says) {
 				t.Errorf("%s as %q: %v", path, bad, err)
 			}
 		}
@@ -94,5 +96,6 @@ func hint(err error) string {
 
 // trustedKeysOf and revokedKeysOf are the files of the keys that a machine trusts, and of those
 // that it once did.
-func trustedKeysOf(h *Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
-func revokedKeysOf(h *Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
+func trustedKeysOf(h *host.Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
+
+func revokedKeysOf(h *host.Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }

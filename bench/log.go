@@ -13,8 +13,10 @@ import (
 	"github.com/transparency-dev/merkle/rfc6962"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -37,11 +39,11 @@ func benchLog(ctx context.Context, o options, t *table) error {
 	if err != nil {
 		return err
 	}
-	h := &hallmark.Host{Places: hallmark.Places{State: filepath.Join(dir, "state")}, Sending: new(hallmark.Sending), Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+	h := &host.Host{Places: host.Places{State: filepath.Join(dir, "state")}, Sending: new(host.Sending), Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 	var ours, reference []float64
 	for range o.rounds {
 		began := time.Now()
-		m, err := hallmark.Monitor(ctx, h, hallmark.MonitorOptions{From: dir, Log: hallmark.LogOptions{Key: key}})
+		m, err := monitor.Monitor(ctx, h, monitor.Options{From: dir, Log: trail.Options{Key: key}})
 		if err != nil {
 			return err
 		}

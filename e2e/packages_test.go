@@ -24,9 +24,9 @@ import (
 
 	"github.com/modelcontextprotocol/registry/pkg/model"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/e2e/images"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
@@ -352,9 +352,9 @@ func serveRegistry(t *testing.T, config fetch.Config, allow ...string) string {
 	ctx, stop := context.WithCancel(context.Background())
 	listening, done := make(chan net.Addr, 1), make(chan error, 1)
 	go func() {
-		done <- hallmark.Serve(ctx, hallmark.ServeOptions{
+		done <- operate.Serve(ctx, operate.ServeOptions{
 			Addr: "127.0.0.1:0", Data: t.TempDir(), AllowAnonymous: true, AllowHosts: allow, Validation: registry.Enforce,
-			Fetch: config, Login: hallmark.LoginMethods{Offered: []auth.Method{auth.None}}, Version: "test", Logger: slog.New(slog.DiscardHandler),
+			Fetch: config, Login: operate.LoginMethods{Offered: []auth.Method{auth.None}}, Version: "test", Logger: slog.New(slog.DiscardHandler),
 			Listening: func(a net.Addr) { listening <- a },
 		})
 	}()

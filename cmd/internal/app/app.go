@@ -12,13 +12,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/places"
 )
 
@@ -86,10 +86,10 @@ var (
 )
 
 // Host is the machine and user that the flows act for. dir is the project's directory.
-func (a *App) Host(dir string) (*hallmark.Host, error) { return a.HostWithin(dir, fetch.Limits{}) }
+func (a *App) Host(dir string) (*host.Host, error) { return a.HostWithin(dir, fetch.Limits{}) }
 
 // HostWithin is host with limits of what is fetched.
-func (a *App) HostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error) {
+func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 	where, err := places.Find(os.Getenv)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (a *App) HostWithin(dir string, limits fetch.Limits) (*hallmark.Host, error
 	if err != nil {
 		return nil, err
 	}
-	h := &hallmark.Host{
+	h := &host.Host{
 		Places: where, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
 		Logger: logger, Doing: a.Bars.doing, Stderr: aside{a}, Now: time.Now,
 	}

@@ -10,20 +10,20 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 )
 
 // Ask puts a question to the person at the terminal; only yes is consent, and without a
 // terminal there is none.
-func (a *App) Ask(ctx context.Context, question string) (hallmark.Consent, error) {
+func (a *App) Ask(ctx context.Context, question string) (host.Consent, error) {
 	if !term.IsTerminal(int(a.Stdin.Fd())) {
-		return hallmark.No, nil
+		return host.No, nil
 	}
 	answer, err := a.ReadAnswer(ctx, "\n"+question+" [y/N] ")
 	if err == nil && (answer == "y" || answer == "yes") {
-		return hallmark.Given, nil
+		return host.Given, nil
 	}
-	return hallmark.No, err
+	return host.No, err
 }
 
 // ReadAnswer is what the person at the terminal answers to a question, in lower case; "" at the

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 )
 
@@ -27,8 +27,8 @@ func (l *FetchFlags) Register(f *pflag.FlagSet) {
 	MebibytesVar(f, &l.bytes, "max-file-bytes", Mebibytes(d.FileSize>>20), 1, "`MiB` of one file of a package")
 	durationVar(f, &l.time, "max-file-time", d.FileTime, time.Second, 24*time.Hour, "`time` to fetch one file, all attempts included")
 	IntVar(f, &l.redirects, "max-redirects", d.Redirects, 0, 50, "redirects of one request; 0 is none")
-	IntVar(f, &l.files, "max-files", d.DocumentFiles, 1, hallmark.MaxFiles, "files that one document may name")
-	IntVar(f, &l.atOnce, "max-files-at-once", d.DocumentAtOnce, 1, hallmark.MaxFiles, "files of one document that are fetched at once")
+	IntVar(f, &l.files, "max-files", d.DocumentFiles, 1, document.MaxFiles, "files that one document may name")
+	IntVar(f, &l.atOnce, "max-files-at-once", d.DocumentAtOnce, 1, document.MaxFiles, "files of one document that are fetched at once")
 }
 
 // Of is limits as the flags have them.

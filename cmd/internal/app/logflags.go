@@ -7,31 +7,32 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // LogKeyFlag adds --log-key.
-func LogKeyFlag(c *cobra.Command, o *hallmark.LogOptions) {
+func LogKeyFlag(c *cobra.Command, o *trail.Options) {
 	c.Flags().StringVar(&o.Key, "log-key", "", "verifier `key` of the registry's log, as its operator tells it (NAME+ID+BASE64)")
 }
 
 // LogOptions completes what the flags say: a person at a terminal may be asked.
-func (a *App) LogOptions(c *cobra.Command, o *hallmark.LogOptions) error {
+func (a *App) LogOptions(c *cobra.Command, o *trail.Options) error {
 	if o.Key != "" {
 		if _, err := ledger.ParseVerifier(o.Key); err != nil {
 			return Usage(c, err)
 		}
 	}
 	if term.IsTerminal(int(a.Stdin.Fd())) {
-		o.Ask = func(registry, key string) (hallmark.Consent, error) { return a.askAboutLog(c.Context(), registry, key) }
+		o.Ask = func(registry, key string) (host.Consent, error) { return a.askAboutLog(c.Context(), registry, key) }
 	}
 	return nil
 }
 
 // askAboutLog asks about the key of a log that this machine sees for the first time.
-func (a *App) askAboutLog(ctx context.Context, registry, key string) (hallmark.Consent, error) {
+func (a *App) askAboutLog(ctx context.Context, registry, key string) (host.Consent, error) {
 	a.Bars.Stop()
 	fmt.Fprintf(a.Stderr, "\nThe registry %s has a log, which this machine sees for the first time.\n", surface.Escape(registry))
 	if v, err := ledger.ParseVerifier(key); err == nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -23,8 +23,8 @@ func (a *App) AllowFlags(c *cobra.Command) {
 }
 
 // sending is what may be sent: what the flags say, and what a person at a terminal agrees to.
-func (a *App) sending() (*hallmark.Sending, error) {
-	s := new(hallmark.Sending)
+func (a *App) sending() (*host.Sending, error) {
+	s := new(host.Sending)
 	for _, text := range a.allowEnv {
 		v, err := project.ParseVariable(text)
 		if err != nil {
@@ -51,7 +51,7 @@ func (a *App) sending() (*hallmark.Sending, error) {
 	}
 	s.Name(os.Getenv("HALLMARK_REGISTRY"))
 	if a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) {
-		s.Ask = func(u consent.VariableUse) (hallmark.Consent, error) {
+		s.Ask = func(u consent.VariableUse) (host.Consent, error) {
 			a.Bars.Stop()
 			fmt.Fprintf(a.Stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
 				surface.Escape(u.File), surface.Escape(u.Variable), surface.Escape(u.Host))
@@ -59,7 +59,7 @@ func (a *App) sending() (*hallmark.Sending, error) {
 		}
 	}
 	if s.Ask != nil {
-		s.AskHosts = func(uses []consent.HostUse) (hallmark.Consent, error) {
+		s.AskHosts = func(uses []consent.HostUse) (host.Consent, error) {
 			a.Bars.Stop()
 			fmt.Fprintln(a.Stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
 			for _, u := range uses {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pack"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -17,7 +19,7 @@ import (
 )
 
 func PackCommand(a *app.App) *cobra.Command {
-	var o hallmark.PackOptions
+	var o pack.Options
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "pack [DIR]",
@@ -35,7 +37,7 @@ names that some system could not extract are refused, and nothing is written the
 			if len(names) > 0 {
 				o.Dir = names[0]
 			}
-			p, err := hallmark.Pack(c.Context(), o)
+			p, err := pack.Pack(c.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -79,15 +81,15 @@ names that some system could not extract are refused, and nothing is written the
 }
 
 // publishArchive publishes a .facet.
-func publishArchive(a *app.App, c *cobra.Command, h *hallmark.Host, name string, o hallmark.PublishOptions, asJSON bool) error {
-	p, err := hallmark.PublishArchive(c.Context(), h, name, o)
+func publishArchive(a *app.App, c *cobra.Command, h *host.Host, name string, o publish.Options, asJSON bool) error {
+	p, err := publish.PublishArchive(c.Context(), h, name, o)
 	return ReportPublishedArchive(a, p, asJSON, err)
 }
 
 // ReportPublishedArchive prints an archive that was published, or not.
-func ReportPublishedArchive(a *app.App, p *hallmark.ArchivePublication, asJSON bool, err error) error {
+func ReportPublishedArchive(a *app.App, p *publish.ArchivePublication, asJSON bool, err error) error {
 	if p == nil {
-		p = &hallmark.ArchivePublication{}
+		p = &publish.ArchivePublication{}
 	}
 	if asJSON {
 		return a.WriteJSON(struct {

@@ -11,10 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/serverjson"
@@ -62,7 +63,7 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			doc, err := hallmark.ParseDocument(name, data)
+			doc, err := document.Parse(name, data)
 			if err != nil {
 				return err
 			}
@@ -70,14 +71,14 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			hashes, err := hallmark.HashGen(c.Context(), h, doc, name)
+			hashes, err := document.HashGen(c.Context(), h, doc, name)
 			if err != nil {
 				return err
 			}
 			a.Bars.Stop()
 			err = hashes.Verdict.Err()
 			if err == nil && write {
-				err = hallmark.WriteHashes(name, data, hashes.Files)
+				err = document.WriteHashes(name, data, hashes.Files)
 			}
 			object := map[string]string{}
 			for _, f := range hashes.Files {
@@ -127,7 +128,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			doc, err := hallmark.ParseDocument(name, data)
+			doc, err := document.Parse(name, data)
 			if err != nil {
 				return err
 			}
@@ -135,7 +136,7 @@ be fetched. That all match shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			verdict, err := hallmark.VerifyDocument(c.Context(), h, doc, name, settings)
+			verdict, err := document.Verify(c.Context(), h, doc, name, settings)
 			if err != nil {
 				return err
 			}
@@ -209,7 +210,7 @@ func issuesOf(data []byte) (serverjson.Issues, error) {
 func PublishCommand(a *app.App) *cobra.Command {
 	var (
 		asJSON bool
-		o      hallmark.PublishOptions
+		o      publish.Options
 		base   string
 		limits app.FetchFlags
 	)
@@ -237,7 +238,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err
 			}
-			if len(names) > 0 && hallmark.IsArchive(names[0]) {
+			if len(names) > 0 && publish.IsArchive(names[0]) {
 				if o.NoHash {
 					return app.Usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
 				}
@@ -253,7 +254,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err != nil {
 				return err
 			}
-			doc, err := hallmark.ParseDocument(name, data)
+			doc, err := document.Parse(name, data)
 			if err != nil {
 				return err
 			}
@@ -263,10 +264,10 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			p, err := hallmark.Publish(c.Context(), h, doc, name, o)
+			p, err := publish.Publish(c.Context(), h, doc, name, o)
 			a.Bars.Stop()
 			if p == nil {
-				p = &hallmark.Publication{}
+				p = &publish.Publication{}
 			}
 			if asJSON {
 				return a.WriteJSON(struct {

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
@@ -24,7 +25,7 @@ examples to replace for what they do not. A repository at GitHub is asked for it
 number, by which it is found after it was renamed; that may fail.`,
 		Args: app.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: hallmark.GitHubAPI()}
+			api := &auth.Outside{HTTP: &http.Client{Timeout: 5 * time.Second}, GitHubAPI: operate.GitHubAPI()}
 			id := func(ctx context.Context, owner, name string) (string, error) {
 				number, err := api.RepositoryID(ctx, owner, name, os.Getenv("GITHUB_TOKEN"))
 				if err != nil {
@@ -35,7 +36,7 @@ number, by which it is found after it was renamed; that may fail.`,
 			if offline {
 				id = nil
 			}
-			file, err := hallmark.Init(c.Context(), os.Environ(), ".", id)
+			file, err := document.Init(c.Context(), os.Environ(), ".", id)
 			if err != nil {
 				return err
 			}

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -83,7 +84,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 			if err != nil {
 				return err
 			}
-			o := hallmark.LoginOptions{
+			o := publish.LoginOptions{
 				Registry: &client.Client{Base: m.base}, Method: method, Domain: m.domain, GitHub: m.github,
 				GitHubToken: cmp.Or(m.token, os.Getenv("MCP_GITHUB_TOKEN")),
 				Tell:        func(line string) { fmt.Fprintln(a.Stderr, line) },
@@ -96,7 +97,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 					return err
 				}
 			}
-			s, err := hallmark.Login(c.Context(), h, o)
+			s, err := publish.Login(c.Context(), h, o)
 			if m.asJSON {
 				answer := struct {
 					app.Outcome
@@ -117,7 +118,7 @@ func newLoginMethod(a *app.App, method, short, long string) *loginMethod {
 		}),
 	}
 	f := m.command.Flags()
-	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), hallmark.OfficialRegistry), "base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")
+	f.StringVar(&m.base, "registry", cmp.Or(os.Getenv("HALLMARK_REGISTRY"), host.OfficialRegistry), "base `URL` of the registry (default $HALLMARK_REGISTRY, else the official one)")
 	f.Lookup("registry").DefValue = "" // said in the text
 	f.BoolVar(&m.asJSON, "json", false, "print the result as one JSON document")
 	return m
@@ -167,7 +168,7 @@ place.`,
 			if err != nil {
 				return err
 			}
-			removed, err := hallmark.Logout(h)
+			removed, err := host.Logout(h)
 			for _, path := range removed {
 				fmt.Fprintf(a.Stderr, "%s: removed %s\n", a.Name, path)
 			}
@@ -181,8 +182,8 @@ place.`,
 
 // FindRegistry is the registry of a command and the token for it: the one that is named, or
 // that of the last login.
-func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*client.Client, string, error) {
-	s, err := hallmark.CurrentSession(h)
+func FindRegistry(h *host.Host, c *cobra.Command, base string) (*client.Client, string, error) {
+	s, err := host.CurrentSession(h)
 	if err != nil {
 		return nil, "", err
 	}
@@ -196,6 +197,6 @@ func FindRegistry(h *hallmark.Host, c *cobra.Command, base string) (*client.Clie
 	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {
 		return client, token, nil
 	}
-	token, err := hallmark.TokenFor(h, s, base)
+	token, err := host.TokenFor(h, s, base)
 	return client, token, err
 }

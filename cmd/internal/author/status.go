@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -25,7 +25,7 @@ var verdictless = policy.Verdict{}
 func StatusCommand(a *app.App) *cobra.Command {
 	var base, status, archive string
 	var all, yes, asJSON bool
-	var o hallmark.StatusOptions
+	var o publish.StatusOptions
 	c := &cobra.Command{
 		Use:     "status --status active|deprecated|deleted NAME [VERSION]",
 		Short:   "Deprecate, delete or restore what was published",
@@ -53,8 +53,8 @@ version is no longer listed; it can be restored, and nobody can publish it again
 			if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
 				return err
 			}
-			var before []hallmark.VersionStatus
-			o.Confirm = func(states []hallmark.VersionStatus) error {
+			var before []publish.VersionStatus
+			o.Confirm = func(states []publish.VersionStatus) error {
 				before = states
 				for _, s := range states {
 					fmt.Fprintf(a.Stderr, "%s %s: %s → %s\n", surface.Escape(o.Name), surface.Escape(s.Version), surface.Escape(string(s.Status)), o.Status)
@@ -64,12 +64,12 @@ version is no longer listed; it can be restored, and nobody can publish it again
 				}
 				return confirm(a, fmt.Sprintf("change %s of %s?", evidence.Count(len(states), "version"), surface.Escape(o.Name)))
 			}
-			n, err := hallmark.SetStatus(c.Context(), o)
+			n, err := publish.SetStatus(c.Context(), o)
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					Updated int                      `json:"updated"`
-					Before  []hallmark.VersionStatus `json:"before,omitempty"`
+					Updated int                     `json:"updated"`
+					Before  []publish.VersionStatus `json:"before,omitempty"`
 				}{app.OutcomeOf(verdictless, err), n, before}, err)
 			}
 			if err != nil {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -20,7 +20,7 @@ func checkCommand(a *app.App) *cobra.Command {
 		dir             string
 		asJSON, asSARIF bool
 		summary         string
-		o               hallmark.CheckOptions
+		o               check.Options
 	)
 	c := &cobra.Command{
 		Use:     "check",
@@ -55,7 +55,7 @@ machine has approved the lock, this needs --trust-lock.`,
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			checked, err := hallmark.Check(c.Context(), h, dir, o)
+			checked, err := check.Check(c.Context(), h, dir, o)
 			a.Bars.Stop()
 			if err != nil && checked.Flow == "" {
 				return err // before there was anything to report
@@ -92,7 +92,7 @@ machine has approved the lock, this needs --trust-lock.`,
 
 // closing prints the one line that says how the check ended, and before it what was waived
 // and what was not looked at.
-func closing(w io.Writer, checked hallmark.CheckResult) error {
+func closing(w io.Writer, checked check.Result) error {
 	var b strings.Builder
 	printWaived(&b, checked.Waived)
 	for _, each := range checked.Unseen {

@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -33,7 +34,7 @@ func (f *consentFlags) register(c *cobra.Command) {
 }
 
 // options checks the flags and sets what of o they are about.
-func (f *consentFlags) options(c *cobra.Command, o *hallmark.PinOptions) (err error) {
+func (f *consentFlags) options(c *cobra.Command, o *pin.Options) (err error) {
 	switch o.Settings.MissingHashes = policy.Missing(f.missing); o.Settings.MissingHashes {
 	case policy.MissingDefault, policy.MissingAllow, policy.MissingWarn, policy.MissingRefuse:
 	default:
@@ -48,15 +49,15 @@ func (f *consentFlags) options(c *cobra.Command, o *hallmark.PinOptions) (err er
 }
 
 // asking shows what would be locked and gets the answer.
-func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writer, *hallmark.Pinned)) func(*hallmark.Pinned) (hallmark.Consent, error) {
-	return func(p *hallmark.Pinned) (hallmark.Consent, error) {
+func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writer, *pin.Pinned)) func(*pin.Pinned) (host.Consent, error) {
+	return func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		show(a.Stderr, p)
 		switch {
 		case !f.approved.IsZero():
 			return bound(f.approved, p.Consent()), nil
 		case f.yes:
-			return hallmark.Standing, nil
+			return host.Standing, nil
 		}
 		return a.Ask(ctx, "Lock this?")
 	}
@@ -64,8 +65,8 @@ func (f *consentFlags) asking(ctx context.Context, a *app.App, show func(io.Writ
 
 // starting asks before a server is started to see what it shows. That somebody approves a
 // digest is no answer: it is that of what the server shows, and so known only afterwards.
-func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*hallmark.Pinned) (bool, error) {
-	return func(p *hallmark.Pinned) (bool, error) {
+func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*pin.Pinned) (bool, error) {
+	return func(p *pin.Pinned) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
@@ -74,26 +75,26 @@ func (f *consentFlags) starting(ctx context.Context, a *app.App) func(*hallmark.
 		showEntry(a.Stderr, p.Entry, p.Runtime)
 		showPreview(a.Stderr, p.Preview)
 		answer, err := a.Ask(ctx, "Start it, to see what it shows?")
-		return answer == hallmark.Given, err
+		return answer == host.Given, err
 	}
 }
 
 // beginning asks before a server that is reached by its URL is sent anything.
-func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *hallmark.Host) func(project.Server) (bool, error) {
+func (f *consentFlags) beginning(ctx context.Context, a *app.App, h *host.Host) func(project.Server) (bool, error) {
 	return func(s project.Server) (bool, error) {
 		if f.yes || f.start {
 			return true, nil
 		}
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "\n%s\n  reached at  %s; what runs there is not verified\n", surface.Escape(s.Name), surface.Escape(s.URL))
-		showPreview(a.Stderr, h.Preview(s))
+		showPreview(a.Stderr, pin.PreviewOf(h, s))
 		answer, err := a.Ask(ctx, "Ask it what it shows?")
-		return answer == hallmark.Given, err
+		return answer == host.Given, err
 	}
 }
 
 // showPreview prints what a server gets, and where it comes from.
-func showPreview(w io.Writer, p hallmark.Preview) {
+func showPreview(w io.Writer, p pin.Preview) {
 	line := func(what string, names []string) {
 		if len(names) > 0 {
 			fmt.Fprintf(w, "  %-11s %s\n", what, surface.Escape(strings.Join(names, ", ")))
@@ -105,9 +106,9 @@ func showPreview(w io.Writer, p hallmark.Preview) {
 }
 
 // bound is consent to what has the digest that was approved, and to nothing else.
-func bound(approved, shown digest.Digest) hallmark.Consent {
+func bound(approved, shown digest.Digest) host.Consent {
 	if evidence.Same(approved, shown) {
-		return hallmark.Given
+		return host.Given
 	}
-	return hallmark.No
+	return host.No
 }

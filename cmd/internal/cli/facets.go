@@ -11,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -27,7 +29,7 @@ type facetFlags struct {
 	dir    string
 	asJSON bool
 	yes    bool // upgrade has a flag of its own
-	o      hallmark.FacetOptions
+	o      facets.Options
 }
 
 func (f *facetFlags) register(c *cobra.Command) {
@@ -47,13 +49,13 @@ func (f *facetFlags) yesFlag(c *cobra.Command) {
 }
 
 // servers has the flow ask about servers that facets declare.
-func servers(a *app.App, c *cobra.Command, h *hallmark.Host, f *facetFlags) {
+func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
 	f.o.Servers.Pin.Log = f.o.Log
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),
 			surface.Escape(strings.Join(append([]string{s.Command + s.Source}, s.Arguments...), " ")))
-		showPreview(a.Stderr, h.Preview(s))
+		showPreview(a.Stderr, pin.PreviewOf(h, s))
 		for _, name := range slices.Sorted(maps.Keys(s.Environment)) {
 			fmt.Fprintf(a.Stderr, "  environment %s=%s\n", surface.Escape(name), surface.Escape(s.Environment[name]))
 		}
@@ -61,20 +63,20 @@ func servers(a *app.App, c *cobra.Command, h *hallmark.Host, f *facetFlags) {
 			return true, nil
 		}
 		answer, err := a.Ask(c.Context(), "Start it, to see what it shows?")
-		return answer == hallmark.Given, err
+		return answer == host.Given, err
 	}
-	f.o.Servers.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
+	f.o.Servers.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 		a.Bars.Stop()
 		showPin(a, a.Stderr, p)
 		if f.yes {
-			return hallmark.Standing, nil
+			return host.Standing, nil
 		}
 		return a.Ask(c.Context(), "Lock this?")
 	}
 }
 
 // installing runs a flow that installs, and prints what became of it.
-func installing(a *app.App, f *facetFlags, flow func(c *cobra.Command, h *hallmark.Host, args []string) (*hallmark.Installation, error)) func(*cobra.Command, []string) error {
+func installing(a *app.App, f *facetFlags, flow func(c *cobra.Command, h *host.Host, args []string) (*facets.Installation, error)) func(*cobra.Command, []string) error {
 	return a.Reporting(&f.asJSON, func(c *cobra.Command, args []string) error {
 		defer collectRarely()()
 		h, err := a.Host(f.dir)
@@ -118,8 +120,8 @@ With --frozen the lock is the only authority and is not written: a facet that it
 cover, or that does not reproduce its integrity, is refused.`,
 		Args: app.Args(cobra.NoArgs),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, _ []string) (*hallmark.Installation, error) {
-		return hallmark.Install(c.Context(), h, f.dir, f.o)
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, _ []string) (*facets.Installation, error) {
+		return facets.Install(c.Context(), h, f.dir, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
@@ -140,7 +142,7 @@ func addCommand(a *app.App) *cobra.Command {
 registry is locked only if the registry confirms it, and its log proves it, now.`,
 		Args: app.Args(cobra.MaximumNArgs(1)),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
 		add := source
 		if len(names) > 0 {
 			add.Name = names[0]
@@ -160,7 +162,7 @@ registry is locked only if the registry confirms it, and its log proves it, now.
 		if add.Name != "" && !facet.CheckName(add.Name) {
 			return nil, app.Usage(c, fmt.Errorf("%+q is not the name of a facet", add.Name))
 		}
-		return hallmark.AddFacet(c.Context(), h, f.dir, add, f.o)
+		return facets.Add(c.Context(), h, f.dir, add, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
@@ -182,8 +184,8 @@ func removeCommand(a *app.App) *cobra.Command {
 		Example: "@acme/reviewer",
 		Args:    app.Args(cobra.MinimumNArgs(1)),
 	}
-	c.RunE = installing(a, &f, func(c *cobra.Command, h *hallmark.Host, names []string) (*hallmark.Installation, error) {
-		return hallmark.RemoveFacets(c.Context(), h, f.dir, names, f.o)
+	c.RunE = installing(a, &f, func(c *cobra.Command, h *host.Host, names []string) (*facets.Installation, error) {
+		return facets.Remove(c.Context(), h, f.dir, names, f.o)
 	})
 	f.register(c)
 	a.AllowFlags(c)
@@ -192,7 +194,7 @@ func removeCommand(a *app.App) *cobra.Command {
 }
 
 // showInstallation prints one line for each facet, and what a person must look at.
-func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) error {
+func showInstallation(w, notes io.Writer, out *facets.Installation, dry bool) error {
 	var lines bytes.Buffer
 	for _, f := range out.Facets {
 		version, source := "", ""
@@ -233,7 +235,7 @@ func showInstallation(w, notes io.Writer, out *hallmark.Installation, dry bool) 
 }
 
 // showChangesOfFacets prints what an upgrade changes, before it does.
-func showChangesOfFacets(w io.Writer, out *hallmark.Installation) error {
+func showChangesOfFacets(w io.Writer, out *facets.Installation) error {
 	var b strings.Builder
 	for _, f := range out.Facets {
 		if f.Outcome == "unchanged" {
@@ -305,10 +307,10 @@ type installJSON struct {
 	Clients []string    `json:"clients"`
 }
 
-func installResult(out *hallmark.Installation, err error) installJSON {
+func installResult(out *facets.Installation, err error) installJSON {
 	result := installJSON{Facets: []facetJSON{}}
 	if out == nil {
-		out = &hallmark.Installation{}
+		out = &facets.Installation{}
 	}
 	result.Outcome = app.OutcomeOf(out.Verdict, err)
 	result.Written = out.Written
@@ -365,7 +367,7 @@ fetched, and nothing is compared with the lock: 'hallmark check' does that.`,
 			if err != nil {
 				return err
 			}
-			all, waived, err := hallmark.ListFacets(c.Context(), h, dir)
+			all, waived, err := facets.List(c.Context(), h, dir)
 			if err != nil {
 				return err
 			}

@@ -6,8 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -34,16 +35,16 @@ asked, and that variables are sent to it, for every project.`,
 			if err != nil {
 				return err
 			}
-			for _, host := range hosts {
-				if err := hallmark.ForgetHost(h, host); err != nil {
+			for _, name := range hosts {
+				if err := host.ForgetHost(h, name); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name, surface.Escape(host))
+				fmt.Fprintf(a.Stderr, "%s: %s is not asked any more before somebody agrees\n", a.Name, surface.Escape(name))
 			}
 			if len(names) == 0 {
 				return nil
 			}
-			if err := hallmark.Forget(c.Context(), h, dir, names); err != nil {
+			if err := workspace.Forget(c.Context(), h, dir, names); err != nil {
 				return err
 			}
 			for _, name := range names {

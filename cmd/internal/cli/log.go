@@ -11,10 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
+	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -34,7 +37,7 @@ func logCommand(a *app.App) *cobra.Command {
 func logProofCommand(a *app.App) *cobra.Command {
 	var dir, base, output string
 	var asJSON bool
-	var o hallmark.LogOptions
+	var o trail.Options
 	c := &cobra.Command{
 		Use:     "proof NAME@VERSION",
 		Short:   "Fetch and verify the proof that a record is logged",
@@ -51,11 +54,11 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 				return err
 			}
 			h.Sending.Name(base)
-			rules, err := hallmark.LogRules(dir, base)
+			rules, err := trail.Rules(dir, base)
 			if err != nil {
 				return err
 			}
-			p, err := hallmark.LogProof(c.Context(), h, rules, names[0], o)
+			p, err := record.LogProof(c.Context(), h, rules, names[0], o)
 			a.Bars.Stop()
 			if err == nil && output != "" {
 				err = durable.WriteFile(output, p.Proof, 0o644)
@@ -84,7 +87,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 
 func logVerifyCommand(a *app.App) *cobra.Command {
 	var asJSON bool
-	var o hallmark.LogOptions
+	var o trail.Options
 	c := &cobra.Command{
 		Use:     "verify FILE",
 		Short:   "Verify a proof that lies in a file, without the network",
@@ -98,7 +101,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
-			p, err := hallmark.VerifyProof(h, names[0], o.Key)
+			p, err := trail.VerifyProof(h, names[0], o.Key)
 			if asJSON {
 				return a.WriteJSON(provenResult(p, err), err)
 			}
@@ -113,7 +116,7 @@ func logVerifyCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-func provenResult(p *hallmark.ProvenRecord, err error) any {
+func provenResult(p *trail.ProvenRecord, err error) any {
 	type result struct {
 		app.Outcome
 		Origin   string `json:"origin,omitempty"`
@@ -130,13 +133,13 @@ func provenResult(p *hallmark.ProvenRecord, err error) any {
 	return result{app.OutcomeOf(p.Verdict, err), p.Origin, p.Index, p.Size, p.Leaf.Name, p.Leaf.Version, p.Leaf.Document.String(), string(p.Proof)}
 }
 
-func showProven(a *app.App, p *hallmark.ProvenRecord) {
+func showProven(a *app.App, p *trail.ProvenRecord) {
 	fmt.Fprintf(a.Stderr, "%s: %s is entry %d of the log %s, published %s by %s, document %s\n", a.Name, surface.Escape(p.Leaf.Subject()), p.Index,
 		surface.Escape(p.Origin), p.Leaf.At.Format(time.RFC3339), surface.Escape(p.Leaf.Publisher), p.Leaf.Document)
 }
 
 func monitorCommand(a *app.App) *cobra.Command {
-	var o hallmark.MonitorOptions
+	var o monitor.Options
 	var asJSON, follow bool
 	var every time.Duration
 	c := &cobra.Command{
@@ -176,14 +179,14 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 				return err
 			}
 			shown := 0
-			o.Round = func(m *hallmark.Monitored) error {
+			o.Round = func(m *monitor.Result) error {
 				if follow && len(m.Found) > shown {
 					showAnomalies(a.Stdout, m.Found[shown:])
 					shown = len(m.Found)
 				}
 				return nil
 			}
-			m, err := hallmark.Monitor(c.Context(), h, o)
+			m, err := monitor.Monitor(c.Context(), h, o)
 			a.Bars.Stop()
 			if m == nil { // nothing was read, which is not the same as nothing found
 				return err
@@ -191,7 +194,7 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					*hallmark.Monitored
+					*monitor.Result
 				}{app.OutcomeOf(policy.Verdict{}, err), m}, err)
 			}
 			showAnomalies(a.Stdout, m.Found[min(shown, len(m.Found)):])
@@ -214,14 +217,14 @@ Exit code 3 if anything was found, now or in an earlier run with the same state.
 	app.LogKeyFlag(c, &o.Log)
 	f.StringVar(&o.From, "from", "", "`directory` with a copy of a log: checkpoint, tile/…")
 	f.StringVar(&o.State, "state", "", "`file` that keeps what was read")
-	f.IntVar(&o.Reread, "reread", hallmark.DefaultReread, "`number` of runs in which all that was read before is read again; 0 is never")
+	f.IntVar(&o.Reread, "reread", monitor.DefaultReread, "`number` of runs in which all that was read before is read again; 0 is never")
 	f.BoolVar(&follow, "follow", false, "go on, and look again and again")
 	f.DurationVar(&every, "every", time.Minute, "`time` between looks with --follow")
 	f.BoolVar(&asJSON, "json", false, "print the result as one JSON document")
 	return c
 }
 
-func showAnomalies(w io.Writer, found []hallmark.Anomaly) {
+func showAnomalies(w io.Writer, found []monitor.Anomaly) {
 	for _, f := range found {
 		title := f.What
 		if f.Index != nil {
@@ -246,7 +249,7 @@ func showAnomalies(w io.Writer, found []hallmark.Anomaly) {
 }
 
 func witnessCommand(a *app.App) *cobra.Command {
-	var o hallmark.WitnessOptions
+	var o operate.WitnessOptions
 	c := &cobra.Command{
 		Use:   "witness --key-file FILE --state DIR --log KEY",
 		Short: "Cosign the checkpoints of logs that only ever grow",
@@ -277,7 +280,7 @@ that this witness never cosigned it. A new key needs no --begin.`,
 			o.Listening = func(addr net.Addr, key string) {
 				fmt.Fprintf(a.Stderr, "%s: witness at http://%s, key %s\n", a.Name, addr, key)
 			}
-			return hallmark.Witness(c.Context(), o)
+			return operate.Witness(c.Context(), o)
 		},
 	}
 	f := c.Flags()
@@ -302,7 +305,7 @@ again. What this machine saw of the log under the old key is not forgotten.`,
 			if err != nil {
 				return err
 			}
-			key, err := hallmark.ForgetLog(c.Context(), h, names[0])
+			key, err := trail.Forget(c.Context(), h, names[0])
 			if err == nil {
 				fmt.Fprintf(a.Stderr, "%s: forgot the key %s\n", a.Name, surface.Escape(key))
 			}

@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -31,8 +33,8 @@ func pinCommand(a *app.App) *cobra.Command {
 		asJSON, write bool
 		scripts       []string
 		consent       consentFlags
-		from          hallmark.ClientFiles
-		log           hallmark.LogOptions
+		from          pin.ClientFiles
+		log           trail.Options
 	)
 	c := &cobra.Command{
 		Use:     "pin [NAME...]",
@@ -53,7 +55,7 @@ its file, for 'hallmark unpin'.`,
 			if err != nil {
 				return err
 			}
-			o := hallmark.PinOptions{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
+			o := pin.Options{Log: log, From: from, WriteConfig: write, AllowScripts: scripts}
 			if write && from.Client == "" && from.Config == "" {
 				return app.Usage(c, errors.New("--write-config needs --client or --config: whose configuration is meant"))
 			}
@@ -67,9 +69,9 @@ its file, for 'hallmark unpin'.`,
 			if err := consent.options(c, &o); err != nil {
 				return err
 			}
-			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *hallmark.Pinned) { showPin(a, w, p) }), consent.beginning(c.Context(), a, h)
+			o.Confirm, o.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showPin(a, w, p) }), consent.beginning(c.Context(), a, h)
 			o.Start = consent.starting(c.Context(), a)
-			pinned, err := hallmark.Pin(c.Context(), h, dir, names, o)
+			pinned, err := pin.Pin(c.Context(), h, dir, names, o)
 			a.Bars.Stop()
 			if asJSON {
 				return a.WriteJSON(pinResult(pinned, err), err)
@@ -116,7 +118,7 @@ type pinnedJSON struct {
 	Findings []policy.Finding    `json:"findings"`
 }
 
-func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
+func pinnedServers(pinned []*pin.Pinned) []pinnedJSON {
 	servers := []pinnedJSON{}
 	for _, p := range pinned {
 		s := pinnedJSON{p.Name, p.Written, digest.Digest{}, p.Before, p.Entry, p.Runtime, p.Changes, p.Weaker, p.Clients, p.Verdict.Findings}
@@ -128,7 +130,7 @@ func pinnedServers(pinned []*hallmark.Pinned) []pinnedJSON {
 	return servers
 }
 
-func pinResult(pinned []*hallmark.Pinned, err error) any {
+func pinResult(pinned []*pin.Pinned, err error) any {
 	return struct {
 		app.Outcome
 		Servers []pinnedJSON `json:"servers"`
@@ -136,7 +138,7 @@ func pinResult(pinned []*hallmark.Pinned, err error) any {
 }
 
 // showPin prints all that consent is asked for.
-func showPin(a *app.App, w io.Writer, p *hallmark.Pinned) {
+func showPin(a *app.App, w io.Writer, p *pin.Pinned) {
 	fmt.Fprintf(w, "\n%s\n", p.Name)
 	showEntry(w, p.Entry, p.Runtime)
 	showWeaker(w, p.Weaker)
@@ -172,7 +174,7 @@ func showPin(a *app.App, w io.Writer, p *hallmark.Pinned) {
 	if len(p.Scripts) > 0 {
 		fmt.Fprintf(w, "  not run     install scripts of %s\n", surface.Escape(strings.Join(p.Scripts, ", ")))
 	}
-	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != hallmark.Given {
+	if !p.Claimed.IsZero() && bound(p.Claimed, p.Entry.APISurface) != host.Given {
 		fmt.Fprintf(w, "  ALARM       its publisher says that it shows tools with api_surface %s\n", p.Claimed)
 	}
 	if p.Same {

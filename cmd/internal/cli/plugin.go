@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -42,7 +42,7 @@ var errorTypes = map[evidence.Class]string{
 
 // pluginFlags adds the flags of checks. The environment sets their defaults.
 type pluginFlags struct {
-	o     hallmark.PluginOptions
+	o     plugins.Options
 	bools map[string]*bool
 }
 
@@ -66,7 +66,7 @@ func newPluginFlags(c *cobra.Command) *pluginFlags {
 }
 
 // options reads the environment; a flag that is given wins.
-func (f *pluginFlags) options(c *cobra.Command) (hallmark.PluginOptions, error) {
+func (f *pluginFlags) options(c *cobra.Command) (plugins.Options, error) {
 	flags, err := plugin.ReadFlags(func(env string) string {
 		if b := f.bools[env]; b != nil && c.Flags().Changed(flagName(env)) {
 			return fmt.Sprint(*b)
@@ -102,7 +102,7 @@ type pluginOutcome struct {
 	Issues    []plugin.Issue `json:"issues,omitempty"` // of the manifest
 }
 
-func outcomeOfPlugin(path string, r *plugin.Result, o hallmark.PluginOptions, err error) pluginOutcome {
+func outcomeOfPlugin(path string, r *plugin.Result, o plugins.Options, err error) pluginOutcome {
 	p := pluginOutcome{Path: filepath.ToSlash(path), Strict: o.Strict, Flags: o.Flags}
 	var verdict policy.Verdict
 	if r != nil {
@@ -123,7 +123,7 @@ func outcomeOfPlugin(path string, r *plugin.Result, o hallmark.PluginOptions, er
 }
 
 // checked prints a checked plugin and returns what ends the program.
-func checked(a *app.App, path string, r *plugin.Result, o hallmark.PluginOptions, asJSON bool, err error) error {
+func checked(a *app.App, path string, r *plugin.Result, o plugins.Options, asJSON bool, err error) error {
 	if err == nil {
 		err = r.Verdict.Err()
 	}

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -38,7 +38,7 @@ from there, and no change of the original matters.`,
 			if err != nil {
 				return err
 			}
-			r, err := hallmark.VerifyPlugin(c.Context(), h, names[0], o)
+			r, err := plugins.Verify(c.Context(), h, names[0], o)
 			return checked(a, names[0], r, o, asJSON, err)
 		}),
 	}
@@ -60,7 +60,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return app.Usage(c, err)
 			}
-			r, hash, err := hallmark.ValidatePlugin(c.Context(), names[0])
+			r, hash, err := plugins.Validate(c.Context(), names[0])
 			computed := ""
 			if !hash.IsZero() {
 				computed = hash.String()
@@ -70,7 +70,7 @@ func pluginValidateCommand(a *app.App) *cobra.Command {
 					pluginOutcome
 					Computed  string   `json:"computed,omitempty"`
 					Unchecked []string `json:"not_checked,omitempty"` // what the environment demands, and 'plugin verify' checks
-				}{outcomeOfPlugin(names[0], r, hallmark.PluginOptions{}, err), computed, demands}, err)
+				}{outcomeOfPlugin(names[0], r, plugins.Options{}, err), computed, demands}, err)
 			}
 			if computed != "" {
 				fmt.Fprintln(a.Stdout, computed)
@@ -126,7 +126,7 @@ func pluginGateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := hallmark.GatePlugins(c.Context(), h, names, o)
+			all, err := plugins.Gate(c.Context(), h, names, o)
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 		Long:  "Print the order in which plugins are to be loaded, by the dependencies of their manifests. Nothing else of them is checked.",
 		Args:  app.Args(cobra.MinimumNArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			order, err := hallmark.OrderPlugins(c.Context(), names)
+			order, err := plugins.Order(c.Context(), names)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 
 // outcomesOfPlugins is the outcome of each plugin that was checked, and the errors of those
 // that were refused.
-func outcomesOfPlugins(all []hallmark.Checked, o hallmark.PluginOptions) ([]pluginOutcome, error) {
+func outcomesOfPlugins(all []plugins.Checked, o plugins.Options) ([]pluginOutcome, error) {
 	outcomes := []pluginOutcome{}
 	var failed []error
 	for _, c := range all {

@@ -7,11 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -21,7 +23,7 @@ func pluginInstallCommand(a *app.App) *cobra.Command {
 	var asJSON bool
 	var f *pluginFlags
 	var base, sum string
-	var o hallmark.InstallOptions
+	var o plugins.InstallOptions
 	c := &cobra.Command{
 		Use:     "install URL|ZIP|DIR|NAME[@VERSION]",
 		Short:   "Check a plugin and place it below plugins/",
@@ -31,7 +33,7 @@ below plugins/ as NAME@VERSION. A file or directory of the name goes before a pl
 the registry, of which the record and its proof in the registry's log are checked too.`,
 		Args: app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) (err error) {
-			if o.PluginOptions, err = f.options(c); err != nil {
+			if o.Options, err = f.options(c); err != nil {
 				return err
 			}
 			if sum != "" {
@@ -50,8 +52,8 @@ the registry, of which the record and its proof in the registry's log are checke
 				return err
 			}
 			o.Progress = a.Bars.Fetching
-			in, err := hallmark.InstallPlugin(c.Context(), h, names[0], o)
-			return installed(a, names[0], in, o.PluginOptions, asJSON, err)
+			in, err := plugins.Install(c.Context(), h, names[0], o)
+			return installed(a, names[0], in, o.Options, asJSON, err)
 		}),
 	}
 	a.AllowFlags(c)
@@ -66,9 +68,9 @@ the registry, of which the record and its proof in the registry's log are checke
 
 // pluginRegistry is the registry that plugins are installed from by name. That there is
 // none matters only if one is.
-func pluginRegistry(h *hallmark.Host, c *cobra.Command, base string) (project.Registry, error) {
+func pluginRegistry(h *host.Host, c *cobra.Command, base string) (project.Registry, error) {
 	h.Sending.Name(base)
-	rules, err := hallmark.LogRules(".", "")
+	rules, err := trail.Rules(".", "")
 	switch {
 	case base == "" && err == nil, err == nil && rules.URL == base:
 		return rules, nil
@@ -100,7 +102,7 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			in, err := hallmark.LockPlugin(c.Context(), h, names[0], o)
+			in, err := plugins.Lock(c.Context(), h, names[0], o)
 			return installed(a, names[0], in, o, asJSON, err)
 		}),
 	}
@@ -110,9 +112,9 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 }
 
 // installed prints an installed or refused plugin.
-func installed(a *app.App, from string, in *hallmark.Installed, o hallmark.PluginOptions, asJSON bool, err error) error {
+func installed(a *app.App, from string, in *plugins.Installed, o plugins.Options, asJSON bool, err error) error {
 	if in == nil {
-		in = &hallmark.Installed{}
+		in = &plugins.Installed{}
 	}
 	if err != nil || in.Path == "" || !asJSON {
 		if failed := checked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
@@ -126,7 +128,7 @@ func installed(a *app.App, from string, in *hallmark.Installed, o hallmark.Plugi
 			Lock      *project.InstallLock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
-	machineWarnings(a, hallmark.Checked{Path: in.Path, Result: in.Result})
+	machineWarnings(a, plugins.Checked{Path: in.Path, Result: in.Result})
 	if in.Already {
 		fmt.Fprintf(a.Stderr, "%s: it was installed already\n", a.Name)
 	}
@@ -156,7 +158,7 @@ lies among the plugins, or in the directory of one, is refused.`,
 			if err != nil {
 				return err
 			}
-			all, err := hallmark.RevalidatePlugins(c.Context(), h, dir, o)
+			all, err := plugins.Revalidate(c.Context(), h, dir, o)
 			if err != nil {
 				return err
 			}
@@ -180,7 +182,7 @@ lies among the plugins, or in the directory of one, is refused.`,
 
 // machineWarnings says of an allowed plugin that this machine did not install it, or that it
 // is less than what this machine accepted before.
-func machineWarnings(a *app.App, v hallmark.Checked) {
+func machineWarnings(a *app.App, v plugins.Checked) {
 	if v.Err != nil || !v.Result.Verdict.Allowed() {
 		return
 	}
@@ -205,7 +207,7 @@ removed on purpose: 'hallmark plugin revalidate' misses it until then.`,
 			if err != nil {
 				return err
 			}
-			if err := hallmark.ForgetPlugin(c.Context(), h, dir, names[0]); err != nil {
+			if err := plugins.Forget(c.Context(), h, dir, names[0]); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stderr, "%s: forgot %s\n", a.Name, surface.Escape(names[0]))

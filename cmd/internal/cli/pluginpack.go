@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/sign"
@@ -30,7 +31,7 @@ func pluginHashCommand(a *app.App) *cobra.Command {
 		Example: "notes --write",
 		Args:    app.Args(cobra.ExactArgs(1)),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, names []string) error {
-			r, err := hallmark.HashPlugin(c.Context(), names[0], tree.Profile(profile), write)
+			r, err := plugins.Hash(c.Context(), names[0], tree.Profile(profile), write)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ is written anew, for the manifest with its signatures.`,
 			if err != nil {
 				return err
 			}
-			if id, err = hallmark.SignPlugin(c.Context(), h, names[0], key, id); err != nil {
+			if id, err = plugins.Sign(c.Context(), h, names[0], key, id); err != nil {
 				return err
 			}
 			if asJSON {
@@ -141,7 +142,7 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 				}
 				out = filepath.Base(abs) + ".zip"
 			}
-			d, left, err := hallmark.PackPlugin(c.Context(), names[0], out)
+			d, left, err := plugins.Pack(c.Context(), names[0], out)
 			if err != nil {
 				return err
 			}
@@ -167,7 +168,7 @@ func pluginPackCommand(a *app.App) *cobra.Command {
 
 func pluginPublishCommand(a *app.App) *cobra.Command {
 	var asJSON bool
-	var o hallmark.PublishOptions
+	var o publish.Options
 	var base string
 	c := &cobra.Command{
 		Use:   "publish DIR|ZIP",
@@ -190,7 +191,7 @@ one for every name, in HALLMARK_TOKEN.`,
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			p, err := hallmark.PublishPlugin(c.Context(), h, names[0], o)
+			p, err := publish.PublishPlugin(c.Context(), h, names[0], o)
 			return author.ReportPublishedArchive(a, p, asJSON, err)
 		}),
 	}

@@ -5,16 +5,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func pullCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON bool
-	var o hallmark.PullOptions
+	var o pin.PullOptions
 	c := &cobra.Command{
 		Use:     "pull NAME",
 		Short:   "Fetch a locked image into an OCI layout and verify every blob",
@@ -32,10 +32,10 @@ which container engines load images. Nothing is left behind if anything differs.
 			if o.Output == "" {
 				o.Output = names[0] + ".oci"
 			}
-			p, err := hallmark.Pull(c.Context(), h, dir, names[0], o)
+			p, err := pin.Pull(c.Context(), h, dir, names[0], o)
 			a.Bars.Stop()
 			if p == nil {
-				p = new(hallmark.Pulled)
+				p = new(pin.Pulled)
 			}
 			if asJSON {
 				return a.WriteJSON(struct {

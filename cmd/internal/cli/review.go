@@ -10,9 +10,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -20,7 +21,7 @@ import (
 func reviewCommand(a *app.App) *cobra.Command {
 	var dir, approve string
 	var asJSON bool
-	var o hallmark.ReviewOptions
+	var o launch.ReviewOptions
 	c := &cobra.Command{
 		Use:     "review NAME [-- arguments]",
 		Short:   "Show what changed since a server was approved, and approve it",
@@ -53,7 +54,7 @@ those that --item names.`,
 			}
 			o.Arguments = names[1:]
 			chosen := false
-			o.Choose = func(r *hallmark.Reviewed) (items []string, err error) {
+			o.Choose = func(r *launch.Reviewed) (items []string, err error) {
 				if asJSON || len(r.Items) < 2 || !term.IsTerminal(int(a.Stdin.Fd())) {
 					return nil, nil // one question is enough
 				}
@@ -61,21 +62,21 @@ those that --item names.`,
 				showReview(a, a.Stderr, r)
 				return chooseItems(c.Context(), a, r.Items)
 			}
-			o.Confirm = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
+			o.Confirm = func(r *launch.Reviewed) (host.Consent, error) {
 				switch {
 				case chosen && len(r.Refused) == len(r.Items):
-					return hallmark.No, nil
+					return host.No, nil
 				case chosen: // each was asked for
 					fmt.Fprintf(a.Stderr, "\n  consent     %s\n", r.Consent())
-					return hallmark.Given, nil
+					return host.Given, nil
 				case !asJSON:
 					showReview(a, a.Stderr, r)
 				}
 				return a.Ask(c.Context(), "Approve this?")
 			}
-			r, err := hallmark.Review(c.Context(), h, dir, names[0], o)
+			r, err := launch.Review(c.Context(), h, dir, names[0], o)
 			if r == nil {
-				r = &hallmark.Reviewed{}
+				r = &launch.Reviewed{}
 			}
 			if asJSON {
 				result := struct {
@@ -148,7 +149,7 @@ func chooseItems(ctx context.Context, a *app.App, items []string) ([]string, err
 	return approved, nil
 }
 
-func showReview(a *app.App, w io.Writer, r *hallmark.Reviewed) {
+func showReview(a *app.App, w io.Writer, r *launch.Reviewed) {
 	fmt.Fprintf(w, "\n%s\n", r.Name)
 	defer func() {
 		if len(r.Extra) > 0 {

@@ -10,9 +10,12 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 )
 
@@ -35,8 +38,8 @@ func spareCollector() {
 func runCommand(a *app.App) *cobra.Command {
 	var (
 		dir, logFile string
-		o            hallmark.RunOptions
-		log          hallmark.LogOptions
+		o            launch.RunOptions
+		log          trail.Options
 	)
 	c := &cobra.Command{
 		Use:     "run NAME [-- arguments]",
@@ -87,7 +90,7 @@ the server's table has extra_arguments = "any".`,
 				}
 			}
 			if logFile != "" {
-				f, err := hallmark.OpenAppend(dir, logFile)
+				f, err := workspace.OpenAppend(dir, logFile)
 				if err != nil {
 					return err
 				}
@@ -95,12 +98,12 @@ the server's table has extra_arguments = "any".`,
 				o.Log = f
 			}
 			if term.IsTerminal(int(a.Stdin.Fd())) { // else it is the client's
-				o.Ask = func(r *hallmark.Reviewed) (hallmark.Consent, error) {
+				o.Ask = func(r *launch.Reviewed) (host.Consent, error) {
 					showReview(a, a.Stderr, r)
 					return a.Ask(c.Context(), "Approve this?")
 				}
 			}
-			code, err := hallmark.Run(c.Context(), h, dir, names[0], o)
+			code, err := launch.Run(c.Context(), h, dir, names[0], o)
 			if err != nil {
 				return err
 			}

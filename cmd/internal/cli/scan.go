@@ -10,18 +10,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/scan"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 func scanCommand(a *app.App) *cobra.Command {
 	var (
-		o               hallmark.ScanOptions
+		o               scan.Options
 		asJSON, asSARIF bool
 		summary         string
 	)
@@ -59,7 +59,7 @@ project below this one too.`,
 				o.Program, _ = os.Executable() // without one nothing is guarded
 			}
 			o.Home, _ = os.UserHomeDir() // without one there are no user's files
-			found, err := hallmark.Scan(c.Context(), h, o)
+			found, err := scan.Scan(c.Context(), h, o)
 			if err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ project below this one too.`,
 			case asJSON:
 				return a.WriteJSON(struct {
 					app.Outcome
-					*hallmark.Scanned
+					*scan.Scanned
 				}{app.OutcomeOf(found.Verdict, err), found}, err)
 			}
 			return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
@@ -91,7 +91,7 @@ project below this one too.`,
 
 // scanned says what is scanned: paths, or with --project the directory that is its value or
 // follows it.
-func scanned(c *cobra.Command, o *hallmark.ScanOptions, paths []string) error {
+func scanned(c *cobra.Command, o *scan.Options, paths []string) error {
 	if o.Project = c.Flags().Changed("project"); !o.Project {
 		o.Paths = paths
 		return nil
@@ -106,7 +106,7 @@ func scanned(c *cobra.Command, o *hallmark.ScanOptions, paths []string) error {
 }
 
 // scanError says in a line how much was refused: what and why was printed with its server.
-func scanError(a *app.App, found *hallmark.Scanned, err error) error {
+func scanError(a *app.App, found *scan.Scanned, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func scanError(a *app.App, found *hallmark.Scanned, err error) error {
 }
 
 // showScan prints each file, its servers and what is wrong with them.
-func showScan(w io.Writer, found *hallmark.Scanned) error {
+func showScan(w io.Writer, found *scan.Scanned) error {
 	var b strings.Builder
 	file := ""
 	for _, f := range found.Rules {
@@ -178,11 +178,11 @@ func showScan(w io.Writer, found *hallmark.Scanned) error {
 		switch {
 		case s.Guarded:
 			b.WriteString("    guarded  hallmark run verifies it when it starts\n")
-		case s.Cover == hallmark.Unapproved:
+		case s.Cover == scan.Unapproved:
 			b.WriteString("    locked   not approved on this machine: 'hallmark review' shows it, and until then hallmark run refuses it\n")
-		case s.Cover == hallmark.Editor && len(s.Roots) == 0:
+		case s.Cover == scan.Editor && len(s.Roots) == 0:
 			b.WriteString("    editor   reads and writes what its client names as roots\n")
-		case s.Cover == hallmark.Editor:
+		case s.Cover == scan.Editor:
 			fmt.Fprintf(&b, "    editor   reads and writes %s\n", surface.Escape(strings.Join(s.Roots, ", ")))
 		}
 		if s.Disabled {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/check"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -29,7 +29,7 @@ func storeCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path, err := hallmark.StorePath(h)
+			path, err := check.StorePath(h)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ Nothing is moved or mended: whatever uses a bad slot does that.`,
 			if err != nil {
 				return err
 			}
-			found, err := hallmark.VerifyStore(c.Context(), h)
+			found, err := check.VerifyStore(c.Context(), h)
 			if err == nil {
 				err = found.Verdict.Err()
 			}
@@ -92,7 +92,7 @@ something for has in its lock. What is younger than --older-than stays.`,
 			if err != nil {
 				return err
 			}
-			gone, err := hallmark.PruneStore(c.Context(), h, age)
+			gone, err := check.PruneStore(c.Context(), h, age)
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -28,7 +28,7 @@ func summarize(a *app.App, dir, file, what string, v policy.Verdict, unseen ...s
 	if file == "" {
 		return nil
 	}
-	f, err := hallmark.OpenAppend(dir, file)
+	f, err := workspace.OpenAppend(dir, file)
 	if err != nil {
 		return err
 	}

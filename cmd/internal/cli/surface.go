@@ -12,10 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -37,8 +38,8 @@ instructions, in one canonical form (spec/surface.md).`,
 type seeing struct {
 	dir    string
 	asJSON bool
-	o      hallmark.SurfaceOptions
-	log    hallmark.LogOptions
+	o      launch.SurfaceOptions
+	log    trail.Options
 }
 
 func (s *seeing) register(c *cobra.Command, a *app.App) {
@@ -65,7 +66,7 @@ func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Su
 		return nil, err
 	}
 	s.o.LogKey = s.log.Key
-	seen, err := hallmark.CaptureSurface(c.Context(), h, s.dir, name, s.o)
+	seen, err := launch.CaptureSurface(c.Context(), h, s.dir, name, s.o)
 	a.Bars.Stop()
 	return seen, err
 }
@@ -73,13 +74,13 @@ func (s *seeing) capture(a *app.App, c *cobra.Command, name string) (*surface.Su
 // stored is the surface in a file, or of a locked server if there is no such file.
 func (s *seeing) stored(a *app.App, c *cobra.Command, name string) (*surface.Surface, error) {
 	if isFile(name) {
-		return hallmark.ReadSurface(name)
+		return launch.ReadSurface(name)
 	}
 	h, err := a.Host(s.dir)
 	if err != nil {
 		return nil, err
 	}
-	return hallmark.LockedSurface(c.Context(), h, s.dir, name)
+	return launch.LockedSurface(c.Context(), h, s.dir, name)
 }
 
 // isFile reports whether an argument is meant as a file and not as a server.
@@ -165,7 +166,7 @@ func surfaceHashCommand(a *app.App) *cobra.Command {
 			}
 			all := []hashed{}
 			for _, file := range files {
-				s, err := hallmark.ReadSurface(file)
+				s, err := launch.ReadSurface(file)
 				if err != nil {
 					return err
 				}

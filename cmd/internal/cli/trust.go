@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/plugins"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/sign"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -59,7 +59,7 @@ func trustAddCommand(a *app.App) *cobra.Command {
 					return app.Usage(c, fmt.Errorf("%+q is no time; write 2027-01-31T00:00:00Z", t.text))
 				}
 			}
-			if err := hallmark.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error { return keys.Add(k) }); err != nil {
+			if err := plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error { return keys.Add(k) }); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(a.Stdout, "%s  %s\n", k.ID, k.Public.Algorithm())
@@ -84,7 +84,7 @@ func trustListCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			keys, err := hallmark.TrustedKeys(h)
+			keys, err := plugins.TrustedKeys(h)
 			if err != nil {
 				return err
 			}
@@ -130,7 +130,7 @@ func trustRevokeCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return hallmark.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
+			return plugins.ChangeTrust(c.Context(), h, func(keys *sign.Keys) error {
 				return keys.Revoke(names[0], reason, h.Now().UTC().Truncate(time.Second))
 			})
 		},

@@ -8,15 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // clientFlags add --client and --config.
-func clientFlags(c *cobra.Command, f *hallmark.ClientFiles) {
+func clientFlags(c *cobra.Command, f *pin.ClientFiles) {
 	c.Flags().StringVar(&f.Client, "client", "", "the MCP client whose `configuration` is meant, as 'hallmark scan' names it")
 	c.Flags().StringVar(&f.Config, "config", "", "a client's configuration `file`")
 }
@@ -24,7 +25,7 @@ func clientFlags(c *cobra.Command, f *hallmark.ClientFiles) {
 func unpinCommand(a *app.App) *cobra.Command {
 	var dir string
 	var asJSON, yes bool
-	var o hallmark.UnpinOptions
+	var o pin.UnpinOptions
 	c := &cobra.Command{
 		Use:     "unpin NAME...",
 		Short:   "Restore clients' entries and unlock the servers",
@@ -45,7 +46,7 @@ is undone, or nothing.`,
 				return app.Usage(c, errors.New("--client and --config exclude each other"))
 			}
 			o.Files.Home, _ = os.UserHomeDir() // without one there are no user's files
-			o.Confirm = func(all []hallmark.Restored) (bool, error) {
+			o.Confirm = func(all []pin.Restored) (bool, error) {
 				for _, x := range all {
 					fmt.Fprintf(a.Stderr, "\n%s\n  file        %s\n", surface.Escape(x.Name), surface.Escape(x.File))
 					for line := range strings.Lines(x.Was) {
@@ -56,16 +57,16 @@ is undone, or nothing.`,
 					return true, nil
 				}
 				answer, err := a.Ask(c.Context(), "Restore this?")
-				return answer == hallmark.Given, err
+				return answer == host.Given, err
 			}
-			undone, err := hallmark.Unpin(c.Context(), h, dir, names, o)
+			undone, err := pin.Unpin(c.Context(), h, dir, names, o)
 			if asJSON {
 				if undone == nil {
-					undone = []hallmark.Unpinned{}
+					undone = []pin.Unpinned{}
 				}
 				return a.WriteJSON(struct {
 					app.Outcome
-					Servers []hallmark.Unpinned `json:"servers"`
+					Servers []pin.Unpinned `json:"servers"`
 				}{app.OutcomeOf(policy.Verdict{}, err), undone}, err)
 			}
 			if err != nil {

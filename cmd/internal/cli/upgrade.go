@@ -9,8 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -46,24 +48,24 @@ nothing.`,
 			f.o.Progress = a.Bars.Fetching
 			f.yes = consent.yes
 			servers(a, c, h, &f)
-			o := hallmark.UpgradeOptions{Facets: f.o, Pin: hallmark.PinOptions{Log: f.o.Log}}
+			o := facets.UpgradeOptions{Facets: f.o, Pin: pin.Options{Log: f.o.Log}}
 			if err := consent.options(c, &o.Pin); err != nil {
 				return err
 			}
-			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *hallmark.Pinned) { showUpgrade(a, w, p) }), consent.beginning(c.Context(), a, h)
+			o.Pin.Confirm, o.Pin.Begin = consent.asking(c.Context(), a, func(w io.Writer, p *pin.Pinned) { showUpgrade(a, w, p) }), consent.beginning(c.Context(), a, h)
 			o.Pin.Start = consent.starting(c.Context(), a)
 			if f.o.Dry {
-				o.Pin.Confirm = func(p *hallmark.Pinned) (hallmark.Consent, error) {
+				o.Pin.Confirm = func(p *pin.Pinned) (host.Consent, error) {
 					a.Bars.Stop()
 					showUpgrade(a, a.Stderr, p)
-					return hallmark.No, nil
+					return host.No, nil
 				}
 			}
-			o.Show = func(out *hallmark.Installation) error {
+			o.Show = func(out *facets.Installation) error {
 				a.Bars.Stop()
 				return showChangesOfFacets(a.Stderr, out)
 			}
-			out, err := hallmark.Upgrade(c.Context(), h, f.dir, names, o)
+			out, err := facets.Upgrade(c.Context(), h, f.dir, names, o)
 			a.Bars.Stop()
 			if f.asJSON {
 				return a.WriteJSON(upgradeResult(out, err), err)
@@ -85,7 +87,7 @@ nothing.`,
 }
 
 // showUpgrade prints what the upgrade of a server changes, and all that consent is asked for.
-func showUpgrade(a *app.App, w io.Writer, p *hallmark.Pinned) {
+func showUpgrade(a *app.App, w io.Writer, p *pin.Pinned) {
 	var before project.ServerLock
 	if p.Before != nil {
 		before = *p.Before
@@ -108,7 +110,7 @@ func showUpgrade(a *app.App, w io.Writer, p *hallmark.Pinned) {
 }
 
 // showUpgraded prints one line for each server.
-func showUpgraded(w io.Writer, out *hallmark.Upgraded) error {
+func showUpgraded(w io.Writer, out *facets.Upgraded) error {
 	for _, s := range out.Status {
 		what, versions := "unchanged", shownVersion(s.Current)
 		if s.Outdated() {
@@ -149,7 +151,7 @@ type serverStatusJSON struct {
 	Rollback bool                `json:"rollback"`
 }
 
-func serverStatus(all []hallmark.ServerStatus) []serverStatusJSON {
+func serverStatus(all []facets.ServerStatus) []serverStatusJSON {
 	out := []serverStatusJSON{}
 	for _, s := range all {
 		out = append(out, serverStatusJSON{s.Name, s.Declared, s.Locked, s.Current, s.Wanted, s.Newest, s.Outdated(), s.Rollback()})
@@ -157,9 +159,9 @@ func serverStatus(all []hallmark.ServerStatus) []serverStatusJSON {
 	return out
 }
 
-func upgradeResult(out *hallmark.Upgraded, err error) any {
+func upgradeResult(out *facets.Upgraded, err error) any {
 	if out == nil {
-		out = &hallmark.Upgraded{}
+		out = &facets.Upgraded{}
 	}
 	result := struct {
 		installJSON
@@ -185,7 +187,7 @@ allow. Exit code 6 if a tag was moved, of a repository or an image.`,
 			if err != nil {
 				return err
 			}
-			all, err := hallmark.Outdated(c.Context(), h, dir)
+			all, err := facets.Outdated(c.Context(), h, dir)
 			if asJSON {
 				r := statusResult{Outcome: app.OutcomeOf(all.Verdict, err), Facets: []statusJSON{}, Servers: serverStatus(all.Servers)}
 				for _, s := range all.Facets {

@@ -10,24 +10,24 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // placeFlags are the registry that a command works on.
-func placeFlags(c *cobra.Command, p *hallmark.Place) {
+func placeFlags(c *cobra.Command, p *operate.Place) {
 	c.Flags().StringVar(&p.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
 	c.Flags().StringVar(&p.Blobs, "blobs", "", "`URL` of the bucket of the registry's archives, s3://… (default: a directory in the data directory)")
 	c.Flags().StringVar(&p.Data, "data", "", "`directory` of the registry (default: below the user's data directory)")
 }
 
 func reverifyCommand(a *app.App) *cobra.Command {
-	o := hallmark.ReverifyOptions{Fetch: fetch.ServerConfig()}
+	o := operate.ReverifyOptions{Fetch: fetch.ServerConfig()}
 	var since, github string
 	sources := sourceFlags{}
 	network := app.NetworkFlags{}
@@ -62,14 +62,14 @@ Exit code 3 if a claim fails, 1 if a file could not be reached.`,
 			o.Fetch.GitHub.API = github
 			o.Version = program.Release()
 			o.Logger = slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			r, err := hallmark.Reverify(c.Context(), o)
+			r, err := operate.Reverify(c.Context(), o)
 			if r == nil {
-				r = &hallmark.Reverification{Failing: []string{}, Found: []hallmark.ReverifiedRecord{}}
+				r = &operate.Reverification{Failing: []string{}, Found: []operate.ReverifiedRecord{}}
 			}
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					*hallmark.Reverification
+					*operate.Reverification
 				}{app.OutcomeOf(policy.Verdict{}, err), r}, err)
 			}
 			for _, found := range r.Found {
@@ -117,7 +117,7 @@ func sinceTime(s string, now time.Time) (time.Time, error) {
 }
 
 func importRecordsCommand(a *app.App) *cobra.Command {
-	var o hallmark.ImportOptions
+	var o operate.ImportOptions
 	network := app.NetworkFlags{}
 	var asJSON bool
 	c := &cobra.Command{
@@ -142,7 +142,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			o.From = names[0]
 			last := time.Now()
-			o.Progress = func(i hallmark.Imported) {
+			o.Progress = func(i operate.Imported) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
 					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"), i.Present)
@@ -151,14 +151,14 @@ there with another document is reported, with exit code 3.`,
 			o.Warn = func(format string, v ...any) {
 				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, fmt.Sprintf(format, v...))
 			}
-			i, err := hallmark.Import(c.Context(), o)
+			i, err := operate.Import(c.Context(), o)
 			if i == nil {
-				i = &hallmark.Imported{Conflicts: []string{}, Refused: []string{}}
+				i = &operate.Imported{Conflicts: []string{}, Refused: []string{}}
 			}
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					*hallmark.Imported
+					*operate.Imported
 				}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
 			}
 			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}
@@ -182,7 +182,7 @@ there with another document is reported, with exit code 3.`,
 }
 
 func exportCommand(a *app.App) *cobra.Command {
-	var at hallmark.Place
+	var at operate.Place
 	c := &cobra.Command{
 		Use:     "export [FILE]",
 		Short:   "Write every record as JSON lines",
@@ -197,9 +197,9 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 			}
 			var n int
 			if len(names) > 0 {
-				n, err = hallmark.ExportFile(c.Context(), at, names[0])
+				n, err = operate.ExportFile(c.Context(), at, names[0])
 			} else {
-				n, err = hallmark.Export(c.Context(), at, a.Stdout)
+				n, err = operate.Export(c.Context(), at, a.Stdout)
 			}
 			if err == nil {
 				fmt.Fprintf(a.Stderr, "%s: %s\n", a.Name, evidence.Count(n, "record"))
@@ -212,7 +212,7 @@ meanwhile. 'hallmark registry import --restore' reads it back.`,
 }
 
 func backupCommand(a *app.App) *cobra.Command {
-	var at hallmark.Place
+	var at operate.Place
 	c := &cobra.Command{
 		Use:     "backup FILE",
 		Short:   "Copy the registry's database while it serves",
@@ -226,7 +226,7 @@ backed up with PostgreSQL's own means. Keys are files beside the database; copy 
 			if err := registryDir(&at.Data); err != nil {
 				return err
 			}
-			if err := hallmark.Backup(c.Context(), at, names[0]); err != nil {
+			if err := operate.Backup(c.Context(), at, names[0]); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Stderr, "%s: %s written\n", a.Name, filepath.ToSlash(names[0]))

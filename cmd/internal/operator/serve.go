@@ -13,18 +13,18 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
 )
 
 func serveCommand(a *app.App) *cobra.Command {
-	o := hallmark.ServeOptions{Fetch: fetch.ServerConfig()}
+	o := operate.ServeOptions{Fetch: fetch.ServerConfig()}
 	var validation string
 	var witnesses []string
 	network := app.NetworkFlags{}
@@ -100,7 +100,7 @@ SIGHUP reads the files of --policy and --credentials again.`,
 			o.Listening = func(addr net.Addr) {
 				fmt.Fprintf(a.Stderr, "%s: registry at http://%s, data in %s\n", a.Name, addr, o.Data)
 			}
-			return hallmark.Serve(c.Context(), o)
+			return operate.Serve(c.Context(), o)
 		},
 	}
 	f := c.Flags()

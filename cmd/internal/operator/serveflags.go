@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
 // loginFlags are how a registry's operator says who may log in.
 type loginFlags struct {
-	hallmark.LoginMethods
+	operate.LoginMethods
 	offered                        []string
 	issuer, client                 string
 	oidcPublish, oidcEdit, oidcHas []string
@@ -39,14 +39,14 @@ func (l *loginFlags) register(f *pflag.FlagSet) {
 	f.Lookup("proof-port").Hidden = true // only 443 proves anything about a domain; another is for tests
 }
 
-func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
+func (l *loginFlags) methods() (operate.LoginMethods, error) {
 	for _, name := range l.offered {
 		if name == "" {
 			continue
 		}
 		m := auth.Method(name)
 		if !slices.Contains([]auth.Method{auth.DNS, auth.HTTP, auth.GitHubAT, auth.None}, m) {
-			return hallmark.LoginMethods{}, fmt.Errorf("there is no login %q", name)
+			return operate.LoginMethods{}, fmt.Errorf("there is no login %q", name)
 		}
 		l.Offered = append(l.Offered, m)
 	}
@@ -55,26 +55,26 @@ func (l *loginFlags) methods() (hallmark.LoginMethods, error) {
 	}
 	if l.issuer == "" {
 		if l.client != "" || len(l.oidcPublish)+len(l.oidcEdit)+len(l.oidcHas) > 0 {
-			return hallmark.LoginMethods{}, errors.New("--oidc-issuer is missing")
+			return operate.LoginMethods{}, errors.New("--oidc-issuer is missing")
 		}
 		return l.LoginMethods, nil
 	}
 	if l.client == "" || len(l.oidcPublish)+len(l.oidcEdit) == 0 {
 		// Else every token of the issuer would do, or none would be of use.
-		return hallmark.LoginMethods{}, errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
+		return operate.LoginMethods{}, errors.New("--oidc-issuer needs --oidc-client-id, and --oidc-publish or --oidc-edit")
 	}
 	p := &auth.Provider{Issuer: l.issuer, Audience: l.client, Claims: map[string][]string{}}
 	for _, claim := range l.oidcHas {
 		name, value, ok := strings.Cut(claim, "=")
 		if !ok || name == "" {
-			return hallmark.LoginMethods{}, fmt.Errorf("--oidc-claim %q is not claim=value", claim)
+			return operate.LoginMethods{}, fmt.Errorf("--oidc-claim %q is not claim=value", claim)
 		}
 		p.Claims[name] = append(p.Claims[name], value)
 	}
 	for action, names := range map[auth.Action][]string{auth.Publish: l.oidcPublish, auth.Edit: l.oidcEdit} {
 		for _, r := range names {
 			if err := auth.CheckResource(r); err != nil {
-				return hallmark.LoginMethods{}, err
+				return operate.LoginMethods{}, err
 			}
 			p.Permissions = append(p.Permissions, auth.Permission{Action: action, Resource: r})
 		}

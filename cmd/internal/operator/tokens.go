@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
+	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/surface"
@@ -19,7 +19,7 @@ import (
 
 // tokensCommand are the commands for API tokens, beside a registry that may be running.
 func tokensCommand(a *app.App) *cobra.Command {
-	var at hallmark.Place
+	var at operate.Place
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "API tokens: long-lived, limited to names, revocable",
@@ -29,11 +29,11 @@ func tokensCommand(a *app.App) *cobra.Command {
 	c.PersistentFlags().StringVar(&at.Data, "data", "", "`directory` of the registry's database (default: below the user's data directory)")
 	c.PersistentFlags().StringVar(&at.Database, "db", "", "`URL` of the registry's PostgreSQL database, postgres://… (default: a file in the data directory)")
 	// with runs f on the tokens.
-	with := func(c *cobra.Command, f func(*hallmark.TokenStore) error) error {
+	with := func(c *cobra.Command, f func(*operate.TokenStore) error) error {
 		if err := registryDir(&at.Data); err != nil {
 			return err
 		}
-		s, err := hallmark.OpenTokens(c.Context(), at, c.Name() == "create", time.Now)
+		s, err := operate.OpenTokens(c.Context(), at, c.Name() == "create", time.Now)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func tokensCommand(a *app.App) *cobra.Command {
 	return c
 }
 
-type withTokens func(*cobra.Command, func(*hallmark.TokenStore) error) error
+type withTokens func(*cobra.Command, func(*operate.TokenStore) error) error
 
 func tokenCreateCommand(a *app.App, with withTokens) *cobra.Command {
 	var note, lifetime string
@@ -72,7 +72,7 @@ the registry keeps its hash.`,
 			if len(permissions) == 0 {
 				return app.Usage(c, errors.New("say with --publish or --edit for which names"))
 			}
-			return with(c, func(s *hallmark.TokenStore) error {
+			return with(c, func(s *operate.TokenStore) error {
 				t, text, err := s.Create(c.Context(), note, permissions, life)
 				if err != nil {
 					return err
@@ -120,7 +120,7 @@ func tokenListCommand(a *app.App, with withTokens) *cobra.Command {
 		Short: "List tokens, without their text",
 		Args:  app.Args(cobra.NoArgs),
 		RunE: a.Reporting(&asJSON, func(c *cobra.Command, _ []string) error {
-			return with(c, func(s *hallmark.TokenStore) error {
+			return with(c, func(s *operate.TokenStore) error {
 				all, err := s.List(c.Context())
 				if err != nil {
 					return err
@@ -167,7 +167,7 @@ func tokenRevokeCommand(a *app.App, with withTokens) *cobra.Command {
 		Short: "Have a token refused from now on",
 		Args:  app.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, ids []string) error {
-			return with(c, func(s *hallmark.TokenStore) error {
+			return with(c, func(s *operate.TokenStore) error {
 				t, err := s.Revoke(c.Context(), ids[0])
 				if err != nil {
 					return err

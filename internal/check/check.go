@@ -1,0 +1,408 @@
+// Package check verifies a lock, and the store, without running anything.
+package check
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
+	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Options say how to check.
+type Options struct {
+	Offline   bool // do not ask the registry
+	Log       trail.Options
+	Surface   bool          // start the servers and compare what they show with the lock
+	TrustLock bool          // start those too whose entries this machine has not approved
+	Strict    bool          // refuse what hallmark.toml opts out of
+	Capture   time.Duration // as of [PinOptions]
+}
+
+// Result is the result of [Check].
+type Result struct {
+	policy.Verdict
+	Entries int      // servers and facets that are declared or locked
+	Sound   int      // those of which nothing is refused, and that are neither left unlocked nor facets whose contents are not here
+	Waived  []string // opt-outs of hallmark.toml, each with the server that it is about
+	Unseen  []string // what was not looked at, and why
+}
+
+// Check verifies the whole lock without starting any server, unless o.Surface: that each
+// declaration has its entry and each entry its declaration, how each
+// server is declared, its files beside the lock, its files or its tree in the store, the proof
+// that its record is in the registry's log, this machine's approval, and drift that a
+// guard noted; and of each facet how it is declared, its contents in the store, its proof
+// and its installed files. Unless offline it asks the registry whether it still serves the records
+// that were locked, whether its log continues the one that was seen, and what the log
+// holds about the records since.
+func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result, err error) {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return out, err
+	}
+	defer done()
+	w.LogOptions = o.Log
+	books, err := w.Books()
+	if err != nil {
+		return out, err
+	}
+	warnOfAge(w)
+	if !o.Offline {
+		if err := h.MayAsk(w.LockHosts()...); err != nil {
+			return out, err
+		}
+	}
+	settings := policy.Settings{RequireApproval: o.Surface, RefuseWaived: o.Strict}
+	var report evidence.Report
+	var sound []string // servers of which nothing is refused, to be started
+	names := books.Servers()
+	servers := make([]evidence.Report, len(names))
+	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
+		servers[i], err = checkServer(ctx, w, names[i], o)
+		servers[i] = books.Server(names[i]).Settle(servers[i])
+		return err
+	}); err != nil {
+		return out, err
+	}
+	rows := 0
+	for _, more := range servers {
+		rows += len(more)
+	}
+	report = slices.Grow(report, rows)
+	for i, name := range names {
+		if _, locked := w.Lock.Server(name); locked && o.Surface && policy.Judge(policy.Check, settings, slices.DeleteFunc(slices.Clone(servers[i]), isDrift)).Allowed() {
+			sound = append(sound, name)
+		}
+		report = append(report, placeAt(servers[i], declaredAt(w, name))...)
+	}
+	facets, more, absent, err := checkFacets(ctx, w, books)
+	if err != nil {
+		return out, err
+	}
+	report = append(report, more...)
+	if more, err = lockentry.Strays(w, lockentry.MissedEntries(names, servers)); err != nil {
+		return out, err
+	}
+	report = append(report, more...)
+	w.Release() // all files are read
+	if out.Unseen, err = w.NestedProjects(ctx); err != nil {
+		return out, err
+	}
+	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(books), absent)
+	if !o.Offline {
+		more, err := checkLog(ctx, w, w.Lock.Servers())
+		if err != nil {
+			return out, err
+		}
+		report = append(report, more...)
+	} else if w.Registry() != nil {
+		out.Unseen = append(out.Unseen, "the registry and its log (--offline)")
+	}
+	var problems []error
+	if o.Surface {
+		for _, name := range sound {
+			more, err := recapture(ctx, w, name, o)
+			report = append(report, placeAt(more, declaredAt(w, name))...)
+			problems = append(problems, err)
+		}
+	}
+	report = placeAt(dropRepeated(report), evidence.Place{File: project.LockFile})
+	out.Verdict = policy.Judge(policy.Check, settings, report)
+	out.count(settings, names, servers, facets)
+	return out, errors.Join(problems...)
+}
+
+// warnOfAge says what a lock of an older version lacks, and what renews it.
+func warnOfAge(w *workspace.Workspace) {
+	if v := w.Lock.Version(); v < project.LockVersion {
+		w.Host.Logger.Warn(fmt.Sprintf("%s has lockfile_version %d, which does not name the logs that its proofs are of; 'hallmark install' writes version %d",
+			project.LockFile, v, project.LockVersion))
+	}
+}
+
+// count says how many of the entries that were looked at, servers by their names and facets, are
+// sound, what is waived, and what was not looked at on this machine.
+func (out *Result) count(settings policy.Settings, names []string, servers, facetReports []evidence.Report) {
+	of := map[string][]string{} // by subject of a waiver, the servers that it is about
+	for i, report := range slices.Concat(servers, facetReports) {
+		out.Entries++
+		open := false // it needs no entry, or its contents are not here
+		for _, e := range report {
+			open = open || e.Scheme == evidence.FacetTar && e.Outcome == evidence.Unverifiable
+			if !policy.IsWaiver(e) {
+				continue
+			}
+			open = open || e.Scheme == evidence.Launch && e.Authority == evidence.Lock
+			if i < len(names) && e.Authority == evidence.Verify { // its subject is a file
+				of[e.Subject] = append(of[e.Subject], names[i])
+			}
+		}
+		if !open && policy.Judge(policy.Check, settings, report).Allowed() {
+			out.Sound++
+		}
+	}
+	for _, f := range out.Verdict.Findings {
+		e := f.Evidence
+		switch {
+		case policy.IsWaiver(e):
+			text := facets.WaiverText(e)
+			if all := of[e.Subject]; e.Authority == evidence.Verify && len(all) > 0 {
+				text, of[e.Subject] = all[0]+": "+text, all[1:]
+			}
+			out.Waived = append(out.Waived, text)
+		case e.Outcome == evidence.Unverifiable && e.Cause == evidence.NotFound && f.Class == evidence.OK:
+			what := e.Subject
+			if e.Scheme == evidence.FacetTar {
+				what += ", and what it brings along"
+			}
+			out.Unseen = append(out.Unseen, what+" (not on this machine)")
+		}
+	}
+}
+
+// declaredAt is where a server is declared; the zero value if it no longer is.
+func declaredAt(w *workspace.Workspace, name string) evidence.Place {
+	s, ok := w.Config.Servers[name]
+	if !ok {
+		return evidence.Place{}
+	}
+	return evidence.Place{File: project.ConfigFile, Line: s.Line}
+}
+
+// isDrift reports whether e is about a surface or a tag that moved: the server that was
+// locked can still be started.
+func isDrift(e evidence.Evidence) bool {
+	return e.Scheme == evidence.Surface || e.Scheme == evidence.OCI
+}
+
+// placeAt is report with the place to point at, where it has none.
+func placeAt(report evidence.Report, at evidence.Place) evidence.Report {
+	for i := range report {
+		if report[i].Place.File == "" {
+			report[i].Place = at
+		}
+	}
+	return report
+}
+
+// dropRepeated is report, which it takes over, without what a later row says too: a proof is verified as it lies in the
+// lock, and then as the log gives it now; drift that was noted may be seen again.
+func dropRepeated(report evidence.Report) evidence.Report {
+	type row struct {
+		subject   string
+		scheme    evidence.Scheme
+		authority evidence.Authority
+		outcome   evidence.Outcome
+	}
+	of := func(e *evidence.Evidence) (r row, repeats bool) {
+		return row{e.Subject, e.Scheme, e.Authority, e.Outcome}, e.Authority == evidence.Log || e.Scheme == evidence.LogKey || e.Scheme == evidence.Surface
+	}
+	last := map[row]int{}
+	for i := range report {
+		if r, repeats := of(&report[i]); repeats {
+			last[r] = i
+		}
+	}
+	n := 0
+	for i := range report {
+		if r, repeats := of(&report[i]); !repeats || last[r] == i {
+			report[n] = report[i]
+			n++
+		}
+	}
+	return report[:n]
+}
+
+func checkServer(ctx context.Context, w *workspace.Workspace, name string, o Options) (evidence.Report, error) {
+	declared, ok := w.LockedServer(name)
+	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
+		declared, ok = mine, true // which is not locked
+	}
+	entry, locked := w.Lock.Server(name)
+	switch {
+	case !ok && locked: // that nothing declares it is what it owes
+		stored, err := lockentry.ReadStored(w, name, entry)
+		if err != nil {
+			return nil, err
+		}
+		return stored.Report, nil
+	case !ok:
+		return nil, nil
+	}
+	if !locked {
+		e := lockentry.LaunchEvidence(w, declared, nil)
+		if declared.Unlocked {
+			e = lockentry.WaiveUnlocked(e)
+		}
+		return append(append(evidence.Report{e}, lockentry.AnyArgumentsEvidence(declared)...), program.VerifyEvidence(w, declared, w.Host.Getenv("PATH"), "", nil)...), nil
+	}
+	report := append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry), lockentry.ApprovalEvidence(w, name, entry, o.TrustLock)}, lockentry.AnyArgumentsEvidence(declared)...)
+	stored, err := lockentry.ReadStored(w, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, stored.Report...)
+	proof, err := lockentry.LockedProof(w, entry.Record)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, proof...)
+	approval := w.Approvals.Servers[name]
+	if entry.Source == "image" || entry.Closure != nil {
+		report = append(report, program.VerifyEvidence(w, declared, cmp.Or(approval.Path, w.Host.Getenv("PATH")), "", nil)...)
+	}
+	var more evidence.Report
+	switch {
+	case entry.Source == "http":
+		more = evidence.Report{pin.RemoteEvidence(entry)}
+	case entry.Source == "image":
+		more, err = pin.CheckImage(ctx, w, declared, entry, approval, o.Offline)
+	case entry.Source == project.KindArtifact:
+		more, err = checkSource(ctx, w, name, entry, approval)
+	case entry.Closure != nil:
+		more, err = checkPackage(ctx, w, name, entry, approval)
+	default:
+		more, err = local.CheckEntry(ctx, w, declared, entry, approval)
+	}
+	if err != nil {
+		return nil, err
+	}
+	drift, err := driftEvidence(w, name, entry)
+	return slices.Concat(report, more, drift), err
+}
+
+// checkPackage audits every tree of this kind of machine that is in the store.
+func checkPackage(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+	st, err := w.Host.Store()
+	if err != nil {
+		return nil, err
+	}
+	var report evidence.Report
+	for _, key := range slices.Sorted(maps.Keys(entry.Closure.Trees)) {
+		if !strings.HasPrefix(key, runtime.GOOS+"/"+runtime.GOARCH+"+") {
+			continue
+		}
+		want := entry.Closure.Trees[key]
+		in, err := program.AuditSlot(ctx, st, name, key, want)
+		if err != nil {
+			return nil, err
+		}
+		if in == nil {
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: project.TreeSubject(name, key), Scheme: evidence.Tree, Authority: evidence.Lock,
+				Want: []digest.Digest{want}, Where: project.LockFile,
+			}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it"))
+			continue
+		}
+		report = append(report, in.Report...)
+		if made := approval.Trees[key]; in.Slot != nil && !made.IsZero() {
+			claim := evidence.Claim{Subject: project.TreeSubject(name, key), Scheme: evidence.Tree}
+			report = append(report, program.MadeEvidence(claim, made, evidence.Observed{Digests: []digest.Digest{in.Slot.Digest}, From: in.Slot.Dir()}))
+		}
+	}
+	if entry.Closure.Engine == project.EngineGo { // a toolchain is looked at when it builds
+		return report, nil
+	}
+	return append(report, program.RuntimeEvidence(name, approval)...), nil
+}
+
+// driftEvidence is what a guard noted about name.
+func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock) (evidence.Report, error) {
+	note, err := w.DriftNote(name, entry)
+	if note == nil || err != nil {
+		return nil, err
+	}
+	var report evidence.Report
+	for _, key := range slices.Sorted(maps.Keys(note.Items)) {
+		item := note.Items[key]
+		c := evidence.Claim{Subject: name + ": " + key, Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile + ", surface_items"}
+		if !item.Want.IsZero() {
+			c.Want = []digest.Digest{item.Want}
+		}
+		o := evidence.Observed{From: "the server's answers at " + note.At.Format("2006-01-02 15:04:05Z")}
+		switch item.Reason {
+		case guard.NotShown:
+			report = append(report, launch.NotShown(c, o))
+			continue
+		case guard.Gone:
+			report = append(report, evidence.CannotVerify(c, evidence.NotFound, item.Reason))
+			continue
+		}
+		if item.Got.IsZero() || item.Reason == guard.Duplicate {
+			report = append(report, evidence.CannotVerify(c, evidence.Malformed, item.Reason))
+			continue
+		}
+		o.Digests = []digest.Digest{item.Got}
+		e := evidence.Compare(c, o)
+		e.Reason = item.Reason
+		report = append(report, e)
+	}
+	return report, nil
+}
+
+// recapture starts a locked server from the verified bytes, as run does, and compares what
+// it shows now with the lock. Drift is noted, for review.
+func recapture(ctx context.Context, w *workspace.Workspace, name string, o Options) (evidence.Report, error) {
+	declared, _ := w.LockedServer(name)
+	entry, _ := w.Lock.Server(name)
+	l := &launch.Launch{Workspace: w, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, Declared: declared, Entry: &entry}
+	seen, err := l.Capture(ctx, o.Capture, nil)
+	if err != nil {
+		return nil, err
+	}
+	report, items := launch.SurfaceEvidence(name, entry, seen, declared.Excluded())
+	if len(items) > 0 {
+		l.Note(items, seen.Canonical())
+	}
+	return report, nil
+}
+
+// checkSource audits the contents of a server in the store, and its interpreter.
+func checkSource(ctx context.Context, w *workspace.Workspace, name string, entry project.ServerLock, approval project.Approval) (evidence.Report, error) {
+	st, err := w.Host.Store()
+	if err != nil {
+		return nil, err
+	}
+	want := entry.Artifacts[entry.Ref]
+	slot, report, err := st.WithScheme(evidence.FacetTar).Audit(ctx, entry.Ref, want)
+	switch {
+	case errors.Is(err, store.ErrNotStored):
+		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
+			Subject: entry.Ref, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{want}, Where: project.LockFile,
+		}, evidence.NotFound, "not in this machine's store; the next run fetches and verifies it")}
+	case err != nil:
+		return nil, err
+	case slot != nil:
+		x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: entry.Record.Name}, Entry: project.FacetLock{Version: entry.Record.Version}, Slot: slot}
+		if err := x.ReadSource(); err != nil {
+			return nil, err
+		}
+		if err := x.CheckStart(entry); err != nil {
+			return nil, err
+		}
+	}
+	return append(report, program.RuntimeEvidence(name, approval)...), nil
+}

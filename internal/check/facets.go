@@ -1,0 +1,151 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/facets"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// checkFacets verifies the facets of the lock: how each is declared, its contents in the
+// store, the proof that it is in its registry's log, and the files that were installed. The
+// report of each facet is among all of them. Absent are those of which nothing is installed.
+func checkFacets(ctx context.Context, w *workspace.Workspace, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
+	st, err := w.Host.Store()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	placed := &facets.PlacedFacets{Workspace: w}
+	servers := map[string][]string{} // by facet, those that are locked as servers of it
+	for _, server := range w.Lock.Servers() {
+		if locked, _ := w.Lock.Server(server); locked.Launch.Facet != "" {
+			servers[locked.Launch.Facet] = append(servers[locked.Launch.Facet], server)
+		}
+	}
+	for _, name := range books.Facets() {
+		var report evidence.Report
+		declared, ok := w.Config.Facets[name]
+		entry, locked := w.Lock.Facet(name)
+		if ok {
+			report = append(report, obtain.SourceEvidence(w.Config.Registry, declared, entry, locked))
+		}
+		if locked {
+			report = append(report, facets.BroughtEvidence(w, books.Bringing(name), name, entry, locked)...)
+		}
+		if locked {
+			more, slot, err := checkFacet(ctx, w, st.WithScheme(evidence.FacetTar), name, entry, servers[name])
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			report = append(report, more...)
+			placed.Add(name, entry, slot)
+		}
+		report = books.Facet(name).Settle(report)
+		each, all = append(each, report), append(all, report...)
+	}
+	installed, err := placed.Check()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	witnessed, err := checkInstalled(w, installed)
+	return each, slices.Concat(all, installed, witnessed), placed.Absent, err
+}
+
+// checkFacet audits the contents of one facet, verifies its proof, and compares the servers that
+// are locked as its own with its manifest. The slot is nil if the
+// contents are not in the store, or not sound.
+func checkFacet(ctx context.Context, w *workspace.Workspace, st *store.Store, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
+	subject := entry.Subject(name)
+	record := project.RecordLock{
+		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
+	}
+	slot, report, err := st.Audit(ctx, subject, entry.Integrity)
+	switch {
+	case errors.Is(err, store.ErrNotStored):
+		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
+			Subject: subject, Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{entry.Integrity}, Where: project.LockFile,
+		}, evidence.NotFound, "not in this machine's store; the next install fetches and verifies it")}
+	case err != nil:
+		return nil, nil, err
+	case slot != nil:
+		report = append(report, evidence.Compare(evidence.Claim{
+			Subject: project.AssetsSubject(subject), Scheme: evidence.Document, Authority: evidence.Lock,
+			Want: []digest.Digest{project.AssetsDigest(entry.Assets)}, Where: project.LockFile + ", assets",
+		}, evidence.Observed{Digests: []digest.Digest{project.AssetsDigest(slot.Assets)}, From: "the contents"}))
+		data, err := os.ReadFile(filepath.Join(slot.Dir(), facet.ManifestFile))
+		if err != nil {
+			return nil, nil, err
+		}
+		canonical, err := serverjson.Canonical(data)
+		if err != nil {
+			return nil, nil, evidence.Errorf(evidence.Validation, subject, "", err)
+		}
+		record.Document = digest.FromBytes(canonical)
+		m, err := facet.ParseManifest(data)
+		if err != nil {
+			return nil, nil, err
+		}
+		report = append(report, facets.ComposedEvidence(m, subject, entry))
+		for _, server := range servers {
+			locked, _ := w.Lock.Server(server)
+			report = append(report, facets.DeclaredEvidence(m, subject, server, locked))
+		}
+	}
+	if entry.Source.Kind != project.FromRegistry {
+		return report, slot, nil
+	}
+	proof, err := lockentry.LockedProof(w, &record)
+	return append(report, proof...), slot, err
+}
+
+// checkInstalled compares the files that were installed with what was written. Those that
+// the lock's own evidence is about already are left out.
+func checkInstalled(w *workspace.Workspace, judged evidence.Report) (evidence.Report, error) {
+	known := map[string]bool{}
+	for _, e := range judged {
+		known[e.Subject] = e.Outcome != evidence.Unverifiable
+	}
+	report, err := witnessedFiles(w)
+	return slices.DeleteFunc(report, func(e evidence.Evidence) bool { return known[e.Subject] }), err
+}
+
+// witnessedFiles compares the files that this machine installed with what it wrote.
+func witnessedFiles(w *workspace.Workspace) (evidence.Report, error) {
+	known, err := facets.ReadReceipt(w)
+	if err != nil {
+		return nil, err
+	}
+	report, ours := known.Report, known.Receipt.Files()
+	present, err := facets.AllInstalled(w, slices.Collect(maps.Keys(ours)))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(ours)) {
+		before := known.Sums.Files[path]
+		now, exists := present[path]
+		switch {
+		case !exists:
+			report = append(report, evidence.CannotVerify(evidence.Claim{
+				Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "what was installed here",
+			}, evidence.NotFound, "is missing; 'hallmark install' puts it back"))
+		default:
+			report = append(report, facets.EditedEvidence(path, before, now, false))
+		}
+	}
+	return report, nil
+}

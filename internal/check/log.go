@@ -1,0 +1,182 @@
+package check
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/record"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// checkLog compares the records of the lock with what their registry and its log show
+// now. A registry that cannot be reached is evidence, so that other findings are shown
+// as well.
+func checkLog(ctx context.Context, w *workspace.Workspace, names []string) (evidence.Report, error) {
+	client := w.Registry()
+	var report evidence.Report
+	var l *trail.Log
+	opened := false
+	var records []project.RecordLock
+	for _, name := range names {
+		if entry, ok := w.Lock.Server(name); ok && entry.Record != nil {
+			records = append(records, *entry.Record)
+		}
+	}
+	for _, name := range w.Lock.Facets() {
+		if f, _ := w.Lock.Facet(name); f.Source.Kind == project.FromRegistry {
+			records = append(records, project.RecordLock{
+				Kind: ledger.Facet, Registry: f.Source.Registry, Name: name, Version: f.Version, Integrity: f.Integrity, Proof: f.Proof,
+			})
+		}
+	}
+	for _, r := range records {
+		if client == nil || r.Registry != w.Config.Registry.Name() {
+			continue
+		}
+		if !opened {
+			var err error
+			if l, err = trail.Read(ctx, w.Host, client, w.Config.Registry, w.LogOptions); err != nil {
+				return unreachedEvidence(w, report, err)
+			}
+			if opened = true; l != nil {
+				report = append(report, l.Report...)
+			}
+		}
+		var more evidence.Report
+		var err error
+		if r.Kind == ledger.Artifact || r.Kind == ledger.Facet {
+			more, err = checkArchive(ctx, l, client, r)
+		} else {
+			more, err = CheckRecord(ctx, l, client, w, r)
+		}
+		report = append(report, more...)
+		if err != nil {
+			return unreachedEvidence(w, report, err)
+		}
+	}
+	return report, nil
+}
+
+// unreachedEvidence makes an error by which nothing was decided a piece of evidence.
+func unreachedEvidence(w *workspace.Workspace, report evidence.Report, err error) (evidence.Report, error) {
+	var problem *evidence.Error
+	if evidence.ClassOf(err) != evidence.Operation || !errors.As(err, &problem) {
+		return report, err
+	}
+	return append(report, evidence.CannotVerify(evidence.Claim{
+		Subject: "log of " + w.Config.Registry.Name(), Scheme: evidence.Checkpoint, Authority: evidence.Log,
+	}, evidence.Unreachable, problem.Err.Error()+"; 'hallmark check --offline' does without it")), nil
+}
+
+// CheckRecord compares one locked record with the one that the registry serves, and with
+// the log, which may be nil.
+func CheckRecord(ctx context.Context, l *trail.Log, client *client.Client, w *workspace.Workspace, r project.RecordLock) (evidence.Report, error) {
+	claim := evidence.Claim{
+		Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{r.Document}, Where: project.LockFile + ", record",
+	}
+	envelope, err := client.GetDeleted(ctx, r.Name, r.Version)
+	if trail.IsNotFound(err) {
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		return evidence.Report{e}, nil
+	}
+	if err != nil {
+		return nil, host.NoAnswer(r.Subject(), err)
+	}
+	now, err := record.FromEnvelope(w, *envelope)
+	if err != nil {
+		return nil, err
+	}
+	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now.Lock.Document}, From: "the record as it is served now"})}
+	if l == nil || l.Key == "" {
+		return report, nil
+	}
+	if r.Proof == "" {
+		report = append(report, unprovenEntry(r, l.Head.Origin))
+	}
+	index := int64(-1) // that the lock says; a record may be pinned before the registry had a log, or its proof taken out of the lock
+	if r.Proof != "" {
+		p, err := ledger.ParseProof([]byte(r.Proof))
+		if err != nil {
+			return report, nil // which its own evidence says
+		}
+		if _, err := l.AcceptCheckpoint(ctx, p.Checkpoint); err != nil {
+			return report, err
+		}
+		index = p.Index
+	}
+	fresh := r
+	more, err := l.FetchProof(ctx, &fresh)
+	report = append(report, more...)
+	if err != nil {
+		return report, err
+	}
+	again, err := ledger.ParseProof([]byte(fresh.Proof))
+	if err != nil {
+		return report, nil // there is none, or no good one, which its evidence says
+	}
+	if index >= 0 && again.Index != index {
+		report = append(report, trail.OtherEntryEvidence(r, index, again.Index, l.Head.Origin))
+	}
+	later, err := l.LaterEvidence(ctx, fresh, envelope.Meta)
+	return append(report, later...), err
+}
+
+// unprovenEntry is evidence that an entry of the lock has no proof, though its registry has a
+// log: it was taken out, or the entry is older than the log.
+func unprovenEntry(r project.RecordLock, origin string) evidence.Evidence {
+	c := trail.ProofClaim(r, origin)
+	c.Subject, c.Where = r.ProofSubject()+" in "+project.LockFile, project.LockFile+", proof"
+	renew := "hallmark pin"
+	if r.Kind == ledger.Facet {
+		renew = "hallmark upgrade " + r.Name
+	}
+	return evidence.Miss(c, evidence.Log, "the registry has the log "+origin+", and the entry has no proof that it is in it",
+		"restore "+project.LockFile+" from version control; or run '"+renew+"', which locks the proof")
+}
+
+// checkArchive is checkRecord for the record of an archive.
+func checkArchive(ctx context.Context, l *trail.Log, client *client.Client, r project.RecordLock) (evidence.Report, error) {
+	claim := evidence.Claim{
+		Subject: r.Subject(), Scheme: evidence.FacetTar, Authority: evidence.Lock, Want: []digest.Digest{r.Integrity}, Where: project.LockFile,
+	}
+	rec, err := client.ArchiveRecord(ctx, string(r.Kind), r.Name, r.Version)
+	if trail.IsNotFound(err) {
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(nil)}, Text: "no such record", From: "the registry's answer"})
+		return evidence.Report{e}, nil
+	}
+	if err != nil {
+		return nil, host.NoAnswer(r.Subject(), err)
+	}
+	report := evidence.Report{evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{rec.ContentIntegrity}, From: "the record as it is served now"})}
+	if l == nil || l.Key == "" {
+		return report, nil
+	}
+	if r.Proof == "" {
+		report = append(report, unprovenEntry(r, l.Head.Origin))
+	}
+	if locked, err := ledger.ParseProof([]byte(r.Proof)); err == nil {
+		if _, err := l.AcceptCheckpoint(ctx, locked.Checkpoint); err != nil {
+			return report, err
+		}
+		if now, err := ledger.ParseProof(rec.Proof); err == nil && now.Index != locked.Index {
+			report = append(report, trail.OtherEntryEvidence(r, locked.Index, now.Index, l.Head.Origin))
+		}
+	}
+	if len(rec.Proof) == 0 {
+		return append(report, evidence.CannotVerify(trail.ProofClaim(r, l.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")), nil
+	}
+	fresh := r
+	more, err := l.VerifyProof(ctx, rec.Proof, &fresh)
+	if report = append(report, more...); err != nil {
+		return report, err
+	}
+	more, err = l.ArchiveEvidence(ctx, rec, fresh.Proof)
+	return append(report, more...), err
+}

@@ -1,0 +1,130 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// StorePath is the directory of the store.
+func StorePath(h *host.Host) (string, error) {
+	st, err := h.Store()
+	if err != nil {
+		return "", err
+	}
+	return st.Path(), nil
+}
+
+// StoreReport is what was found in the store.
+type StoreReport struct {
+	Verdict     policy.Verdict
+	Slots       int      // that were hashed, and whatever else lies where they do
+	Quarantined []string // directories that were found bad before, and moved away
+}
+
+// VerifyStore hashes all that is in the store again.
+func VerifyStore(ctx context.Context, h *host.Host) (StoreReport, error) {
+	st, err := h.Store()
+	if err != nil {
+		return StoreReport{}, err
+	}
+	all, err := st.Verify(ctx)
+	if err != nil {
+		return StoreReport{}, err
+	}
+	var report evidence.Report
+	for _, c := range all {
+		report = append(report, c.Report...)
+	}
+	away, err := st.ListQuarantined()
+	return StoreReport{policy.Judge(policy.Check, policy.Settings{}, report), len(all), away}, err
+}
+
+// PruneStore removes from the store what is older than age and what no project that this
+// machine knows has in its lock.
+func PruneStore(ctx context.Context, h *host.Host, age time.Duration) ([]digest.Digest, error) {
+	st, err := h.Store()
+	if err != nil {
+		return nil, err
+	}
+	kept, err := lockedTrees(h)
+	if err != nil {
+		return nil, err
+	}
+	return st.Prune(ctx, h.Now().Add(-age), func(d digest.Digest) bool {
+		return slices.ContainsFunc(kept, func(k digest.Digest) bool { return evidence.Same(k, d) })
+	})
+}
+
+// lockedTrees are the slots that the locks and approvals of this machine's projects name.
+// A lock that cannot be read is an error: what it names would be lost.
+func lockedTrees(h *host.Host) ([]digest.Digest, error) {
+	var kept []digest.Digest
+	dirs := map[string]bool{}
+	for _, pattern := range []string{filepath.Join("projects", "*", "approvals.json"), filepath.Join("receipts", "*.json")} {
+		found, err := filepath.Glob(filepath.Join(h.Places.State, pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, path := range found {
+			data, err := host.ReadFile(path, project.MaxReceipt)
+			if err != nil {
+				return nil, err
+			}
+			var of struct {
+				Project string `json:"project"`
+			}
+			if json.Unmarshal(data, &of) != nil || !filepath.IsAbs(of.Project) {
+				continue // damaged, which the command that needs it says
+			}
+			dirs[of.Project] = true
+			if approvals, err := project.ParseApprovals(data, of.Project); err == nil {
+				for _, a := range approvals.Servers {
+					for _, d := range a.Trees {
+						kept = append(kept, d)
+					}
+				}
+			}
+		}
+	}
+	for dir := range dirs {
+		data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && data == nil {
+			continue // the project is gone
+		}
+		if err != nil {
+			return nil, err
+		}
+		lock, err := project.ParseLock(data)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.ClassOf(err), dir, "mend or remove the lock first", err)
+		}
+		for _, name := range lock.Facets() {
+			entry, _ := lock.Facet(name)
+			kept = append(kept, entry.Integrity)
+		}
+		for _, name := range lock.Servers() {
+			entry, _ := lock.Server(name)
+			switch {
+			case entry.Source == project.KindArtifact:
+				kept = append(kept, entry.Artifacts[entry.Ref])
+			case entry.Closure != nil:
+				for _, d := range entry.Closure.Trees {
+					kept = append(kept, d)
+				}
+			}
+		}
+	}
+	return kept, nil
+}

@@ -1,0 +1,260 @@
+package closure
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/sumdb/dirhash"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ToolchainParts are the directories of a toolchain that decide what it builds.
+var ToolchainParts = []string{"bin", "pkg/include", "pkg/tool", "src"}
+
+// goSettings are what modules are fetched and built with: nothing of the user's but how
+// to reach a proxy, and that for fetching only.
+func goSettings(dir, mod string) []string {
+	return []string{"GOFLAGS=-modcacherw -mod=" + mod, "GOMODCACHE=" + filepath.Join(dir, "modules"), "GOPATH=" + filepath.Join(dir, "gopath")}
+}
+
+// goProxies is the setting of the proxies that the user configured, without what go would
+// try after them: to ask the host that a module names itself, and to start git there. A user
+// who names no proxy, or whose module is private (GOPRIVATE, GONOPROXY), has chosen that.
+func goProxies(ctx context.Context, h *host.Host, bin, dir string) ([]string, error) {
+	out, err := tool.RunGo(ctx, h, foreign.Go, bin, dir, "go", nil, "env", "GOPROXY")
+	if err != nil {
+		return nil, err
+	}
+	all := strings.TrimSpace(string(out))
+	kept := strings.TrimRight(strings.TrimSuffix(all, "direct"), ",|")
+	if kept == all || kept == "" {
+		return nil, nil
+	}
+	return []string{"GOPROXY=" + kept}, nil
+}
+
+// ResolveGo asks go for the modules of the program pkg at version spec, for all platforms.
+// go fetches them as the user configured it, and asks the checksum database; no code of
+// theirs runs.
+func ResolveGo(ctx context.Context, h *host.Host, pkg, spec string, rt *project.Runtime) (*project.Closure, error) {
+	work, remove, err := tool.WorkDir(h, "go-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	subject := "go:" + pkg + "@" + spec
+	// A file of all platforms that imports the program keeps what it needs in go.mod.
+	file := fmt.Sprintf("//go:build never\n\npackage closure\n\nimport _ %q\n", pkg)
+	for name, text := range map[string]string{"go.mod": "module " + project.ModuleName + "\n\ngo 1.17\n", "closure.go": file} {
+		if err := os.WriteFile(filepath.Join(work, name), []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	bin := filepath.Join(rt.Path, "bin", "go")
+	proxies, err := goProxies(ctx, h, bin, work)
+	if err != nil {
+		return nil, err
+	}
+	run := func(args ...string) ([]byte, error) {
+		return tool.RunGo(ctx, h, foreign.Go, bin, work, subject, append(goSettings(work, "mod"), proxies...), args...)
+	}
+	if _, err := run("get", pkg+"@"+spec); err != nil {
+		return nil, err
+	}
+	out, err := run("list", "-find", "-f", "{{.Name}} {{.Module.Path}} {{.Module.Version}}", pkg)
+	if err != nil {
+		return nil, err
+	}
+	unpinnable := func(err error) error {
+		return evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("it cannot be pinned: %w", err))
+	}
+	words := strings.Fields(string(out))
+	if len(words) != 3 || words[0] != "main" {
+		return nil, unpinnable(errors.New("is no program of a module"))
+	}
+	root := module.Version{Path: words[1], Version: words[2]}
+	if err := plainModule(filepath.Join(work, "modules"), root); err != nil {
+		return nil, unpinnable(err)
+	}
+	if _, err := run("mod", "tidy"); err != nil {
+		return nil, err
+	}
+	goMod, err := host.ReadFile(filepath.Join(work, "go.mod"), project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	f, err := modfile.Parse("go.mod", goMod, nil)
+	if err != nil {
+		return nil, unpinnable(err)
+	}
+	f.DropToolchainStmt() // the one that is there is used, or none
+	if goMod, err = f.Format(); err != nil {
+		return nil, unpinnable(err)
+	}
+	goSum, err := host.ReadFile(filepath.Join(work, "go.sum"), project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := artifact.NewGo(root.Path, root.Version)
+	if err != nil {
+		return nil, unpinnable(err)
+	}
+	c, err := project.ParseModules(ref, pkg, goMod, goSum)
+	if err != nil {
+		return nil, unpinnable(err)
+	}
+	return c, nil
+}
+
+// plainModule refuses a module that replaces others: go run refuses it too, as what its
+// author built is something else.
+func plainModule(cache string, m module.Version) error {
+	escaped, err := module.EscapePath(m.Path)
+	if err != nil {
+		return err
+	}
+	version, err := module.EscapeVersion(m.Version)
+	if err != nil {
+		return err
+	}
+	data, err := host.ReadFile(filepath.Join(cache, "cache", "download", filepath.FromSlash(escaped), "@v", version+".mod"), 16<<20)
+	if err != nil {
+		return err
+	}
+	if f, err := modfile.Parse("go.mod", data, nil); err == nil && len(f.Replace)+len(f.Exclude) > 0 {
+		return errors.New("its go.mod replaces or excludes modules, which go run does not allow")
+	}
+	return nil
+}
+
+// fetchModules lets go fetch the modules of a closure into dir, and compares the hash of
+// each, recomputed from its zip, with the closure.
+func fetchModules(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+	t := &Packages{dir: dir, Ref: c.Root, Files: map[artifact.Ref]string{}}
+	if err := writeModule(c, dir); err != nil {
+		return nil, err
+	}
+	args := []string{"mod", "download", "-json"}
+	for _, p := range c.Packages {
+		args = append(args, p.Ref.Name()+"@"+p.Ref.Version())
+	}
+	bin, at := filepath.Join(rt.Path, "bin", "go"), filepath.Join(dir, "module")
+	proxies, err := goProxies(ctx, h, bin, at)
+	if err != nil {
+		return nil, err
+	}
+	out, err := tool.RunGo(ctx, h, foreign.Go, bin, at, c.Root.String(), append(goSettings(dir, "readonly"), proxies...), args...)
+	if err != nil {
+		return nil, explainDownload(out, err)
+	}
+	zips := map[module.Version]string{}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m struct{ Path, Version, Zip string }
+		if err := d.Decode(&m); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, c.Root.String(), "", err)
+		}
+		zips[module.Version{Path: m.Path, Version: m.Version}] = m.Zip
+	}
+	for _, p := range c.Packages {
+		zip := zips[module.Version{Path: p.Ref.Name(), Version: p.Ref.Version()}]
+		claim := evidence.Claim{Subject: p.Ref.String(), Scheme: evidence.Module, Authority: evidence.Lock, Want: p.Integrity, Where: where}
+		o, err := hashModule(zip)
+		if err != nil {
+			t.Report = append(t.Report, evidence.CannotVerify(claim, evidence.Unreadable, err.Error()))
+			continue
+		}
+		t.Report = append(t.Report, evidence.Compare(claim, o))
+		t.Files[p.Ref] = zip
+		if p.Ref == c.Root {
+			t.Observed = o
+		}
+	}
+	return t, nil
+}
+
+// explainDownload adds to the error of go mod download what it prints of each module.
+func explainDownload(out []byte, err error) error {
+	var e *evidence.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var m struct{ Error string }
+		if d.Decode(&m) != nil {
+			return err
+		}
+		if m.Error != "" {
+			e.Detail += tool.OutputDetail("go", []byte(m.Error))
+		}
+	}
+}
+
+// hashModule recomputes the h1 hash of a module from its zip.
+func hashModule(zip string) (evidence.Observed, error) {
+	info, err := os.Stat(zip)
+	if err != nil {
+		return evidence.Observed{}, err
+	}
+	h1, err := dirhash.HashZip(zip, dirhash.Hash1)
+	if err != nil {
+		return evidence.Observed{}, err
+	}
+	d, err := project.ParseH1(h1)
+	return evidence.Observed{Digests: []digest.Digest{d}, Size: info.Size(), From: "the files of the module's zip"}, err
+}
+
+// writeModule writes the module that requires the program, whatever was there before.
+func writeModule(c *project.Closure, dir string) error {
+	dir = filepath.Join(dir, "module")
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, "go.mod"), c.GoMod, 0o600), os.WriteFile(filepath.Join(dir, "go.sum"), c.GoSum, 0o600))
+}
+
+// buildModules builds the program of the modules of t into st: without a network, without
+// cgo, whose compiler is nobody's to verify, and without paths of this machine, so that the
+// same toolchain builds the same bytes everywhere. No code of the modules runs.
+func buildModules(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+	if err := writeModule(c, t.dir); err != nil {
+		return err
+	}
+	cache := filepath.Join(h.Places.Cache, "go-build") // ours alone, as what it holds goes into programs
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return err
+	}
+	settings := slices.Concat(tool.HomeVariables(t.dir), goSettings(t.dir, "readonly"), []string{"GOENV=off", "GOPROXY=off", "GOSUMDB=off", "GOVCS=*:off", "CGO_ENABLED=0", "GOCACHE=" + cache})
+	_, err := tool.RunGo(ctx, h, foreign.Sealed, filepath.Join(rt.Path, "bin", "go"), filepath.Join(t.dir, "module"), c.Root.String(), settings,
+		"build", "-trimpath", "-buildvcs=false", "-o", filepath.Join(st.Dir(), BuiltProgram()), c.Program)
+	return err
+}
+
+// BuiltProgram is the only file of a slot with a program of Go.
+func BuiltProgram() string {
+	if runtime.GOOS == "windows" {
+		return "server.exe"
+	}
+	return "server"
+}

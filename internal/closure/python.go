@@ -1,0 +1,314 @@
+package closure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// ResolvePython asks uv, or pip where there is none, for the exact versions of the package
+// called name and of all that it depends on, as wheels: nothing is built and no code of
+// the packages runs. requirements are what was asked for, in PEP 508's form.
+func ResolvePython(ctx context.Context, h *host.Host, name string, requirements []string, rt *project.Runtime) (*project.Closure, error) {
+	work, remove, err := tool.WorkDir(h, "python-")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	subject := "pypi:" + strings.Join(requirements, " ")
+	for _, r := range requirements {
+		if r == "" || r[0] == '-' || strings.ContainsAny(r, "\n\r\\#/@") {
+			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("%+q is no requirement of a package of the index", r))
+		}
+	}
+	in := filepath.Join(work, "requirements.in")
+	if err := os.WriteFile(in, []byte(strings.Join(requirements, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	unpinnable := func(c *project.Closure, err error) (*project.Closure, error) {
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Refused, subject, "", fmt.Errorf("its dependencies cannot be pinned: %w", err))
+		}
+		return c, nil
+	}
+	for _, line := range h.Fetch.Ignored() {
+		h.Logger.Warn(line)
+	}
+	set := append(tool.HomeVariables(work), tool.NetrcVariable(h)...)
+	if uv := tool.FindUV(ctx, h, work); uv != "" {
+		config, err := h.Fetch.UVFile()
+		if err != nil {
+			return nil, err
+		}
+		file := filepath.Join(work, "uv.toml")
+		if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+			return nil, err
+		}
+		out := filepath.Join(work, "pylock.toml")
+		// A configuration that is named is read in place of all others, of projects too.
+		if err := resolver(ctx, h, "uv", subject, foreign.Call{Tool: foreign.UV, Path: uv, Dir: work, Set: append(set, "UV_NO_PROGRESS=1"), Args: []string{
+			"pip", "compile", "--config-file", file, "--cache-dir", tool.CacheDir(h, "uv", work), "--universal", "--only-binary", ":all:", "--generate-hashes",
+			"--format", "pylock.toml", "--python", rt.Path, "--no-python-downloads", "--no-header", "--no-annotate", "--quiet", "-o", out, in}}); err != nil {
+			return nil, err
+		}
+		data, err := host.ReadFile(out, project.MaxClosure)
+		if err != nil {
+			return nil, err
+		}
+		return unpinnable(project.ParsePylock(data, name))
+	}
+	variables, err := h.Fetch.PipVariables()
+	if err != nil {
+		return nil, err
+	}
+	set = slices.Concat(set, variables, []string{"PIP_CONFIG_FILE=" + os.DevNull})
+	out := filepath.Join(work, "report.json")
+	if err := resolver(ctx, h, "pip", subject, foreign.Call{Tool: foreign.Pip, Path: rt.Path, Dir: work, Set: set, Args: []string{
+		"-I", "-B", "-c", indexesOnly, "install", "--dry-run", "--ignore-installed", "--only-binary", ":all:", "--cache-dir", tool.CacheDir(h, "pip", work),
+		"--quiet", "--disable-pip-version-check", "--no-input", "--report", out, "-r", in}}); err != nil {
+		return nil, err
+	}
+	data, err := host.ReadFile(out, project.MaxClosure)
+	if err != nil {
+		return nil, err
+	}
+	return unpinnable(project.ParsePipReport(data, name, PlatformKey(project.EnginePip, rt)))
+}
+
+// indexesOnly runs pip so that no package it finds can lead it elsewhere: a requirement with
+// a URL would make it start git, or download and build what lies there, which --only-binary
+// does not forbid.
+const indexesOnly = `
+import runpy, sys
+from pip._vendor.packaging import requirements
+was = requirements.Requirement.__init__
+def init(self, *args, **kwargs):
+    was(self, *args, **kwargs)
+    if self.url:
+        sys.exit("the requirement %r leads to a URL, which is not an index" % str(self))
+requirements.Requirement.__init__ = init
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__", alter_sys=True)`
+
+// fetchWheels fetches the wheels of a closure that fit this machine's python into dir and
+// compares each with the closure and with what its registry says.
+func fetchWheels(ctx context.Context, h *host.Host, c *project.Closure, rt *project.Runtime, where, dir string) (*Packages, error) {
+	if here := PlatformKey(c.Engine, rt); c.Platform != "" && c.Platform != here {
+		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "install uv, which resolves for every platform, and pin it again",
+			fmt.Errorf("it was resolved by pip for %+q alone, and this is %s", c.Platform, here))
+	}
+	t := &Packages{dir: dir, Files: map[artifact.Ref]string{}}
+	if err := os.Mkdir(filepath.Join(dir, "wheels"), 0o700); err != nil {
+		return nil, err
+	}
+	var asked []tool.PythonPackage
+	for _, p := range c.Packages {
+		q := tool.PythonPackage{Marker: p.Marker}
+		for ref := range p.Wheels {
+			q.Wheels = append(q.Wheels, ref.Filename())
+		}
+		slices.Sort(q.Wheels)
+		asked = append(asked, q)
+	}
+	answer, err := tool.AskPython(ctx, h, rt.Path, h.Getenv("PATH"), asked)
+	if err != nil {
+		return nil, err
+	}
+	var all []*document.Subject
+	for i, p := range c.Packages {
+		switch file := answer.Chosen[i]; {
+		case file == nil:
+			return nil, evidence.Errorf(evidence.Refused, p.Ref.String(), "", fmt.Errorf("has no wheel for %s", rt.Version))
+		case *file == "":
+		default:
+			ref, err := artifact.NewPyPI(p.Ref.Name(), p.Ref.Version(), *file)
+			if err != nil {
+				return nil, err
+			}
+			t.wheels = append(t.wheels, ref)
+			all = append(all, &document.Subject{Ref: ref, Claims: []evidence.Claim{{
+				Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{p.Wheels[ref]}, Where: where,
+			}}})
+			if p.Ref.Normal() == c.Root.Normal() {
+				t.Ref = ref
+			}
+		}
+	}
+	if t.Ref.IsZero() {
+		return nil, evidence.Errorf(evidence.Refused, c.Root.String(), "", fmt.Errorf("is not for %s", rt.Version))
+	}
+	for _, s := range all {
+		t.Files[s.Ref] = filepath.Join("wheels", s.Ref.Filename())
+	}
+	t.Report, err = document.ObserveAll(ctx, h.Fetch, all, func(i int, d *fetch.Download) error {
+		name := filepath.Join(dir, t.Files[all[i].Ref])
+		if err := MoveFile(d.Path(), name); err != nil {
+			return err
+		}
+		if all[i].Ref != t.Ref {
+			if err := fetch.CheckWheel(name); err != nil {
+				return evidence.Errorf(evidence.Validation, all[i].Ref.String(), "", err)
+			}
+			return nil
+		}
+		// Only this one call writes these.
+		t.Observed = d.Observed
+		var err error
+		if t.Wheel, err = fetch.ReadWheel(name); err != nil {
+			return evidence.Errorf(evidence.Validation, t.Ref.String(), "", err)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// installWheels lets uv, or pip, unpack the wheels of t into st, with no network, no
+// user's configuration and no bytecode. Both check the hash of each wheel once more. What
+// they leave that differs between machines is taken out: notes about the installation, and
+// scripts that begin with the path of an interpreter.
+func installWheels(ctx context.Context, h *host.Host, c *project.Closure, t *Packages, rt *project.Runtime, st *store.Staging) error {
+	var list strings.Builder
+	for _, ref := range t.wheels {
+		for _, p := range c.Packages {
+			if d, ok := p.Wheels[ref]; ok {
+				fmt.Fprintf(&list, "%s==%s --hash=sha256:%s\n", ref.Name(), ref.Version(), d.Hex())
+				break
+			}
+		}
+	}
+	if err := os.WriteFile(filepath.Join(t.dir, "requirements.txt"), []byte(list.String()), 0o600); err != nil {
+		return err
+	}
+	env := append(tool.HomeVariables(t.dir), "PIP_CONFIG_FILE="+os.DevNull, "LANG=C.UTF-8")
+	site := filepath.Join(t.dir, "site-packages")
+	common := []string{"--quiet", "--target", site, "--no-index", "--find-links", filepath.Join(t.dir, "wheels"), "--require-hashes", "--no-deps",
+		"-r", filepath.Join(t.dir, "requirements.txt")}
+	var err error
+	call := foreign.Call{Tool: foreign.Sealed, Dir: t.dir, Set: env}
+	if uv := tool.FindUV(ctx, h, t.dir); uv != "" {
+		call.Path, call.Args = uv, append([]string{"pip", "install", "--python", rt.Path, "--no-python-downloads", "--no-config",
+			"--offline", "--cache-dir", filepath.Join(t.dir, "cache"), "--link-mode", "copy"}, common...)
+		err = resolver(ctx, h, "uv", c.Root.String(), call)
+	} else {
+		call.Path, call.Args = rt.Path, append([]string{"-I", "-B", "-m", "pip", "install", "--isolated", "--no-compile",
+			"--no-cache-dir", "--disable-pip-version-check", "--no-input"}, common...)
+		err = resolver(ctx, h, "pip", c.Root.String(), call)
+	}
+	if err != nil {
+		return err
+	}
+	if err := removeLeftovers(site); err != nil {
+		return err
+	}
+	return os.Rename(site, filepath.Join(st.Dir(), "site-packages"))
+}
+
+// InstallerNotes are the files of a .dist-info directory that differ between two installations
+// of the same wheel.
+var InstallerNotes = []string{"INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json", "uv_build.json"}
+
+// removeLeftovers removes from a directory of installed packages what another installation of the
+// same wheels would have otherwise.
+func removeLeftovers(site string) error {
+	if err := os.Remove(filepath.Join(site, ".lock")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	notes, err := filepath.Glob(filepath.Join(site, "*.dist-info"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range notes {
+		for _, name := range InstallerNotes {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	for _, bin := range []string{"bin", "Scripts"} {
+		dir := filepath.Join(site, bin)
+		entries, err := os.ReadDir(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		left := 0
+		for _, e := range entries {
+			name := filepath.Join(dir, e.Name())
+			script, err := isScript(name)
+			if err != nil {
+				return err
+			}
+			if script || runtime.GOOS == "windows" {
+				if err := os.Remove(name); err != nil {
+					return err
+				}
+				continue
+			}
+			left++
+		}
+		if left == 0 {
+			if err := os.Remove(dir); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func isScript(name string) (bool, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	head := make([]byte, 2)
+	n, _ := f.Read(head)
+	return string(head[:n]) == "#!", nil
+}
+
+// StartPython puts the packages of a slot where python finds them, behind its own library,
+// and calls the entry point: what "-S" leaves out is every other directory of packages.
+const StartPython = `import functools, importlib, site, sys
+directory, entry, *sys.argv = sys.argv[1:]
+site.setquit(); site.setcopyright(); site.sethelper()
+site.addsitedir(directory)
+module, _, name = entry.partition(":")
+sys.exit(functools.reduce(getattr, name.split("."), importlib.import_module(module))())`
+
+// EntryPoint chooses the console script that starts a package: the one that is named, the
+// only one, or the one called like the package.
+func EntryPoint(ref artifact.Ref, w *fetch.Wheel, bin string) (string, error) {
+	plain := func(s string) string { return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(s)) }
+	target := w.Scripts[bin]
+	if bin == "" {
+		for name, t := range w.Scripts {
+			if len(w.Scripts) == 1 || plain(name) == plain(ref.Name()) {
+				target = t
+			}
+		}
+	}
+	if target == "" {
+		return "", evidence.Errorf(evidence.Validation, ref.String(), "name the executable with 'uvx --from PACKAGE EXECUTABLE'",
+			errors.New("has no console script to start, or several"))
+	}
+	return target, nil
+}

@@ -1,0 +1,234 @@
+package facets
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	gitrepo "github.com/hallmark-mcp/hallmark/internal/git"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// FacetStatus is a facet of a project beside what its source has now.
+type FacetStatus struct {
+	Name     string
+	Declared string             // as hallmark.toml has it; empty if another facet brings it along
+	Locked   *project.FacetLock // nil: not locked
+	Wanted   string             // newest version that the declaration allows, or the commit; empty if it is not known
+	Newest   string             // newest version of all
+	Files    int                // that are installed here
+	Present  int                // of those, how many are there
+	Edited   int                // of those, how many are not what was written
+}
+
+// List lists the facets that a project declares or has locked, and compares their files
+// with what this machine wrote, without asking anybody and without looking into the store. Waived
+// is what hallmark.toml opts out of, in the words of [Check].
+func List(ctx context.Context, h *host.Host, dir string) (all []FacetStatus, waived []string, err error) {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	known, err := ReadReceipt(w)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range known.Report {
+		h.Logger.Warn(e.Subject + " " + e.Reason)
+	}
+	all = facetStatus(w)
+	for i := range all {
+		for _, asset := range known.Receipt.Facets[all[i].Name].Assets {
+			for _, file := range asset.Files {
+				all[i].Files++
+				now, exists, err := hashInProject(w, file)
+				if err != nil || !exists {
+					continue
+				}
+				all[i].Present++
+				if before := known.Sums.Files[file]; !before.IsZero() && !evidence.Same(before, now) {
+					all[i].Edited++
+				}
+			}
+		}
+	}
+	return all, waivers(w), nil
+}
+
+func facetStatus(w *workspace.Workspace) []FacetStatus {
+	names := slices.Concat(slices.Collect(maps.Keys(w.Config.Facets)), w.Lock.Facets())
+	slices.Sort(names)
+	var all []FacetStatus
+	for _, name := range slices.Compact(names) {
+		s := FacetStatus{Name: name}
+		if f, ok := w.Config.Facets[name]; ok {
+			s.Declared = f.String()
+		}
+		if entry, ok := w.Lock.Facet(name); ok {
+			s.Locked = &entry
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Status is what the sources of a project's facets and servers have now. The verdict is
+// about tags that were moved, of repositories and of images.
+type Status struct {
+	Facets  []FacetStatus
+	Servers []ServerStatus
+	Verdict policy.Verdict
+}
+
+// Outdated asks the sources of all facets and servers what they have now, and writes
+// nothing. What can be told is returned beside an error.
+func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return Status{}, err
+	}
+	all, upstream := facetStatus(w), w.Registry()
+	done() // what follows may take long, and only reads
+	uses := w.FacetHosts()
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
+		uses = append(uses, w.ServerHosts(w.Config.Servers[name])...)
+	}
+	if err := h.MayAsk(uses...); err != nil {
+		return Status{}, err
+	}
+	var (
+		report   evidence.Report
+		problems []error
+	)
+	for i := range all {
+		s := &all[i]
+		f, declared := w.Config.Facets[s.Name]
+		if !declared {
+			continue // its version is that of the facet that brings it along
+		}
+		switch f.Kind() {
+		case project.FromGit:
+			e, err := s.outdatedGit(ctx, w, f)
+			report = append(report, e...)
+			problems = append(problems, err)
+		case project.FromRegistry:
+			if upstream == nil {
+				problems = append(problems, workspace.NoRegistryError(s.Name))
+				continue
+			}
+			records, err := upstream.ArchiveVersions(ctx, string(ledger.Facet), s.Name)
+			if err != nil {
+				problems = append(problems, client.ExplainAnswer(s.Name, evidence.Operation, err))
+				continue
+			}
+			s.Wanted, _ = obtain.NewestVersion(f.Requirement, records)
+			any, _ := facet.ParseRequirement("*")
+			s.Newest, _ = obtain.NewestVersion(any, records)
+		}
+	}
+	out := Status{Facets: all}
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
+		s, _, err := latest(ctx, w, w.Config.Servers[name], "")
+		out.Servers = append(out.Servers, s)
+		problems = append(problems, err)
+		if s.Locked != nil && s.Locked.Image != "" && s.Wanted != "" {
+			now, err := digest.Parse(s.Wanted)
+			if err != nil {
+				return out, err
+			}
+			report = append(report, pin.ImageTagEvidence(*s.Locked, evidence.Observed{Digests: []digest.Digest{now}, From: "where the tag leads now"}))
+		}
+	}
+	gone, err := lockentry.GoneEvidence(w)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	problems = append(problems, policy.Judge(policy.Check, policy.Settings{}, gone).Err())
+	out.Verdict = policy.Judge(policy.Install, policy.Settings{}, report)
+	return out, errors.Join(append(problems, out.Verdict.Err())...)
+}
+
+// outdatedGit asks which commit is meant now.
+func (s *FacetStatus) outdatedGit(ctx context.Context, w *workspace.Workspace, f project.Facet) (evidence.Report, error) {
+	if f.Commit != "" {
+		s.Wanted = f.Commit
+		return nil, nil
+	}
+	repo := obtain.Repository(w, f)
+	commit, err := repo.Resolve(ctx, gitrepo.Ref{Tag: f.Tag, Branch: f.Branch})
+	if errors.Is(err, gitrepo.ErrNoRef) && f.Tag != "" && s.Locked != nil {
+		return evidence.Report{obtain.MovedTagEvidence(f, *s.Locked, obtain.NoTag)}, nil
+	}
+	if err != nil {
+		return nil, obtain.GitError(f.Name, err)
+	}
+	s.Wanted, s.Newest = commit, commit
+	if s.Locked == nil || f.Tag == "" || !s.Locked.Covers(f, w.Config.Registry) {
+		return nil, nil
+	}
+	return evidence.Report{obtain.MovedTagEvidence(f, *s.Locked, commit)}, nil
+}
+
+// Rollback reports whether what an upgrade takes is older than what is locked.
+func (s FacetStatus) Rollback() bool {
+	return s.Outdated() && s.Locked != nil && s.Locked.Source.Kind == project.FromRegistry && artifact.IsOlder("", s.Wanted, s.Locked.Version)
+}
+
+// Outdated reports whether there is something that an upgrade would take.
+func (s FacetStatus) Outdated() bool {
+	switch {
+	case s.Wanted == "":
+		return false
+	case s.Locked == nil:
+		return true
+	case s.Locked.Source.Kind == project.FromGit:
+		return s.Wanted != s.Locked.Source.Commit
+	}
+	return s.Wanted != s.Locked.Version
+}
+
+// waivers are the opt-outs of hallmark.toml that still stand, by server.
+func waivers(w *workspace.Workspace) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
+		s := w.Config.Servers[name]
+		var report evidence.Report
+		if _, locked := w.Lock.Server(name); !locked && s.Unlocked {
+			report = append(report, lockentry.WaiveUnlocked(lockentry.LaunchEvidence(w, s, nil)))
+		}
+		report = append(report, lockentry.AnyArgumentsEvidence(s)...)
+		for _, e := range report {
+			out = append(out, WaiverText(e))
+		}
+		if s.Verify == nil || s.Verify.Type != project.VerifyNone {
+			continue
+		}
+		for _, e := range program.VerifyEvidence(w, s, w.Host.Getenv("PATH"), "", nil) {
+			out = append(out, name+": "+WaiverText(e))
+		}
+	}
+	return out
+}
+
+// WaiverText says in one line what is waived, and why if somebody said so.
+func WaiverText(e evidence.Evidence) string {
+	text := e.Subject + ": " + string(e.Scheme)
+	if e.Reason != "" {
+		text += " (" + e.Reason + ")"
+	}
+	return text
+}

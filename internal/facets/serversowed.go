@@ -1,0 +1,83 @@
+package facets
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+// demandServersCovered demands that each server which hallmark.toml declares is locked as it is
+// declared, with the files and the proof that its entry owes, and that each locked one is
+// declared.
+func demandServersCovered(ctx context.Context, w *workspace.Workspace, offline bool, books owed.Books) error {
+	var report evidence.Report
+	for _, name := range books.Servers() {
+		declared, ok := w.LockedServer(name)
+		if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
+			declared, ok = mine, true
+		}
+		var found evidence.Report
+		entry, locked := w.Lock.Server(name)
+		if locked {
+			stored, err := lockentry.ReadStored(w, name, entry)
+			if err != nil {
+				return err
+			}
+			proof, err := lockentry.InstalledProof(ctx, w, entry.Record, offline)
+			if err != nil {
+				return err
+			}
+			found = append(stored.Report, proof...)
+		}
+		switch {
+		case ok && locked:
+			found = append(found, lockentry.LaunchEvidence(w, declared, &entry))
+		case ok && declared.Unlocked:
+			found = evidence.Report{lockentry.WaiveUnlocked(lockentry.LaunchEvidence(w, declared, nil))}
+		}
+		report = append(report, books.Server(name).Settle(found)...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
+}
+
+// demandServersRemembered demands of an installation that may write the lock that each server which
+// this machine approved still has its entry, and each entry the files and the proof that it
+// owes. A server that is declared and was never pinned is for 'pin', and one of a facet for this
+// very installation, which asks about it.
+func demandServersRemembered(w *workspace.Workspace, books owed.Books) error {
+	var report evidence.Report
+	for _, name := range books.Servers() {
+		var found evidence.Report
+		if entry, locked := w.Lock.Server(name); locked {
+			stored, err := lockentry.ReadStored(w, name, entry)
+			if err != nil {
+				return err
+			}
+			found = stored.Report
+		}
+		expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.Proof, evidence.LogKey, evidence.Cosignature, evidence.Checkpoint), func(x owed.Expectation) bool {
+			switch x.Scheme {
+			case evidence.Launch:
+				return x.By != evidence.Machine || lockedOrOfFacet(w, name)
+			case evidence.Proof: // that of a facet's server comes with another version of the facet
+				entry, _ := w.Lock.Server(name)
+				return entry.Launch.Facet != ""
+			}
+			return false
+		})
+		report = append(report, expected.Settle(found)...)
+	}
+	return policy.Judge(policy.Check, policy.Settings{}, report).Err()
+}
+
+// lockedOrOfFacet reports whether a server has an entry, or need have no table of its own.
+func lockedOrOfFacet(w *workspace.Workspace, name string) bool {
+	_, locked := w.Lock.Server(name)
+	mine, declared := w.Config.Servers[name]
+	return locked || !declared || mine.Facet != ""
+}

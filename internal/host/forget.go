@@ -1,0 +1,42 @@
+package host
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// ForgetHost takes back, for every project, that a host is asked because a file of a checkout
+// names it, and that variables are sent there. One that nobody agreed to is an error.
+func ForgetHost(h *Host, text string) error {
+	host, err := project.ParseHost(text)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, "--host", "", err)
+	}
+	return h.changeVariables(func(known *project.Variables) error {
+		if !known.RemoveHost(host) {
+			return evidence.Errorf(evidence.Validation, host, ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }), errors.New("nobody agreed on this machine that it is asked"))
+		}
+		return nil
+	})
+}
+
+// maxHinted is how many names a hint lists.
+const maxHinted = 20
+
+// ForgetHint says what could be forgotten, with the command that does so.
+func ForgetHint(names []string, command func(name string) string) string {
+	if len(names) == 0 {
+		return "nothing is remembered, and nothing needs to be forgotten"
+	}
+	names = slices.Sorted(slices.Values(names))
+	first, more := names[0], ""
+	if len(names) > maxHinted {
+		names, more = names[:maxHinted], ", ..."
+	}
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command(first) + "'")
+}

@@ -1,0 +1,122 @@
+// Package host is the machine and the user for whom flows act: where files are kept, what was
+// agreed to, who is logged in.
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/places"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+)
+
+// ReadAll reads r, which must end within limit bytes and probably has size.
+func ReadAll(r io.Reader, size, limit int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, max(0, min(size, limit))+bytes.MinRead))
+	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(b.Len()) > limit {
+		err = fmt.Errorf("larger than %s bytes", evidence.Group(limit))
+	}
+	return b.Bytes(), err
+}
+
+// Host is the machine and user for whom flows act. Commands fill it; flows read no
+// environment of their own.
+type Host struct {
+	Places  Places
+	Dir     string // of the project that the flow is for; "" is the working directory
+	Fetch   *fetch.Client
+	Environ []string // "NAME=value", as os.Environ gives it
+	Getenv  func(name string) string
+	Logger  *slog.Logger
+	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
+	Now     func() time.Time
+	Sending *Sending // which variables that a checkout names may be sent; nil: none
+
+	Haste bool // in tests: what is asked for again is so at once
+
+	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
+	// when that is over. May be nil.
+	Doing func(what string)
+}
+
+// Announce tells a person what takes a while, until done is called.
+func (h *Host) Announce(format string, args ...any) (done func()) {
+	if h.Doing == nil {
+		return func() {}
+	}
+	h.Doing(fmt.Sprintf(format, args...))
+	return func() { h.Doing("") }
+}
+
+// Pause waits before something is asked for again.
+func (h *Host) Pause(ctx context.Context, d time.Duration) error {
+	if h.Haste {
+		d = 0
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// Places are the directories that Hallmark keeps files in.
+type Places = places.Places
+
+// Store opens the audited store.
+func (h *Host) Store() (*store.Store, error) {
+	return store.Open(filepath.Join(h.Places.Cache, "store"), h.Logger)
+}
+
+// ReadFile reads a regular file of at most limit bytes, and waits for no other: see
+// [beneath.Open]. A missing one gives nil.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	f, err := beneath.Open(path)
+	if errors.Is(err, beneath.ErrIrregular) {
+		return nil, evidence.Errorf(evidence.Refused, path, "", beneath.ErrIrregular)
+	}
+	return readOpened(f, err, path, limit)
+}
+
+// ReadNamed reads whatever a person named, a pipe included; a missing file gives nil.
+func ReadNamed(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	return readOpened(f, err, path, limit)
+}
+
+func readOpened(f *os.File, err error, path string, limit int64) ([]byte, error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := int64(0)
+	if info, err := f.Stat(); err == nil {
+		size = info.Size()
+	}
+	data, err := ReadAll(f, size, limit)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return data, nil
+}
+
+func IsUnwritable(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}

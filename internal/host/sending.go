@@ -1,0 +1,112 @@
+package host
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Sending decides which variables of the environment are sent where, and which hosts are
+// asked, if a file of a checkout names them: those that a person agreed to before, on this
+// machine or with this command, and those that a person agrees to now. What is agreed to at a
+// terminal is remembered. Its zero value agrees to nothing.
+type Sending struct {
+	Allowed []project.Variable // with this command: --allow-env
+	Hosts   []string           // likewise, "HOST", "HOST:PORT" or "HOST:*": --allow-host
+	// Ask puts the question to the person at the terminal; nil if there is none.
+	Ask func(consent.VariableUse) (Consent, error)
+
+	// AskHosts puts one question about hosts; nil if there is nobody to ask.
+	AskHosts func([]consent.HostUse) (Consent, error)
+
+	mu      sync.Mutex
+	answers map[project.Variable]bool
+	hosts   map[string]bool
+}
+
+// variablesFile is where is kept what somebody agreed to send.
+func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
+
+func (h *Host) variables() (*project.Variables, error) {
+	data, err := ReadFile(h.variablesFile(), project.MaxVariables)
+	if err != nil {
+		return nil, err
+	}
+	v, err := project.ParseVariables(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(), "remove the file; what may be sent is asked again", err)
+	}
+	return v, nil
+}
+
+// Agree returns nil if the variable may be sent to the host, else an error of class Refused
+// that says how to agree. Nothing has been sent then.
+func (h *Host) Agree(u consent.VariableUse) error {
+	v, err := project.ParseVariable(u.String())
+	if err != nil || h.Sending == nil {
+		return u.Refusal() // nobody could agree to such a name
+	}
+	s := h.Sending
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	yes, asked := s.answers[v]
+	if slices.Contains(s.Allowed, v) || yes {
+		return nil
+	}
+	known, err := h.variables()
+	if err != nil {
+		return err
+	}
+	if known.Has(v) {
+		return nil
+	}
+	if asked || s.Ask == nil {
+		return u.Refusal()
+	}
+	answer, err := s.Ask(u)
+	if err != nil {
+		return err
+	}
+	if s.answers == nil {
+		s.answers = map[project.Variable]bool{}
+	}
+	if s.answers[v] = answer == Given; answer != Given {
+		return u.Refusal()
+	}
+	return h.rememberVariable(v)
+}
+
+func (h *Host) rememberVariable(v project.Variable) error {
+	return h.changeVariables(func(known *project.Variables) error { return known.Add(v) })
+}
+
+// changeVariables changes the file of what may be sent, one process at a time.
+func (h *Host) changeVariables(change func(*project.Variables) error) error {
+	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
+		return err
+	}
+	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"), "what may be sent")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	known, err := h.variables()
+	if err != nil {
+		return err
+	}
+	if err := change(known); err != nil {
+		return err
+	}
+	data, err := known.Encode()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(h.variablesFile(), data, 0o600)
+}

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Session is a login that is kept: a token, and the registry that it is for. Its file
+// has the members of the official client's, and one more.
+type Session struct {
+	Token    string `json:"token"`
+	Method   string `json:"method"` // of the login, as the command names it
+	Registry string `json:"registry"`
+	Expires  int64  `json:"expires_at,omitempty"` // seconds since 1970; 0 if it is not known
+
+	from string // the file that it was read from
+}
+
+// OfficialRegistry is where the official client logs in if it is not told otherwise.
+const OfficialRegistry = "https://registry.modelcontextprotocol.io"
+
+// maxSession is the size of a session's file, in bytes.
+const maxSession = 64 << 10
+
+// sessionFile is where sessions are kept, readable by this user alone.
+func sessionFile(h *Host) string { return filepath.Join(h.Places.State, "login.json") }
+
+// officialSessionFile is where the official client keeps its own, "" without a home.
+func officialSessionFile(h *Host) string {
+	for _, name := range []string{"HOME", "USERPROFILE"} {
+		if home := h.Getenv(name); filepath.IsAbs(home) {
+			return filepath.Join(home, ".config", "mcp-publisher", "token.json")
+		}
+	}
+	return ""
+}
+
+// CurrentSession returns the session that is kept, that of the official client where
+// there is none of ours, or nil.
+func CurrentSession(h *Host) (*Session, error) {
+	for _, path := range []string{sessionFile(h), officialSessionFile(h)} {
+		if path == "" {
+			continue
+		}
+		data, err := ReadFile(path, maxSession)
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			continue
+		}
+		s := &Session{from: path}
+		if err := surface.DecodeKnown(data, s); err != nil || s.Token == "" {
+			return nil, evidence.Errorf(evidence.Validation, path, "log in again", errors.New("is no login"))
+		}
+		if s.Registry == "" {
+			s.Registry = OfficialRegistry
+		}
+		return s, nil
+	}
+	return nil, nil
+}
+
+// TokenFor returns the token of the session for the registry at base: none for another
+// registry than that of the login. It is an error if the token has expired.
+func TokenFor(h *Host, s *Session, base string) (string, error) {
+	if s == nil || !strings.EqualFold(strings.TrimRight(s.Registry, "/"), strings.TrimRight(base, "/")) {
+		return "", nil
+	}
+	if s.Expires != 0 && !h.Now().Before(time.Unix(s.Expires, 0)) {
+		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+minutes(auth.Lifetime),
+			fmt.Errorf("the token for %s has expired", s.Registry))
+	}
+	return s.Token, nil
+}
+
+func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
+
+// Save writes s to the file of ours.
+func (s *Session) Save(ctx context.Context, h *Host) error {
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
+		return evidence.Errorf(evidence.Operation, h.Places.State, "", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return durable.WriteFile(sessionFile(h), append(data, '\n'), 0o600)
+}
+
+// Logout removes the session, and that of the official client, which would be used in
+// its place. It returns the files that were removed.
+func Logout(h *Host) ([]string, error) {
+	var removed []string
+	for _, path := range []string{sessionFile(h), officialSessionFile(h)} {
+		if path == "" {
+			continue
+		}
+		switch err := os.Remove(path); {
+		case err == nil:
+			removed = append(removed, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return removed, evidence.Errorf(evidence.Operation, path, "", err)
+		}
+	}
+	return removed, nil
+}

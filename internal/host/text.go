@@ -1,0 +1,26 @@
+package host
+
+import (
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// QuoteArguments writes arguments as a shell takes them, for a hint that is a command.
+func QuoteArguments(args []string) string {
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = surface.Escape(a)
+		if a == "" || strings.Trim(a, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./:@,+") != "" {
+			words[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(words[i]) + `"`
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func CutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

@@ -1,0 +1,123 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// prepareBare prepares a server that is not locked. That needs an opt-out which a person can
+// see, and this machine's approval of the launch line; a verify block is enforced.
+func (l *Launch) prepareBare(ctx context.Context) (prog *program.Program, adm policy.Admitted, err error) {
+	if l.Declared.Type == "http" && !l.Options.Settings.RequireLock {
+		return nil, adm, pin.RefuseUnpinnedRemote(l.Declared)
+	}
+	approval, approved := l.Workspace.Approvals.Unlocked[l.Declared.Name]
+	if !approved {
+		approval.Path = l.Workspace.Host.Getenv("PATH")
+	}
+	l.report = l.owed.Settle(append(l.report, l.unlockedEvidence()))
+	if _, err := l.judge(nil); err != nil {
+		return nil, adm, err
+	}
+	// Opening and hashing starts nothing: a claim that does not hold is said beside an approval
+	// that is not there.
+	l.report = append(l.report, l.bareApproval(approval))
+	l.report = append(l.report, l.argumentsEvidence(approval)...)
+	if prog, err = local.OpenNamed(ctx, l.Workspace, l.Declared, nil, approval.Path, approval.Runtime); err != nil {
+		return prog, adm, err
+	}
+	l.report = append(l.report, prog.Report...)
+	if approved {
+		l.report = append(l.report, runtimeEvidence(l.Declared.Name, approval, prog)...)
+	}
+	if l.Declared.Verify == nil {
+		// Of what nothing was compared with: an interpreter is compared with the approved one.
+		at := slices.IndexFunc(prog.Report, func(e evidence.Evidence) bool { return e.Subject == prog.OwnKey })
+		l.report = append(l.report, evidence.Compare(evidence.Claim{
+			Subject: prog.Report[at].Observed.From, Scheme: evidence.File, Authority: evidence.Verify,
+		}, prog.Report[at].Observed))
+	}
+	adm, err = l.judge(nil)
+	return prog, adm, err
+}
+
+// unlockedEvidence is evidence of why a server may be started though no lock entry holds what
+// it is: somebody opted out, where others see it, or claims its bytes in a verify block.
+func (l *Launch) unlockedEvidence() evidence.Evidence {
+	e := lockentry.LaunchEvidence(l.Workspace, l.Declared, nil)
+	if l.Declared.Command == "" {
+		return e // nothing else says which bytes those are
+	}
+	switch why := l.Declared.WhyUnlocked(); {
+	case l.named:
+		return evidence.Waive(e.Claim, e.Observed, "named on the command line")
+	case why != "":
+		return evidence.Waive(e.Claim, e.Observed, why)
+	case l.Options.Unlocked:
+		return evidence.Waive(e.Claim, e.Observed, "--unlocked")
+	}
+	return e
+}
+
+// bareApproval says whether this machine approved the launch line of a server that is not
+// locked.
+func (l *Launch) bareApproval(a project.Approval) evidence.Evidence {
+	c := evidence.Claim{Subject: l.Declared.Name, Scheme: evidence.Approval, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	o := evidence.Observed{Digests: []digest.Digest{l.Declared.Launch().Digest()}, From: fmt.Sprintf("%s line %d", project.ConfigFile, l.Declared.Line)}
+	if l.named {
+		return evidence.Waive(c, o, "named on the command line")
+	}
+	if !a.Entry.IsZero() {
+		c.Want = []digest.Digest{a.Entry}
+	}
+	e := evidence.Compare(c, o)
+	e.Fix = "run 'hallmark review " + l.Declared.Name + "'"
+	if l.Options.Unlocked {
+		e.Fix = "run 'hallmark review --unlocked " + l.Declared.Name + "'"
+	}
+	return e
+}
+
+// argumentsEvidence says whether this machine approved the arguments that are given for the
+// server besides those of its declaration: whoever writes the client's file writes them.
+func (l *Launch) argumentsEvidence(a project.Approval) evidence.Report {
+	if len(l.Options.Arguments) == 0 {
+		return nil
+	}
+	d := project.ExtraDigest(l.Options.Arguments)
+	c := lockentry.ArgumentsClaim(l.Declared.Name)
+	o := evidence.Observed{Text: fmt.Sprintf("%q", l.Options.Arguments), Digests: []digest.Digest{d}, From: "the command line"}
+	switch {
+	case l.Declared.Extra != "":
+		return evidence.Report{evidence.Waive(c, o, lockentry.WhyArgumentsWaived(l.Declared))}
+	case l.Options.TrustLock:
+		return evidence.Report{evidence.Waive(c, o, "--trust-lock")}
+	case a.Approved(l.Options.Arguments):
+		c.Want = []digest.Digest{d}
+	}
+	e := evidence.Compare(c, o)
+	e.Fix = "run 'hallmark review " + l.Declared.Name + " -- " + host.QuoteArguments(l.Options.Arguments) + "'; 'extra_arguments = \"any\"' in its table lets all pass"
+	return evidence.Report{e}
+}
+
+// runtimeEvidence is evidence of an interpreter that an approval must have named, and does
+// not: whatever starts a server was shown when it was approved.
+func runtimeEvidence(name string, a project.Approval, p *program.Program) evidence.Report {
+	if a.Runtime != nil || p == nil || p.Runtime == nil {
+		return nil
+	}
+	return evidence.Report{evidence.Miss(evidence.Claim{
+		Subject: p.Runtime.Path, Scheme: evidence.File, Authority: evidence.Machine, Where: "what was approved on this machine",
+	}, evidence.Machine, "the approval of "+name+" does not say which program starts it", "run 'hallmark review "+name+"'")}
+}

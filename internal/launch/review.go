@@ -1,0 +1,380 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/local"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Reviewed is what there is to approve about a server.
+type Reviewed struct {
+	Name     string
+	Entry    project.ServerLock  // as it would be approved; zero for a server that is not locked
+	Unlocked *project.Server     // a server that is not locked, whose launch line would be approved; else nil
+	Extra    []string            // arguments for 'run' after '--' that would be approved too
+	Surface  *surface.Surface    // what would be approved
+	Changes  []surface.Change    // since the locked surface
+	Note     *project.DriftNote  // drift that is reviewed; nil if the entry itself is
+	Items    []string            // keys of what drifted, in the order of Changes
+	Refused  []string            // those of Items that are not to be approved
+	Absent   []string            // keys of approved items that a client was not shown: a notice, nothing to approve
+	Runtime  *project.Runtime    // the interpreter that would be approved
+	Approved *project.Runtime    // another one that was approved before, or nil
+	Weaker   []project.Weakening // what was approved before and would not be demanded any more
+	Verdict  policy.Verdict
+	Clean    bool // nothing to approve
+}
+
+// Consent is the digest that an approval is bound to: all that was shown.
+func (r *Reviewed) Consent() digest.Digest {
+	if r.Unlocked != nil {
+		return project.ConsentUnlocked(r.Unlocked.Launch(), r.Runtime, r.Extra)
+	}
+	return project.ConsentWith(project.Consent(r.Entry, r.Runtime), r.Extra)
+}
+
+// ReviewOptions say how consent is given: by the digest of what was shown before, or by
+// asking. With Dismiss drift is forgotten and nothing is approved.
+//
+// Items are the keys of the items of a drift that are to be approved; the others stay as
+// they are in the lock. If it is nil, Choose names them, who is shown all; if that is nil
+// too, or returns nil, all are meant.
+type ReviewOptions struct {
+	Approve   digest.Digest
+	Dismiss   bool
+	Arguments []string // for 'run' after '--', to be approved with the rest
+	Unlocked  bool     // approve the launch line of a server that is not locked, whatever hallmark.toml says of that
+	Items     []string
+	Choose    func(*Reviewed) ([]string, error)
+	Confirm   func(*Reviewed) (host.Consent, error)
+}
+
+// Review approves a locked server on a machine that has not approved all of it yet: its
+// entry, and the interpreter that would start it. Once that is approved, it shows what a
+// guard saw that was not. Approval is bound to exactly what was shown.
+func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions) (*Reviewed, error) {
+	w, done, err := workspace.Open(ctx, h, dir, true)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	declared, err := w.Server(name)
+	if err != nil {
+		return nil, err
+	}
+	books, err := w.Books()
+	if err != nil {
+		return nil, err
+	}
+	expected := books.Server(name)
+	entry, ok := w.Lock.Server(name)
+	if !ok {
+		return reviewUnlocked(ctx, w, declared, expected, o)
+	}
+	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
+	if out.Weaker, err = pin.Weakenings(w, name, entry.Launch); err != nil {
+		return nil, err
+	}
+	stored, err := lockentry.ReadStored(w, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
+	if entry.Record != nil && entry.Record.Proof != "" {
+		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
+		if known, err := w.KnowsLog(entry.Record.Registry); err != nil {
+			return nil, err
+		} else if known {
+			proof, err := lockentry.LockedProof(w, entry.Record)
+			if err != nil {
+				return nil, err
+			}
+			before = append(before, proof...)
+		}
+	}
+	if v := policy.Judge(policy.Check, policy.Settings{}, before); !v.Allowed() {
+		out.Verdict = v
+		return out, v.Err()
+	}
+	out.Surface = stored.Surface
+	approval, approved := w.Approvals.Servers[name]
+	if !approved {
+		approval.Path = h.Getenv("PATH")
+	}
+	var same bool
+	if out.Runtime, same, err = runtime(ctx, w, declared, &entry, approval); err != nil {
+		return out, err
+	}
+	if !same {
+		out.Approved = approval.Runtime
+	}
+	if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match && len(o.Arguments) > 0 && !o.Dismiss && o.Items == nil {
+		if declared.Extra != "" || approval.Approved(o.Arguments) {
+			out.Clean = true
+			return out, nil
+		}
+	} else if same && lockentry.ApprovalEvidence(w, name, entry, false).Outcome == evidence.Match {
+		if out.Note, err = w.DriftNote(name, entry); err != nil {
+			return nil, err
+		}
+		if out.Note != nil {
+			out.Absent = out.Note.Keys(guard.NotShown)
+		}
+		if out.Note == nil || out.Note.OnlyNotice(guard.NotShown) && !o.Dismiss {
+			out.Clean = true
+			return out, nil
+		}
+		if o.Dismiss {
+			return out, w.Replace(ctx, []durable.File{{Path: w.DriftPath(name), Remove: true}})
+		}
+		if err := readDrift(w, out, stored.Surface, nil); err != nil {
+			return out, err
+		}
+		items := o.Items
+		if items == nil && o.Choose != nil && o.Approve.IsZero() {
+			if items, err = o.Choose(out); err != nil {
+				return out, err
+			}
+		}
+		if items != nil {
+			if err := readDrift(w, out, stored.Surface, items); err != nil {
+				return out, err
+			}
+		}
+	} else if o.Items != nil {
+		return out, evidence.Errorf(evidence.Validation, name, "approve it without choosing items", errors.New("there is no drift to choose from: the entry is to be approved as a whole"))
+	}
+	claim, err := o.consent(out)
+	if err != nil {
+		return out, err
+	}
+	out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim, evidence.Compare(
+		evidence.Claim{Subject: project.SurfaceSubject(name), Scheme: evidence.Surface, Authority: evidence.Lock, Where: project.LockFile, Want: []digest.Digest{entry.Surface}},
+		evidence.Observed{Digests: []digest.Digest{out.Surface.Digest()}, From: "the surface to approve"})})
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
+	approval.AcceptedLog = w.AcceptedLog(entry.Record)
+	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
+		approval.Extra = nil // which were approved with another entry
+	}
+	approval.Approve(o.Arguments)
+	return out, approve(ctx, w, out, approval)
+}
+
+// consent is evidence of consent to what is shown, given by its digest or by a person.
+func (o ReviewOptions) consent(out *Reviewed) (evidence.Evidence, error) {
+	if !o.Approve.IsZero() {
+		claim := pin.ConsentEvidence(out.Name, host.No, out.Consent())
+		claim.Want, claim.Where = []digest.Digest{o.Approve}, "--approve"
+		return evidence.Compare(claim.Claim, claim.Observed), nil
+	}
+	answer, err := o.Confirm(out)
+	e := pin.ConsentEvidence(out.Name, answer, out.Consent())
+	e.Fix = "answer 'yes' at the prompt, or give --approve with the digest that is shown as consent"
+	return e, err
+}
+
+// reviewUnlocked approves the launch line of a server that is not locked, if hallmark.toml or
+// the caller says that it needs no entry and this machine remembers none.
+func reviewUnlocked(ctx context.Context, w *workspace.Workspace, s project.Server, expected owed.List, o ReviewOptions) (*Reviewed, error) {
+	l := &Launch{Workspace: w, Options: RunOptions{Unlocked: o.Unlocked}, Declared: s}
+	out := &Reviewed{Name: s.Name, Unlocked: &s, Extra: o.Arguments}
+	out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, expected.Settle(evidence.Report{l.unlockedEvidence()}))
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	approval, approved := w.Approvals.Unlocked[s.Name]
+	if !approved {
+		approval.Path = w.Host.Getenv("PATH")
+	}
+	prog, err := local.OpenNamed(ctx, w, s, nil, approval.Path, nil)
+	if prog != nil {
+		defer prog.Close()
+	}
+	if err != nil {
+		return out, err
+	}
+	if v := policy.Judge(policy.Bare, policy.Settings{}, prog.Report); !v.Allowed() {
+		out.Verdict = v
+		return out, v.Err()
+	}
+	out.Runtime = prog.Runtime
+	if approval.Launch != nil {
+		out.Weaker = approval.Launch.Weaker(s.Launch())
+	}
+	same := out.Runtime == nil && approval.Runtime == nil ||
+		out.Runtime != nil && approval.Runtime != nil && evidence.Same(out.Runtime.Digest, approval.Runtime.Digest) && out.Runtime.Path == approval.Runtime.Path
+	if !same {
+		out.Approved = approval.Runtime
+	}
+	if same && l.bareApproval(approval).Outcome == evidence.Match && (len(o.Arguments) == 0 || s.Extra != "" || approval.Approved(o.Arguments)) {
+		out.Clean = true
+		return out, nil
+	}
+	claim, err := o.consent(out)
+	if err != nil {
+		return out, err
+	}
+	if out.Verdict = policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{claim}); !out.Verdict.Allowed() {
+		return out, out.Verdict.Err()
+	}
+	if !evidence.Same(approval.Entry, s.Launch().Digest()) {
+		approval.Extra = nil // which were approved with another launch line
+	}
+	launch := s.Launch()
+	approval.Entry, approval.Runtime, approval.At, approval.Launch = launch.Digest(), out.Runtime, w.Host.Now().UTC(), &launch
+	approval.Approve(o.Arguments)
+	w.Approvals.Unlocked[s.Name] = approval
+	data, err := w.Approvals.Encode()
+	if err != nil {
+		return out, err
+	}
+	return out, w.Replace(ctx, []durable.File{{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}})
+}
+
+// readDrift reads the surface of a drift note into out, as it would be approved: over what is
+// locked, the items with the given keys; nil are all.
+func readDrift(w *workspace.Workspace, out *Reviewed, locked *surface.Surface, keys []string) error {
+	if out.Note.Surface == nil {
+		return evidence.Errorf(evidence.Drift, out.Name, "it cannot be approved; the items are withheld as long as the server shows them",
+			fmt.Errorf("%s drifted, and what the server showed has no canonical form", evidence.Count(len(out.Note.Items), "item")))
+	}
+	s, err := surface.Read(out.Note.Surface)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, w.DriftPath(out.Name), "remove the file; the next run notes drift again", err)
+	}
+	if keys != nil {
+		for _, key := range keys {
+			if !slices.Contains(out.Items, key) {
+				return evidence.Errorf(evidence.Validation, out.Name, "these did: "+surface.Escape(strings.Join(out.Items, ", ")), fmt.Errorf("%+q did not change", key))
+			}
+		}
+		out.Refused = slices.DeleteFunc(slices.Clone(out.Items), func(key string) bool { return slices.Contains(keys, key) })
+		if s, err = s.Select(keys...); err != nil {
+			return evidence.Errorf(evidence.Validation, out.Name, "", err)
+		}
+	}
+	// What one client was not shown stays approved. What no client was shown any more goes.
+	if out.Surface, err = surface.Overlay(locked, s); err != nil {
+		return evidence.Errorf(evidence.Validation, out.Name, "", err)
+	}
+	if gone := slices.DeleteFunc(out.Note.Keys(guard.Gone), func(key string) bool { return keys != nil && !slices.Contains(keys, key) }); len(gone) > 0 {
+		var left []string
+		for _, i := range out.Surface.Items() {
+			if !slices.Contains(gone, i.Key()) {
+				left = append(left, i.Key())
+			}
+		}
+		if out.Surface, err = out.Surface.Select(left...); err != nil {
+			return evidence.Errorf(evidence.Validation, out.Name, "", err)
+		}
+	}
+	out.Changes = pin.SurfaceChanges(w, out.Name, out.Surface)
+	if keys == nil {
+		for _, c := range out.Changes {
+			out.Items = append(out.Items, c.Item)
+		}
+		out.Items = slices.Compact(out.Items) // changes of an item stand together
+	}
+	out.Entry.Surface, out.Entry.APISurface, out.Entry.SurfaceItems = out.Surface.Digest(), out.Surface.APISurface(), out.Surface.ItemDigests()
+	return nil
+}
+
+// runtime is the interpreter of this machine that the server would be started with
+// now, and whether it is the one that was approved.
+func runtime(ctx context.Context, w *workspace.Workspace, s project.Server, entry *project.ServerLock, a project.Approval) (*project.Runtime, bool, error) {
+	var (
+		p   *program.Program
+		err error
+	)
+	switch {
+	case entry.Source == "http":
+		return nil, a.Runtime == nil, nil
+	case entry.Source == "image":
+		p, err = pin.OpenImage(w, s, entry.Digest, a.Path, nil)
+	case entry.Source == project.KindArtifact:
+		p, err = program.OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, a.Path, nil)
+	case entry.Closure != nil:
+		p, err = program.OpenPackageRuntime(ctx, w, s.Name, entry.Closure.Engine, a.Path, nil)
+	default:
+		p, err = local.OpenNamed(ctx, w, s, entry, a.Path, nil)
+	}
+	if p != nil {
+		defer p.Close()
+	}
+	if err != nil || p.Runtime == nil {
+		return nil, a.Runtime == nil, err
+	}
+	if a.Runtime == nil {
+		return p.Runtime, false, nil
+	}
+	return p.Runtime, evidence.Same(a.Runtime.Digest, p.Runtime.Digest) && a.Runtime.Path == p.Runtime.Path, nil
+}
+
+func approve(ctx context.Context, w *workspace.Workspace, r *Reviewed, approval project.Approval) error {
+	entry := r.Entry
+	var files []durable.File
+	if r.Note != nil {
+		entry.ApprovedAt = w.Host.Now().UTC()
+		if err := w.Lock.Add(r.Verdict.Admitted(), r.Name, entry, r.Surface); err != nil {
+			return err
+		}
+		lock, err := w.Lock.Encode()
+		if err != nil {
+			return err
+		}
+		files = append(files,
+			durable.File{Path: w.SurfacePath(r.Name), Data: r.Surface.Indented(), Perm: 0o644},
+			durable.File{Path: w.Path(project.LockFile), Data: lock, Perm: 0o644})
+	}
+	approval.Entry, approval.At, approval.Launch = entry.Approvable(), w.Host.Now().UTC(), &entry.Launch
+	w.Approvals.Servers[r.Name] = approval
+	approvals, err := w.Approvals.Encode()
+	if err != nil {
+		return err
+	}
+	files = append(files, durable.File{Path: w.ApprovalsPath(), Data: approvals, Perm: 0o600})
+	if r.Note != nil {
+		left, err := refusedNote(w, r, entry)
+		if err != nil {
+			return err
+		}
+		files = append(files, left)
+	}
+	return w.Replace(ctx, files)
+}
+
+// refusedNote is the drift note that an approval leaves: of the items that were refused, against
+// what is locked now.
+func refusedNote(w *workspace.Workspace, r *Reviewed, entry project.ServerLock) (durable.File, error) {
+	left := durable.File{Path: w.DriftPath(r.Name), Remove: true}
+	if len(r.Refused) == 0 {
+		return left, nil
+	}
+	note := *r.Note
+	note.Locked = entry.Surface
+	note.Items = maps.Clone(note.Items)
+	maps.DeleteFunc(note.Items, func(key string, _ project.DriftItem) bool { return !slices.Contains(r.Refused, key) })
+	data, err := note.Encode()
+	return durable.File{Path: left.Path, Data: data, Perm: 0o600}, err
+}

@@ -1,0 +1,40 @@
+package launch
+
+import (
+	"context"
+
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// prepareSource gets the locked archive of a server into the store, if it is not there,
+// and makes it startable.
+func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (*program.Program, error) {
+	a, err := obtain.Open(l.Workspace, obtain.Options{Log: l.Workspace.LogOptions}, nil)
+	if err != nil {
+		return nil, err
+	}
+	r := l.Entry.Record
+	locked := &project.FacetLock{
+		Version: r.Version, Source: project.SourceLock{Kind: project.FromRegistry, Registry: r.Registry}, Integrity: l.Entry.Artifacts[l.Entry.Ref],
+	}
+	x := &obtain.Archive{Kind: ledger.Artifact, Want: project.Facet{Name: r.Name}, Entry: *locked}
+	err = a.FromRegistry(ctx, x, locked)
+	l.report = append(l.report, x.Report...)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.ReadSource(); err != nil {
+		return nil, err
+	}
+	if err := x.CheckStart(*l.Entry); err != nil {
+		return nil, err
+	}
+	prog, err := program.OpenSource(ctx, l.Workspace, l.Declared, *l.Entry, x.Slot, approval.Path, approval.Runtime)
+	if prog != nil {
+		l.report = append(l.report, prog.Report...)
+	}
+	return prog, err
+}

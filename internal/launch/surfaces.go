@@ -1,0 +1,98 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// SurfaceOptions say how a server is started to see its surface.
+type SurfaceOptions struct {
+	Command   []string // to start, in place of a server of hallmark.toml
+	Variables []string // names of those that Command gets from the environment
+	TrustLock bool     // accept what the lock holds without this machine's approval
+	Capture   time.Duration
+	LogKey    string
+	// Judged is told the verdict before the server starts; may be nil.
+	Judged func(policy.Verdict)
+}
+
+// CaptureSurface starts a server as [Run] does, or the command of o, and gives what it shows
+// each kind of client. Nothing is written, but for packages that had to be installed.
+func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o SurfaceOptions) (*surface.Surface, error) {
+	l := &Launch{Options: RunOptions{TrustLock: o.TrustLock, LogKey: o.LogKey}}
+	if len(o.Command) > 0 {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		l.Workspace = &workspace.Workspace{Host: h, Dir: abs, Config: &project.Config{}, Lock: &project.Lock{}, Approvals: project.NewApprovals(abs), Release: func() {}}
+		l.named = true
+		l.Declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0], Arguments: o.Command[1:], Variables: o.Variables}
+	} else {
+		w, done, err := workspace.Open(ctx, h, dir, false)
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+		w.LogOptions.Key = o.LogKey
+		if l.Declared, err = w.Server(name); err != nil {
+			return nil, err
+		}
+		if entry, ok := w.Lock.Server(name); ok {
+			l.Entry = &entry
+		}
+		l.Workspace = w
+	}
+	return l.Capture(ctx, o.Capture, o.Judged)
+}
+
+// LockedSurface is the surface of a server as it lies beside the lock, verified against it.
+func LockedSurface(ctx context.Context, h *host.Host, dir, name string) (*surface.Surface, error) {
+	w, done, err := workspace.Open(ctx, h, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	entry, ok := w.Lock.Server(name)
+	if !ok {
+		if _, declared := w.Config.Servers[name]; !declared {
+			return nil, project.NoSuch("server", project.LockFile, name, w.Lock.Servers())
+		}
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark pin' for this server first", errors.New("is not locked"))
+	}
+	stored, err := lockentry.ReadStored(w, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	if err := policy.Judge(policy.Check, policy.Settings{}, stored.Report).Err(); err != nil {
+		return nil, err
+	}
+	return stored.Surface, nil
+}
+
+// ReadSurface reads a file that holds a surface.
+func ReadSurface(file string) (*surface.Surface, error) {
+	data, err := host.ReadNamed(file, workspace.MaxSurface)
+	if err == nil && data == nil {
+		err = evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", file), "", errors.New("there is no such file"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := surface.Read(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", file), "a surface is what 'hallmark surface capture' prints", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,145 @@
+package local
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+)
+
+// sitePackages is a directory in which python finds packages, without compiled code, which is not
+// read when a server starts, and without what differs between two installations of the same.
+var sitePackages = &treeKind{skip: func(rel string, dir bool) bool {
+	in, name := path.Split(rel)
+	switch {
+	case dir:
+		return name == "__pycache__"
+	case in == "":
+		return name == ".lock"
+	}
+	return strings.HasSuffix(in, ".dist-info/") && strings.Count(in, "/") == 1 && slices.Contains(closure.InstallerNotes, name)
+}}
+
+// siteDirectories are where an environment has its packages, by the systems and pythons.
+var siteDirectories = []string{"lib/*/site-packages", "lib64/*/site-packages", "lib/site-packages", "Lib/site-packages", "site-packages",
+	"lib/*/dist-packages", "local/lib/*/dist-packages"}
+
+// environmentOf is the environment of python's in the project whose interpreter is started, "" if
+// there is none.
+func environmentOf(w *workspace.Workspace, p *program.Program) string {
+	for _, image := range []*guard.Image{p.Executable, p.Interpreter} {
+		if image == nil {
+			continue
+		}
+		for _, name := range image.Chain {
+			for _, dir := range []string{filepath.Dir(name), filepath.Dir(filepath.Dir(name))} {
+				if _, err := os.Lstat(filepath.Join(dir, "pyvenv.cfg")); err == nil && w.Contains(dir) {
+					return dir
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// environment finds what python loads from an environment of the project: its packages, and
+// whatever the *.pth files among them add, which python runs or follows when it starts.
+func (r *reads) environment(dir string) error {
+	for _, pattern := range siteDirectories {
+		sites, err := filepath.Glob(filepath.Join(tool.EscapeGlob(dir), filepath.FromSlash(pattern)))
+		if err != nil {
+			return err
+		}
+		for _, site := range sites {
+			err := r.tree(site, sitePackages)
+			if err == nil {
+				err = r.findAddedPaths(site)
+			}
+			if err != nil {
+				return evidence.Errorf(evidence.Refused, r.p.Server, "declare the server as a package, whose dependencies are locked one by one: command = \"uvx\"",
+					fmt.Errorf("the packages of its environment cannot be covered: %w", err))
+			}
+		}
+	}
+	return nil
+}
+
+// findAddedPaths finds what *.pth files, and the modules by which setuptools finds packages that are
+// edited in place, add to where python looks for modules.
+func (r *reads) findAddedPaths(site string) error {
+	entries, err := os.ReadDir(site)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		editable := strings.HasPrefix(e.Name(), "__editable__") && strings.HasSuffix(e.Name(), ".py")
+		if !editable && !strings.HasSuffix(e.Name(), ".pth") {
+			continue
+		}
+		data, err := host.ReadFile(filepath.Join(site, e.Name()), tool.MaxVenv)
+		if err != nil {
+			return err
+		}
+		var names []string
+		if editable {
+			names = absolute(data)
+		} else {
+			names = pathLines(data)
+		}
+		for _, name := range names {
+			name = filepath.Clean(r.w.Absolute(site, name))
+			if inside, err := filepath.Rel(site, name); err == nil && filepath.IsLocal(inside) {
+				continue // of the tree
+			}
+			if info, err := os.Stat(name); err != nil || !info.IsDir() {
+				_, err = r.file(name)
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if real := host.RealPath(name); !r.walked[real] {
+				r.walked[real] = true
+				if err := r.python(real, 0); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// pathLines are the lines of a *.pth file that are paths. Those that begin with "import" are code,
+// which is covered as the rest of the file.
+func pathLines(data []byte) (out []string) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line = strings.TrimRight(line, " \t\v\f")
+		if line == "" || line[0] == '#' || strings.HasPrefix(line, "import ") || strings.HasPrefix(line, "import\t") || strings.ContainsRune(line, 0) {
+			continue
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// absolute are the absolute paths among the texts of a module of python.
+func absolute(data []byte) (out []string) {
+	for _, l := range literals(data, '#') {
+		if filepath.IsAbs(l.text) && len(out) < maxFound {
+			out = append(out, l.text)
+		}
+	}
+	return out
+}

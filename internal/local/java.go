@@ -1,0 +1,171 @@
+package local
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// maxManifestOfJar bounds META-INF/MANIFEST.MF and INDEX.LIST of a jar, in bytes.
+const maxManifestOfJar = 4 << 20
+
+// classes is a directory of classes and resources.
+var classes = &treeKind{skip: func(string, bool) bool { return false }}
+
+// jar finds what java loads with a jar: the jars and directories that its manifest names, and
+// theirs in turn.
+func (r *reads) jar(file string) error {
+	todo, seen := []string{file}, map[string]bool{file: true}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		names, err := classPath(at)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if rest, ok := strings.CutPrefix(name, "file:"); ok {
+				name = "/" + strings.TrimLeft(rest, "/")
+			} else if scheme, _, ok := strings.Cut(name, ":"); ok && len(scheme) > 1 {
+				r.noteUnknown("its manifest names " + name)
+				continue
+			}
+			next := filepath.Clean(r.w.Absolute(filepath.Dir(at), name))
+			if strings.HasSuffix(name, "/") {
+				if err := r.tree(next, classes); err != nil {
+					return err
+				}
+				continue
+			}
+			if seen[next] {
+				continue
+			}
+			seen[next] = true
+			if info, err := os.Stat(next); err != nil || !info.Mode().IsRegular() {
+				continue // java goes on without it; once it is there, it is one more
+			}
+			if _, err := r.file(next); err != nil {
+				return err
+			}
+			todo = append(todo, next)
+		}
+	}
+	return nil
+}
+
+// classPath is what META-INF/MANIFEST.MF of a jar says its class path is, and the jars that an
+// index of older tools lists. What is no archive names nothing: java does not start it.
+func classPath(file string) (names []string, err error) {
+	f, err := beneath.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	archive, err := zip.NewReader(f, info.Size())
+	if errors.Is(err, zip.ErrFormat) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	for _, member := range archive.File {
+		var read func(io.Reader) ([]string, error)
+		switch strings.ToUpper(member.Name) {
+		case "META-INF/MANIFEST.MF":
+			read = manifestPath
+		case "META-INF/INDEX.LIST":
+			read = indexed
+		default:
+			continue
+		}
+		if member.UncompressedSize64 > maxManifestOfJar {
+			return nil, fmt.Errorf("%s of %s has more than %d bytes", surface.Escape(member.Name), file, maxManifestOfJar)
+		}
+		body, err := member.Open()
+		if err != nil {
+			return nil, err
+		}
+		more, err := read(body)
+		body.Close()
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range more {
+			if decoded, err := url.PathUnescape(name); err == nil {
+				name = decoded
+			}
+			if len(name) <= 4096 && !strings.ContainsRune(name, 0) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// manifestPath is the value of Class-Path in the first section of a manifest, whose lines go on
+// where the next one begins with a blank.
+func manifestPath(r io.Reader) (names []string, err error) {
+	value, in := "", false
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxManifestOfJar)
+	lines.Split(bareLines)
+	for lines.Scan() {
+		line := lines.Text()
+		if rest, ok := strings.CutPrefix(line, " "); ok {
+			if in {
+				value += rest
+			}
+			continue
+		}
+		if line == "" {
+			break
+		}
+		key, rest, _ := strings.Cut(line, ":")
+		if in = strings.EqualFold(strings.TrimSpace(key), "Class-Path"); in {
+			value += " " + strings.TrimPrefix(rest, " ")
+		}
+	}
+	return strings.Fields(value), lines.Err()
+}
+
+// bareLines splits at "\r\n", "\n" and "\r".
+func bareLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	for i, c := range data {
+		switch {
+		case c == '\n':
+			return i + 1, data[:i], nil
+		case c == '\r' && i+1 < len(data) && data[i+1] == '\n':
+			return i + 2, data[:i], nil
+		case c == '\r' && (i+1 < len(data) || atEOF):
+			return i + 1, data[:i], nil
+		}
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// indexed are the jars that INDEX.LIST names, which java read up to version 21.
+func indexed(r io.Reader) (names []string, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxManifestOfJar)
+	for lines.Scan() {
+		if name := strings.TrimSpace(lines.Text()); strings.HasSuffix(strings.ToLower(name), ".jar") {
+			names = append(names, name)
+		}
+	}
+	return names, lines.Err()
+}

@@ -1,0 +1,265 @@
+package local
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/jsscan"
+	"github.com/hallmark-mcp/hallmark/plugin"
+)
+
+// moduleEndings are those of files that a runtime of JavaScript loads.
+var moduleEndings = []string{".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".jsx", ".tsx", ".json", ".node", ".wasm"}
+
+// modules follows what a script of JavaScript imports.
+type modules struct {
+	*reads
+	files []string // that are loaded, the script first
+	todo  []string
+	bare  bool            // some are imported by name
+	wide  map[string]bool // directories of which any file may be imported
+
+	configs    []string        // configuration files that apply, read or not
+	configured int             // how many of files configs takes into account
+	dirs       map[string]bool // directories above files
+	read       map[string]bool // of configs
+	maps       map[string]bool // names of those of configs that others name
+	vendored   []string        // directories of modules that stand for remote ones
+}
+
+// javascript adds the files that a script imports, and they in turn. Of each path every file is
+// added that it could stand for, so that one which comes before another is one more. Where what
+// is imported is known only when the code runs, it is whatever lies in the script's directory.
+func (r *reads) javascript(script string) error {
+	m := &modules{
+		reads: r, files: []string{script}, todo: []string{script}, wide: map[string]bool{},
+		dirs: map[string]bool{}, read: map[string]bool{}, maps: map[string]bool{},
+	}
+	for more := true; more; {
+		for len(m.todo) > 0 {
+			file := m.todo[0]
+			m.todo = m.todo[1:]
+			if err := m.follow(file, filepath.Dir(script)); err != nil {
+				return err
+			}
+		}
+		if more = m.pending(); more {
+			if err := m.loadWidened(); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := m.configure(); err != nil {
+			return err
+		}
+		more = len(m.todo) > 0 || m.pending() || m.configured < len(m.files)
+	}
+	if m.bare || len(m.wide) > 0 {
+		for dir := range m.dirs {
+			m.vendored = append(m.vendored, filepath.Join(dir, "node_modules"))
+		}
+	}
+	for _, dir := range m.vendored {
+		if err := r.tree(dir, nodePackages); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pending reports whether a directory is left of which any file may be imported.
+func (m *modules) pending() bool {
+	return slices.Contains(slices.Collect(maps.Values(m.wide)), false)
+}
+
+func (m *modules) loadWidened() error {
+	for dir, done := range m.wide {
+		if !done {
+			m.wide[dir] = true
+			if err := m.all(dir, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// load takes a file that may be imported, and follows its imports.
+func (m *modules) load(file string) error {
+	fresh, err := m.file(file)
+	if err != nil || !fresh {
+		return err
+	}
+	m.files, m.todo = append(m.files, file), append(m.todo, file)
+	return nil
+}
+
+// startedEndings are those that a path in quotes may lack: of code, as data may change.
+var startedEndings = slices.DeleteFunc(slices.Clone(moduleEndings), func(e string) bool { return e == ".json" })
+
+// loadStarted takes a file that code names in quotes; what the runtime reads is followed.
+func (m *modules) loadStarted(file string) error {
+	if slices.Contains(moduleEndings, filepath.Ext(file)) {
+		return m.load(file)
+	}
+	_, err := m.file(file)
+	return err
+}
+
+// follow reads what a file imports. top is the script's directory.
+func (m *modules) follow(file, top string) error {
+	switch filepath.Ext(file) {
+	case ".json", ".node", ".wasm", ".toml", ".jsonc", ".lock":
+		return nil
+	case ".jsx", ".tsx":
+		m.bare = m.bare || m.p.Script.Language != "node" // what makes elements is imported unseen
+	}
+	content, whole, err := readCode(file)
+	if err != nil {
+		return err
+	}
+	imports, err := jsscan.File(filepath.Base(file), content)
+	if err != nil || !whole {
+		imports = []plugin.Import{{Computed: true}}
+	}
+	m.starts(startsJavaScript, content)
+	if err := m.inCode(file, content, top, startedEndings, m.loadStarted); err != nil {
+		return err
+	}
+	for _, imp := range imports {
+		spec, _, _ := strings.Cut(imp.Specifier, "?")
+		path, isFile := strings.CutPrefix(spec, "file://")
+		if name := strings.TrimPrefix(spec, "node:"); !imp.Computed && slices.Contains(startModules, name) {
+			m.noteComputed(name)
+		}
+		switch {
+		case imp.Computed:
+			m.widen(top)
+			m.noteComputed(cmp.Or(string(imp.Kind), "code that is not read"))
+		case plugin.IsCore(spec):
+			m.bare = m.bare || m.p.Script.Language == "bun" && !strings.Contains(spec, ":") // what tsconfig.json may map
+		case strings.HasPrefix(spec, "data:"):
+		case isFile || filepath.IsAbs(spec):
+			err = m.candidates(filepath.FromSlash(path), 0)
+		case spec == "." || spec == ".." || strings.HasPrefix(spec, "./") || strings.HasPrefix(spec, "../"):
+			err = m.candidates(filepath.Join(filepath.Dir(file), filepath.FromSlash(spec)), 0)
+		case strings.HasPrefix(spec, "#"): // what it means, package.json says
+			m.widen(m.scope(file, top))
+		case strings.Contains(spec, ":"):
+			m.noteUnknown("it imports " + spec)
+		default:
+			if m.bare = true; m.own(file, spec) {
+				m.widen(m.scope(file, top))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *modules) widen(dir string) {
+	if _, ok := m.wide[dir]; !ok {
+		m.wide[dir] = false
+	}
+}
+
+// scope is the directory of the package that a file is of, or top.
+func (m *modules) scope(file, top string) string {
+	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, "package.json")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return top
+		}
+	}
+}
+
+// own reports whether a package imports itself by its name.
+func (m *modules) own(file, spec string) bool {
+	name := packageText(m.scope(file, ""), "name")
+	return name != "" && (spec == name || strings.HasPrefix(spec, name+"/"))
+}
+
+// packageText is a text in the package.json of a directory, or "". Node reads the member of
+// exactly this name.
+func packageText(dir, member string) (text string) {
+	var members map[string]json.RawMessage
+	data, err := host.ReadFile(filepath.Join(dir, "package.json"), plugin.MaxManifest)
+	if err != nil || json.Unmarshal(data, &members) != nil || json.Unmarshal(members[member], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// candidates loads every file that an imported path could stand for.
+func (m *modules) candidates(path string, depth int) error {
+	paths := []string{path}
+	if decoded, err := url.PathUnescape(path); err == nil && decoded != path {
+		paths = append(paths, decoded)
+	}
+	for _, p := range paths {
+		for _, ending := range append([]string{""}, moduleEndings...) {
+			if err := m.load(p + ending); err != nil {
+				return err
+			}
+		}
+		if ext := filepath.Ext(p); slices.Contains([]string{".js", ".cjs", ".mjs"}, ext) { // compiled from, or read as
+			for _, other := range []string{ext[:len(ext)-2] + "ts", ".tsx"} {
+				if err := m.load(strings.TrimSuffix(p, ext) + other); err != nil {
+					return err
+				}
+			}
+		}
+		info, err := os.Stat(p)
+		if err != nil || !info.IsDir() || depth > maxLinksOfMain {
+			continue
+		}
+		if err := m.candidates(filepath.Join(p, "index"), depth+1); err != nil {
+			return err
+		}
+		if err := m.load(filepath.Join(p, "package.json")); err != nil {
+			return err
+		}
+		if start := packageText(p, "main"); start != "" {
+			if err := m.candidates(filepath.Join(p, filepath.FromSlash(start)), depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxLinksOfMain is how many directories name each other as what they are.
+const maxLinksOfMain = 4
+
+// all loads every file below a directory that can be imported, packages of others aside.
+func (m *modules) all(dir string, depth int) error {
+	entries, err := m.entries(dir, depth)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case strings.HasPrefix(e.Name(), ".") || e.Name() == "node_modules":
+		case e.IsDir():
+			err = m.all(name, depth+1)
+		case slices.Contains(moduleEndings, filepath.Ext(name)):
+			err = m.load(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

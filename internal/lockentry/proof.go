@@ -1,0 +1,151 @@
+package lockentry
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// LockedProof verifies the proof that the lock has of a record, with the key that is
+// configured or that this machine accepted, and without the network.
+func LockedProof(w *workspace.Workspace, r *project.RecordLock) (evidence.Report, error) {
+	if r == nil {
+		return nil, nil
+	}
+	if r.Proof == "" {
+		return evidence.Report{trail.NoProofEvidence(*r, "it was pinned from a registry without a log")}, nil
+	}
+	once, _ := w.LockedLogs.LoadOrStore(r.Registry, sync.OnceValues(func() (*lockedLog, error) { return openLockedLog(w, r.Registry) }))
+	l, err := once.(func() (*lockedLog, error))()
+	if err != nil {
+		return nil, err
+	}
+	if l.trust.Log == nil {
+		return slices.Clone(l.report), nil
+	}
+	var fork error
+	report := trail.ProofEvidence(l.trust.Log.Name(), func(checkpoint []byte) (ledger.Signed, error) {
+		head := l.open(checkpoint)
+		fork = head.fork
+		return head.Signed, head.err
+	}, *r)
+	if fork != nil {
+		return nil, fork
+	}
+	return slices.Concat(l.report, report), nil
+}
+
+// InstalledProof is lockedProof for an installation. Where nobody said which key the registry's
+// log has, the proof is held to the log that the registry shows now, which must be the one that
+// the lock names: an entry that no log ever had is not installed because a line of hallmark.toml
+// is gone. That key is relied on for nothing else, and not kept.
+func InstalledProof(ctx context.Context, w *workspace.Workspace, r *project.RecordLock, offline bool) (evidence.Report, error) {
+	if r == nil || r.Proof == "" {
+		return LockedProof(w, r)
+	}
+	if known, err := w.KnowsLog(r.Registry); err != nil || known {
+		if err != nil {
+			return nil, err
+		}
+		return LockedProof(w, r)
+	}
+	claim := evidence.Claim{
+		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: w.Lock.Log(r.Registry), Where: project.LockFile + ", logs",
+	}
+	missing := func(why string) (evidence.Report, error) {
+		return evidence.Report{evidence.Miss(claim, evidence.Lock, "this machine knows no key for it, and "+why,
+			"give the key with --log-key, or as log_key under [registry] in "+project.ConfigFile+"; the registry's operator knows it")}, nil
+	}
+	client := w.Registry()
+	switch {
+	case client == nil || w.Config.Registry.Name() != r.Registry:
+		return missing(project.ConfigFile + " does not name the registry")
+	case offline:
+		return missing("--offline forbids to ask the registry")
+	}
+	w.ShownOnce.Do(func() {
+		w.Shown, w.ShownErr = trail.Read(ctx, w.Host, client, w.Config.Registry, trail.Options{Ask: w.LogOptions.Ask})
+	})
+	l, err := w.Shown, w.ShownErr
+	switch {
+	case err != nil:
+		return nil, err
+	case l == nil:
+		return missing("the registry shows no log")
+	case l.Key == "":
+		return missing("the registry announces none")
+	}
+	named := evidence.Fact(claim, l.Head.Origin)
+	named.Observed.From = "the log that the registry shows"
+	report := slices.DeleteFunc(slices.Clone(l.Report), func(e evidence.Evidence) bool {
+		return e.Scheme == evidence.LogKey && e.Outcome == evidence.Absent // which the lock's answer stands for
+	})
+	w.Showing.Lock() // one at a time talks with the log
+	defer w.Showing.Unlock()
+	fresh := *r
+	more, err := l.VerifyProof(ctx, []byte(r.Proof), &fresh)
+	return slices.Concat(evidence.Report{named}, report, more), err
+}
+
+// lockedLog is the log of a registry of which the lock has records, without the network.
+type lockedLog struct {
+	name   string          // of the registry
+	report evidence.Report // of its key
+	trust  ledger.Trust    // without a log if no key is known, or two are
+	kept   ledger.Signed   // what this machine saw of it
+	seen   bool
+	heads  sync.Map // by the text of a checkpoint: a func() lockedHead; many proofs end with one
+}
+
+// lockedHead is a checkpoint that the lock has, as it was opened.
+type lockedHead struct {
+	ledger.Signed
+	err  error // it is not signed as it is to be
+	fork error // it contradicts what this machine saw
+}
+
+func openLockedLog(w *workspace.Workspace, name string) (*lockedLog, error) {
+	logs, err := w.KnownLogs()
+	if err != nil {
+		return nil, err
+	}
+	k := &trail.Log{Host: w.Host, Name: name}
+	if w.Config.Registry.Name() == name {
+		k.Rules = w.Config.Registry
+	}
+	if !k.ChooseKey(logs, w.LogOptions) {
+		e := evidence.Fact(evidence.Claim{Subject: "log of " + name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
+		e.Reason = "this machine knows no key for it, so that the proof in " + project.LockFile + " cannot be verified"
+		return &lockedLog{report: evidence.Report{e}}, nil
+	}
+	l := &lockedLog{name: name, report: k.Report}
+	if k.Key == "" {
+		return l, nil
+	}
+	if l.trust, err = k.Rules.Trust(k.Key); err != nil {
+		return nil, evidence.Errorf(evidence.Validation, project.ConfigFile, "", err)
+	}
+	l.kept, l.seen = logs.Newest(k.Key)
+	return l, nil
+}
+
+// open verifies a checkpoint, once. What this machine saw of the log holds here too, as
+// far as it can be told offline.
+func (l *lockedLog) open(checkpoint []byte) lockedHead {
+	once, _ := l.heads.LoadOrStore(string(checkpoint), sync.OnceValue(func() (head lockedHead) {
+		if head.Signed, head.err = l.trust.Open(checkpoint); head.err != nil || !l.seen || l.kept.Size != head.Size {
+			return head
+		}
+		if err := ledger.CheckConsistency(l.kept.Checkpoint, head.Checkpoint, nil); err != nil {
+			head.fork = trail.ForkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
+		}
+		return head
+	}))
+	return once.(func() lockedHead)()
+}

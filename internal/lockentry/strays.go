@@ -1,0 +1,159 @@
+package lockentry
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// MaxExtra is how many extra files are named.
+const MaxExtra = 1000
+
+// Strays is evidence of what lies in the directories of surfaces and closures and is of no
+// entry of the lock. Nobody compares it with anything, and an entry that comes later, under its
+// name, would seem to have been reviewed with it. The files of entries that are missed are left
+// out: what is missed is refused itself, and restored with them.
+func Strays(w *workspace.Workspace, missed map[string]bool) (report evidence.Report, err error) {
+	surfaces, closures := map[string]bool{}, map[string]bool{}
+	for name := range missed {
+		surfaces[project.SurfaceFile(name)], closures[project.ClosureSubject(name)] = true, true
+	}
+	for _, name := range w.Lock.Servers() {
+		entry, _ := w.Lock.Server(name)
+		surfaces[project.SurfaceFile(name)] = true
+		if entry.Closure != nil {
+			closures[project.ClosureSubject(name)] = true
+		}
+	}
+	for dir, ours := range map[string]map[string]bool{project.SurfacesDir: surfaces, project.ClosuresDir: closures} {
+		found, err := straysIn(w, dir, ours)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, found...)
+	}
+	slices.SortFunc(report, func(a, b evidence.Evidence) int { return strings.Compare(a.Subject, b.Subject) })
+	return report, nil
+}
+
+// MissedEntries are the names of servers whose entries of the lock are missing, by their reports.
+func MissedEntries(names []string, reports []evidence.Report) map[string]bool {
+	out := map[string]bool{}
+	for i, name := range names {
+		out[name] = slices.ContainsFunc(reports[i], func(e evidence.Evidence) bool {
+			return e.Scheme == evidence.Launch && e.Authority == evidence.Lock && e.Outcome == evidence.Missing
+		})
+	}
+	maps.DeleteFunc(out, func(_ string, missed bool) bool { return !missed })
+	return out
+}
+
+// straysIn names at most maxExtra of what lies in dir and is not ours, by path. Names are
+// compared as the directory spells them: the file of another case is another file.
+func straysIn(w *workspace.Workspace, dir string, ours map[string]bool) (report evidence.Report, err error) {
+	if err := w.RefuseLink(w.Path(dir)); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(w.Path(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	for len(report) < MaxExtra {
+		entries, err := f.ReadDir(256)
+		for _, e := range entries {
+			if at := dir + "/" + e.Name(); !ours[at] {
+				report = append(report, strayEvidence(at, e))
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
+}
+
+func strayEvidence(at string, d fs.DirEntry) evidence.Evidence {
+	what := "a file that is of none"
+	switch {
+	case d.IsDir():
+		what = "a directory"
+	case !d.Type().IsRegular():
+		what = "no regular file"
+	}
+	e := evidence.Fact(evidence.Claim{
+		Subject: at, Scheme: evidence.Unhashed, Authority: evidence.Lock, Text: "nothing but the files of entries of " + project.LockFile, Where: project.LockFile,
+	}, what)
+	e.Observed.From = at
+	e.Reason = "no entry of " + project.LockFile + " is about it"
+	e.Fix = "remove it; or restore hallmark.lock from version control, if an entry is gone"
+	return e
+}
+
+// FilesBeside are the changes that put the files of an entry beside the lock, and take away what it
+// has none of; nil is no file. Before is the entry that is replaced, or nil. What lies there and
+// is not before's is somebody else's: it goes as well, and that is said.
+func FilesBeside(w *workspace.Workspace, name string, before *project.ServerLock, shown *surface.Surface, closure []byte) []durable.File {
+	files := []durable.File{
+		{Path: w.SurfacePath(name), Remove: true},
+		{Path: w.ClosurePath(name), Remove: true},
+		{Path: w.DriftPath(name), Remove: true},
+	}
+	if shown != nil {
+		files[0] = durable.File{Path: files[0].Path, Data: shown.Indented(), Perm: 0o644}
+	}
+	if closure != nil {
+		files[1] = durable.File{Path: files[1].Path, Data: closure, Perm: 0o644}
+	}
+	for i, at := range []string{project.SurfaceFile(name), project.ClosureSubject(name)} {
+		if _, err := os.Lstat(files[i].Path); err != nil || isFileOf(w, files[i], before) {
+			continue
+		}
+		verb := "replaced"
+		if files[i].Remove {
+			verb = "removed"
+		}
+		w.Host.Logger.Warn(fmt.Sprintf("%s was not what %s has there, and is %s", at, project.LockFile, verb))
+	}
+	return files
+}
+
+// isFileOf reports whether what lies at the path of f is what an entry has there, or what f puts there.
+func isFileOf(w *workspace.Workspace, f durable.File, entry *project.ServerLock) bool {
+	surfaces := strings.HasPrefix(f.Path, w.Path(project.SurfacesDir))
+	limit := int64(workspace.MaxSurface)
+	if !surfaces {
+		limit = project.MaxClosure
+	}
+	data, err := w.ReadFile(f.Path, limit)
+	switch {
+	case err != nil || data == nil:
+		return false
+	case !f.Remove && string(data) == string(f.Data):
+		return true
+	case entry == nil:
+		return false
+	case surfaces:
+		s, err := surface.Read(data)
+		return err == nil && evidence.Same(s.Digest(), entry.Surface)
+	}
+	return entry.Closure != nil && evidence.Same(digest.FromBytes(data), entry.Closure.Lock)
+}

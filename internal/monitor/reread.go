@@ -1,0 +1,107 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// DefaultReread is in how many runs a monitor reads everything again.
+const DefaultReread = 30
+
+// reread reads a sample of the first size entries, which were read before this round, and
+// the tiles over them again, and compares them with the tree that was rebuilt: one part of
+// them in each round, so that damage behind what was read last is found as well. What is
+// not served ends it, and is asked for again by the next round.
+func (m *monitor) reread(ctx context.Context, size int64) error {
+	bundles := (size + ledger.TileWidth - 1) / ledger.TileWidth
+	if m.o.Reread <= 0 || bundles == 0 {
+		return nil
+	}
+	runs := int64(m.o.Reread)
+	r := &ledger.Reader{At: m.state.head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+	for range (bundles + runs - 1) / runs {
+		if m.state.next >= bundles {
+			m.state.next = 0
+		}
+		n := m.state.next
+		leaves, err := r.Bundle(n)
+		switch {
+		case err == nil:
+		case trail.IsNotFound(err):
+			class := evidence.Integrity // whoever signed the tree has it
+			if m.log == nil {
+				class = evidence.Operation // a copy may not be whole
+			}
+			return evidence.Errorf(class, m.name, "it was served when it was read before; it is asked for again with the next run",
+				fmt.Errorf("a part of entries %d to %d, or of the tree over them, is not served: %w", n*ledger.TileWidth, min((n+1)*ledger.TileWidth, size)-1, err))
+		case errors.Is(err, ledger.ErrFork), errors.Is(err, ledger.ErrMalformed):
+			if err := m.nameChanged(ctx, n, err); err != nil {
+				return err
+			}
+		default:
+			return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
+		}
+		for i, text := range leaves {
+			if leaf, err := ledger.ParseLeaf(text); err == nil {
+				m.later.add(n*ledger.TileWidth+int64(i), leaf)
+			}
+		}
+		m.state.next = n + 1
+		m.again += int64(len(leaves))
+	}
+	return nil
+}
+
+// nameChanged names what is not as it was read before in bundle n, of its entries or else of
+// the tiles over them.
+func (m *monitor) nameChanged(ctx context.Context, n int64, cause error) error {
+	t, ok := ledger.NewTile(ledger.Entries, n, m.state.head.Size)
+	if !ok {
+		return fmt.Errorf("bundle %d is beyond %d entries", n, m.state.head.Size)
+	}
+	data, err := m.file(ctx, t)
+	if err != nil {
+		return err
+	}
+	leaves, err := m.split(data, t)
+	if err != nil {
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Path: ledger.TilePath(t), Expected: "the entries that were read before", Actual: err.Error()})
+		return nil
+	}
+	for i, text := range leaves {
+		index := n*ledger.TileWidth + int64(i)
+		want := m.state.document(index)
+		leaf, err := ledger.ParseLeaf(text)
+		if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) || err != nil && want.IsZero() {
+			continue
+		}
+		actual := "document " + leaf.Document.String()
+		if err != nil {
+			actual = err.Error()
+		}
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: actual,
+			Detail: "the entry as it was read before, and as it is served"})
+		return nil
+	}
+	// What is remembered of each entry is there: another member of one, or a tile.
+	t.L = 0
+	shown, err := m.file(ctx, t)
+	if err != nil {
+		return err
+	}
+	made := make([]tlog.Hash, len(leaves))
+	for i, text := range leaves {
+		made[i] = tlog.RecordHash(text)
+	}
+	if m.compareTile(t, made, shown) { // or a tile above
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: ledger.TilePath(t), Expected: "the tree that was read before, of root " + m.state.head.Root.String(), Actual: cause.Error()})
+	}
+	return nil
+}

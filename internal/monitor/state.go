@@ -1,0 +1,290 @@
+package monitor
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// State is what a monitor read of a log, from its first entry on.
+type State struct {
+	Key   string
+	Found []Anomaly
+	// Tiles are the hashes of each level's last tile, while it is not full.
+	Tiles [8][]tlog.Hash
+
+	replay    *ledger.Replay
+	head      ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
+	documents []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
+	next      int64         // bundle that is read again next
+	began     bool          // there was no file
+	statuses  []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
+}
+
+// The bytes of monitorState.statuses.
+const (
+	noRecord = iota
+	isActive
+	isDeprecated
+	isDeleted
+)
+
+var statusNames = map[byte]string{isActive: "active", isDeprecated: "deprecated", isDeleted: "deleted"}
+
+// Wire is the first line of the state as it is written. After it come, without
+// anything in between, the replay, the documents and the statuses: as JSON they would take
+// several times the memory that reading the log takes. Every member is there.
+type Wire struct {
+	Version int       `json:"monitor_version"`
+	Key     string    `json:"key"`
+	Found   []Anomaly `json:"found"`
+	Size    int64     `json:"size"`
+	Root    []byte    `json:"root"`
+	Note    string    `json:"checkpoint"` // of a tree that begins with size and root
+	Tiles   [8][]byte `json:"tiles"`
+	Replay  int64     `json:"replay_bytes"`
+	Next    int64     `json:"reread_next"` // since version 2
+	Digest  string    `json:"digest"`      // since version 2, of the file with "" here: a file that was edited is malformed
+}
+
+// StateVersion is what this build writes. Of version 1, which it reads too, reread_next
+// and digest are missing.
+const StateVersion = 2
+
+// Members are those of a line of that version.
+func (Wire) Members(version int) []string {
+	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes", "reread_next", "digest"}
+	if version == 1 {
+		return all[:8]
+	}
+	return all
+}
+
+// maxState bounds the file, in bytes: of some 20,000,000 entries.
+const maxState = 2 << 30
+
+// ReadState reads the state of the log with that key; without a file it is empty.
+func ReadState(path, key string) (*State, error) {
+	s := &State{Key: key, replay: new(ledger.Replay), began: true}
+	if path == "" {
+		return s, nil
+	}
+	data, err := host.ReadFile(path, maxState)
+	if data == nil || err != nil {
+		return s, err
+	}
+	w, parts, err := parseWire(data)
+	if err == nil && w.Key != key {
+		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
+	}
+	if err == nil {
+		s, err = w.state(parts)
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; without it everything is read again, and what was found before is forgotten", err)
+	}
+	return s, nil
+}
+
+// parseWire splits a file into its line and what comes after it. A member that is
+// not there is an error: it would read as if nothing had been found, or read.
+func parseWire(data []byte) (w Wire, parts []byte, err error) {
+	line, parts, ok := bytes.Cut(data, []byte("\n"))
+	if !ok {
+		return w, nil, errors.New("it is empty or torn")
+	}
+	if err := surface.CheckJSON(line, surface.Limits{Size: maxState, Depth: 8}); err != nil {
+		return w, nil, err
+	}
+	var there map[string]json.RawMessage
+	if err := json.Unmarshal(line, &there); err != nil {
+		return w, nil, err
+	}
+	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 || w.Version > StateVersion {
+		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"], StateVersion)
+	}
+	for _, name := range w.Members(w.Version) {
+		if raw, ok := there[name]; !ok || string(raw) == "null" && (w.Version > 1 || name != "found") {
+			return w, nil, fmt.Errorf("has no %s", name)
+		}
+	}
+	if len(there) != len(w.Members(w.Version)) {
+		return w, nil, errors.New("has members that its version does not have")
+	}
+	var tiles []json.RawMessage
+	if err := json.Unmarshal(there["tiles"], &tiles); err != nil || len(tiles) != len(w.Tiles) {
+		return w, nil, errors.New("has not the tiles of each level")
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&w); err != nil {
+		return w, nil, err
+	}
+	if w.Version == 1 {
+		return w, parts, nil
+	}
+	said := w.Digest
+	w.Digest = ""
+	blank, err := json.Marshal(w)
+	if err != nil {
+		return w, nil, err
+	}
+	if StateDigest(blank, parts) != said {
+		return w, nil, errors.New("it was changed after it was written")
+	}
+	return w, parts, nil
+}
+
+// StateDigest is the digest of a line without one, and of the parts after it.
+func StateDigest(line []byte, parts ...[]byte) string {
+	h := digest.NewHasher(digest.SHA256)
+	h.Write(line)
+	h.Write([]byte("\n"))
+	for _, part := range parts {
+		h.Write(part)
+	}
+	return h.Digest(digest.SHA256).String()
+}
+
+// state is what a line and the parts after it say.
+func (w Wire) state(parts []byte) (*State, error) {
+	s := &State{Key: w.Key, Found: w.Found, next: w.Next}
+	if w.Replay < 0 || w.Replay > int64(len(parts)) || w.Next < 0 {
+		return nil, errors.New("it is torn")
+	}
+	var err error
+	if s.replay, err = ledger.ParseReplay(parts[:w.Replay]); err != nil {
+		return nil, err
+	}
+	parts = parts[w.Replay:]
+	size := s.replay.Size()
+	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
+		return nil, errors.New("its parts are not of one size")
+	}
+	trust, err := ledger.NewTrust(w.Key, nil, 0)
+	if err != nil {
+		return nil, err
+	}
+	if size > 0 || w.Note != "" { // nothing of an empty log is verified yet
+		signed, err := trust.Open([]byte(w.Note))
+		if err != nil {
+			return nil, err
+		}
+		if signed.Size < size || signed.Size == size && signed.Root != s.replay.Root() {
+			return nil, errors.New("its checkpoint is not of what was read")
+		}
+	}
+	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
+	s.documents, s.statuses = parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
+	for level, hashes := range w.Tiles {
+		if int64(len(hashes)) != size>>(8*level)%ledger.TileWidth*tlog.HashSize {
+			return nil, errors.New("its tiles are not of its size")
+		}
+		for len(hashes) > 0 {
+			s.Tiles[level] = append(s.Tiles[level], tlog.Hash(hashes[:tlog.HashSize]))
+			hashes = hashes[tlog.HashSize:]
+		}
+	}
+	return s, nil
+}
+
+const sha256Size = 32
+
+// Write replaces the file. What was read of a log that was not verified up to a
+// checkpoint is never written: callers write after they verified.
+func (s *State) Write(path string) error {
+	if path == "" {
+		return nil
+	}
+	if s.replay.Size() != s.head.Size {
+		return errors.New("the monitor's state is not verified") // a mistake of ours
+	}
+	root, replay := s.replay.Root(), s.replay.Marshal()
+	w := Wire{
+		Version: StateVersion, Key: s.Key, Found: s.Found, Size: s.head.Size, Root: root[:], Note: string(s.head.Note),
+		Replay: int64(len(replay)), Next: s.next,
+	}
+	if w.Found == nil {
+		w.Found = []Anomaly{}
+	}
+	for level, hashes := range s.Tiles {
+		w.Tiles[level] = []byte{} // which is "", and not null
+		for _, h := range hashes {
+			w.Tiles[level] = append(w.Tiles[level], h[:]...)
+		}
+	}
+	blank, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	w.Digest = StateDigest(blank, replay, s.documents, s.statuses)
+	line, err := json.Marshal(w)
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses), 0o600); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}
+
+// add reads the next entry.
+func (s *State) add(text []byte) (ledger.Leaf, *ledger.Fault) {
+	leaf, fault := s.replay.Add(text)
+	s.Tiles[0] = append(s.Tiles[0], tlog.RecordHash(text))
+	var document [sha256Size]byte
+	status := byte(noRecord)
+	if fault == nil || fault.What != ledger.Unreadable {
+		copy(document[:], recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface).Bytes())
+	}
+	if fault == nil {
+		switch {
+		case leaf.Kind.Publishes():
+			status = isActive
+		case leaf.Kind == ledger.Status:
+			if i, ok := s.replay.Find(leaf.Of, leaf.Name, leaf.Version); ok && s.statuses[i] != noRecord {
+				for b, name := range statusNames {
+					if name == leaf.Status {
+						s.statuses[i] = b
+					}
+				}
+			}
+		}
+	}
+	s.documents = append(s.documents, document[:]...)
+	s.statuses = append(s.statuses, status)
+	return leaf, fault
+}
+
+// recordDigest is what is remembered of a record: of a server its document, of an archive one
+// digest of all that its entry says.
+func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) digest.Digest {
+	if kind == ledger.Server || !kind.Publishes() {
+		return document
+	}
+	return digest.FromBytes([]byte(document.String() + " " + integrity.String() + " " + api.String()))
+}
+
+// document is the document of an entry, the zero Digest of one that is unreadable.
+func (s *State) document(index int64) digest.Digest {
+	raw := s.documents[index*sha256Size : (index+1)*sha256Size]
+	if bytes.Equal(raw, make([]byte, sha256Size)) {
+		return digest.Digest{}
+	}
+	d, err := digest.New(digest.SHA256, raw)
+	if err != nil {
+		return digest.Digest{}
+	}
+	return d
+}

@@ -1,0 +1,294 @@
+package monitor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/mod/sumdb/tlog"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// bundlesAtOnce is how many bundles of entries are fetched together: 64 MiB of memory if
+// all are as large as can be.
+const bundlesAtOnce = 4
+
+// saveEvery is after how many entries of a long replay the state is written.
+const saveEvery = 1 << 17
+
+// replay reads the entries up to head, and compares the tiles and the root that they
+// make with those of the log.
+func (m *monitor) replay(ctx context.Context, head ledger.Signed) error {
+	start := m.state.replay.Size()
+	saved := start
+	for m.state.replay.Size() < head.Size {
+		if err := m.bundles(ctx, head.Size); err != nil {
+			return err
+		}
+		size := m.state.replay.Size()
+		if m.o.State == "" || size-saved < saveEvery || size == head.Size {
+			continue
+		}
+		// What is kept must be of this log: head begins with it.
+		prefix := ledger.Checkpoint{Origin: head.Origin, Size: size, Root: m.state.replay.Root()}
+		if err := m.extends(ctx, head, prefix); err != nil {
+			return m.wrongRoot(ctx, head, start, err)
+		}
+		m.state.head = ledger.Signed{Checkpoint: prefix, Note: head.Note}
+		if err := m.state.Write(m.o.State); err != nil {
+			return err
+		}
+		saved = size
+	}
+	if err := m.state.replay.Check(head.Checkpoint); err != nil {
+		return m.wrongRoot(ctx, head, start, err)
+	}
+	if err := m.partialTiles(ctx, head.Size); err != nil {
+		return err
+	}
+	m.read += m.state.replay.Size() - start
+	m.state.head = head
+	return m.state.Write(m.o.State)
+}
+
+func (m *monitor) extends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
+	r := ledger.Reader{At: head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+	return r.CheckExtends(older)
+}
+
+// wrongRoot says what it means that the entries do not make the tree of head: another
+// log than the one that was read before, or entries that are not those of its tree. What
+// was read since the last good state is forgotten.
+func (m *monitor) wrongRoot(ctx context.Context, head ledger.Signed, start int64, cause error) error {
+	if !errors.Is(cause, ledger.ErrFork) {
+		return evidence.Errorf(evidence.ClassOf(cause), m.name, "", cause)
+	}
+	size, root, old := m.state.replay.Size(), m.state.replay.Root(), m.state.head
+	if start > 0 {
+		err := m.extends(ctx, head, old.Checkpoint)
+		if errors.Is(err, ledger.ErrFork) {
+			m.fork(old, head, nil)
+			return errors.Join(m.differences(ctx, head, old.Size), m.reset())
+		}
+		if err != nil {
+			return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
+		}
+	}
+	m.addAnomaly(Anomaly{
+		What: AnomalyRoot, Expected: head.Root.String(), Actual: root.String(),
+		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served", size),
+	})
+	return errors.Join(m.partialTiles(ctx, size), m.reset()) // which may say where
+}
+
+// differences names the first of the entries of another history that is not the one that
+// was read before.
+func (m *monitor) differences(ctx context.Context, head ledger.Signed, size int64) error {
+	size = min(size, m.state.replay.Size(), head.Size)
+	for n := int64(0); n*ledger.TileWidth < size; n++ {
+		leaves, err := m.bundle(ctx, n, head.Size)
+		if err != nil {
+			return err
+		}
+		for i, text := range leaves[:min(int64(len(leaves)), size-n*ledger.TileWidth)] {
+			index := n*ledger.TileWidth + int64(i)
+			want := m.state.document(index)
+			leaf, err := ledger.ParseLeaf(text)
+			if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) {
+				continue
+			}
+			m.addAnomaly(Anomaly{
+				What: AnomalyFork, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: "document " + leaf.Document.String(),
+				Detail: "the first entry that is another one than was read before",
+			})
+			return nil
+		}
+	}
+	return nil
+}
+
+// bundle reads one bundle of a tree of that size; nothing is checked.
+func (m *monitor) bundle(ctx context.Context, n, size int64) ([][]byte, error) {
+	t, ok := ledger.NewTile(ledger.Entries, n, size)
+	if !ok {
+		return nil, fmt.Errorf("bundle %d is beyond %d entries", n, size)
+	}
+	data, err := m.file(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return m.split(data, t)
+}
+
+// split is the leaves of a bundle, or of a full one in its stead. Without the entries
+// there is nothing to go on with.
+func (m *monitor) split(data []byte, t tlog.Tile) ([][]byte, error) {
+	leaves, err := ledger.SplitBundle(data, t.W)
+	if err == nil {
+		return leaves, nil
+	}
+	if full, fullErr := ledger.SplitBundle(data, ledger.TileWidth); fullErr == nil {
+		return full[:t.W], nil
+	}
+	return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
+}
+
+// file reads a tile, or the full one in its stead.
+func (m *monitor) file(ctx context.Context, t tlog.Tile) ([]byte, error) {
+	data, err := m.source.tile(ctx, ledger.TilePath(t))
+	if trail.IsNotFound(err) && t.W < ledger.TileWidth {
+		full := t
+		full.W = ledger.TileWidth
+		if wide, fullErr := m.source.tile(ctx, ledger.TilePath(full)); fullErr == nil {
+			return wide, nil
+		}
+	}
+	if trail.IsNotFound(err) && m.log != nil {
+		// Whoever signed the tree has it. That is not kept as found: it may come back.
+		return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t), err))
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), m.name, "", fmt.Errorf("%s: %w", ledger.TilePath(t), err))
+	}
+	return data, nil
+}
+
+// bundles reads the next few bundles, and every tile that they complete.
+func (m *monitor) bundles(ctx context.Context, size int64) error {
+	first := m.state.replay.Size() / ledger.TileWidth
+	last := min(first+bundlesAtOnce, (size+ledger.TileWidth-1)/ledger.TileWidth)
+	texts := make([][]byte, last-first)
+	tiles := make([][]byte, last-first) // of their hashes, where they are full
+	group, within := errgroup.WithContext(ctx)
+	for i := range texts {
+		group.Go(func() (err error) {
+			t, _ := ledger.NewTile(ledger.Entries, first+int64(i), size)
+			if texts[i], err = m.file(within, t); err == nil && t.W == ledger.TileWidth {
+				t.L = 0
+				tiles[i], err = m.file(within, t)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i := range texts {
+		n := first + int64(i)
+		t, _ := ledger.NewTile(ledger.Entries, n, size)
+		leaves, err := m.split(texts[i], t)
+		if err != nil {
+			return err
+		}
+		for _, text := range leaves[m.state.replay.Size()-n*ledger.TileWidth:] {
+			m.add(text)
+			for level := 0; len(m.state.Tiles[level]) == ledger.TileWidth; level++ {
+				full := tlog.Tile{H: 8, L: level, N: m.state.replay.Size()>>(8*(level+1)) - 1, W: ledger.TileWidth}
+				shown := tiles[i]
+				if level > 0 {
+					if shown, err = m.file(ctx, full); err != nil {
+						return err
+					}
+				}
+				m.completeTile(full, shown)
+			}
+		}
+	}
+	return nil
+}
+
+// add replays one entry.
+func (m *monitor) add(text []byte) {
+	index := m.state.replay.Size()
+	leaf, fault := m.state.add(text)
+	if fault == nil {
+		m.later.add(index, leaf)
+		return
+	}
+	a := Anomaly{What: AnomalyUnreadable, Index: &index, Actual: fault.Error()}
+	if fault.What == ledger.Duplicate {
+		a = Anomaly{
+			What: AnomalyDuplicate, Index: &index, Subject: leaf.Subject(),
+			Expected: fmt.Sprintf("entry %d alone, document %s", fault.Earlier, m.state.document(fault.Earlier)),
+			Actual:   fmt.Sprintf("entry %d too, document %s", index, leaf.Document),
+		}
+	}
+	m.addAnomaly(a)
+}
+
+// completeTile compares a tile that is full with the one that is served, and puts its
+// root into the level above.
+func (m *monitor) completeTile(t tlog.Tile, shown []byte) {
+	made := m.state.Tiles[t.L]
+	m.compareTile(t, made, shown)
+	var top ledger.Edge
+	for _, h := range made {
+		top.Add(h)
+	}
+	m.state.Tiles[t.L] = made[:0]
+	m.state.Tiles[t.L+1] = append(m.state.Tiles[t.L+1], top.Root())
+}
+
+// partialTiles compares the tiles at the right edge of a tree of that size.
+func (m *monitor) partialTiles(ctx context.Context, size int64) error {
+	for level, made := range m.state.Tiles {
+		if len(made) == 0 {
+			continue
+		}
+		t := tlog.Tile{H: 8, L: level, N: size >> (8 * (level + 1)), W: len(made)}
+		shown, err := m.file(ctx, t)
+		if err != nil {
+			return err
+		}
+		m.compareTile(t, made, shown)
+	}
+	return nil
+}
+
+// compareTile reports whether a tile as it is served is the one that is made.
+func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) bool {
+	path := ledger.TilePath(t)
+	if len(shown) != t.W*tlog.HashSize && len(shown) != ledger.TileWidth*tlog.HashSize {
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize), Actual: fmt.Sprintf("%d bytes", len(shown))})
+		return false
+	}
+	for i, h := range made {
+		there := tlog.Hash(shown[i*tlog.HashSize : (i+1)*tlog.HashSize])
+		if there == h {
+			continue
+		}
+		a := Anomaly{
+			What: AnomalyTile, Path: path, Expected: h.String(), Actual: there.String(),
+			Detail: fmt.Sprintf("the hash that the entries make, and hash %d of the tile", i),
+		}
+		if t.L == 0 {
+			index := t.N*ledger.TileWidth + int64(i)
+			a.Index, a.Detail = &index, "the hash of the entry as it is served, and the one in the tile"
+		}
+		m.addAnomaly(a)
+		return false
+	}
+	return true
+}
+
+// directorySource reads a copy of a log's files.
+func directorySource(dir string) logSource {
+	read := func(path string, limit int64) ([]byte, error) {
+		data, err := host.ReadFile(filepath.Join(dir, filepath.FromSlash(path)), limit)
+		if err == nil && data == nil {
+			err = &registry.Problem{Status: 404, Title: "Not Found", Detail: "no file " + path}
+		}
+		return data, err
+	}
+	return logSource{
+		checkpoint: func(context.Context) ([]byte, error) { return read("checkpoint", ledger.MaxCheckpoint) },
+		tile:       func(_ context.Context, path string) ([]byte, error) { return read(path, ledger.MaxBundle) },
+	}
+}

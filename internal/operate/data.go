@@ -1,0 +1,126 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
+	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
+	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
+)
+
+// database is everything that a registry's commands keep in its database.
+type database interface {
+	records
+	registry.Findings
+	registry.Imports
+}
+
+// Place is where a registry keeps its records: a PostgreSQL database (postgres://…) or,
+// if that is "", a file in the directory Data; and its archives: a bucket (s3://…) or, if
+// that is "", a directory in Data.
+type Place struct{ Data, Database, Blobs string }
+
+// openDatabase opens the database of the registry at p. It may be serving.
+func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
+	if p.Database != "" {
+		db, err := postgres.Open(ctx, p.Database)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		return db, nil
+	}
+	dir := p.Data
+	file := filepath.Join(dir, "registry.db")
+	if create {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+	} else if _, err := os.Stat(file); err != nil {
+		hint := ""
+		if errors.Is(err, fs.ErrNotExist) {
+			hint = "name the registry's directory with --data"
+		}
+		return nil, evidence.Errorf(evidence.Operation, "registry", hint, err)
+	}
+	db, err := sqlite.Open(ctx, file)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	return db, nil
+}
+
+// Export writes every record of the registry at p to w, an envelope a
+// line, and then its archives with their records, and returns how many records.
+func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
+	db, err := openDatabase(ctx, p, false)
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	if n, err = dump.Export(ctx, db, db, w); err != nil {
+		return n, evidence.Errorf(evidence.Operation, "export", "", err)
+	}
+	open := func() (registry.Blobs, error) { return OpenBlobs(ctx, p.Data, p.Blobs) }
+	more, err := dump.ExportArchives(ctx, db, open, w)
+	if err != nil {
+		err = evidence.Errorf(evidence.Operation, "export", "is --blobs the registry's?", err)
+	}
+	return n + more, err
+}
+
+// ExportFile is Export to a new file, which appears when it is complete. One that is
+// there already is an error.
+func ExportFile(ctx context.Context, p Place, file string) (int, error) {
+	if _, err := os.Lstat(file); err == nil {
+		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // before the work
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), ".export-*.tmp")
+	if err != nil {
+		return 0, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	defer os.Remove(temp.Name())
+	n, err := Export(ctx, p, temp)
+	if err != nil {
+		return n, errors.Join(err, temp.Close())
+	}
+	if err := temp.Close(); err != nil {
+		return n, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	if err := durable.Place(temp.Name(), file); err != nil {
+		return n, evidence.Errorf(evidence.Operation, file, "", err)
+	}
+	return n, nil
+}
+
+// Backup writes the database of the registry at p, as it is at one
+// moment, to a new file, while the registry may be serving.
+func Backup(ctx context.Context, p Place, file string) error {
+	db, err := openDatabase(ctx, p, false)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	backed, ok := db.(interface {
+		Backup(ctx context.Context, path string) error
+	})
+	if !ok {
+		return evidence.Errorf(evidence.Validation, "backup", "use the backup of the database itself, such as pg_dump",
+			errors.New("this registry's database is not a file"))
+	}
+	err = backed.Backup(ctx, file)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return evidence.Errorf(evidence.Validation, "registry", "choose a new name for each backup", err)
+	case err != nil:
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	return nil
+}

@@ -1,0 +1,421 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// Limits of an import.
+const (
+	importTries   = 8                // of one page, with growing pauses
+	importPause   = time.Second      // before the second try
+	importPatient = 2 * time.Minute  // the longest pause
+	importOverlap = 10 * time.Minute // how much the clocks of two registries may differ
+	importNamed   = 50               // conflicts and refusals that are named; the rest is counted
+)
+
+// ImportOptions describe an import.
+type ImportOptions struct {
+	Place        // whose directory is created if it is missing
+	From  string // URL of a registry, or the name of a file
+
+	// Restore takes a file for an export of this very registry: records come back as
+	// they were, with their evidence and findings, not as imported ones.
+	Restore bool
+
+	RootCAs  *x509.CertPool                // of the registry; nil: the system's
+	Restart  bool                          // forget how far the import from this URL has come
+	Progress func(Imported)                // told after each page; may be nil
+	Warn     func(format string, _ ...any) // told of waits; may be nil
+
+	pause func(context.Context, time.Duration) error // nil waits
+	now   func() time.Time                           // nil is time.Now
+}
+
+// Imported is what an import came to. Records are published under the time of their
+// first publishing, marked with where they come from, and nothing of them is recomputed.
+type Imported struct {
+	Resumed   bool     `json:"resumed"`   // went on where one was interrupted
+	Since     string   `json:"since"`     // only what changed upstream since then was asked for; empty is everything
+	Added     int      `json:"added"`     //
+	Present   int      `json:"present"`   // were here, with the same document
+	Followed  int      `json:"followed"`  // of these, took over a new status
+	Invalid   int      `json:"invalid"`   // of those added, this registry would refuse the document at publish
+	Conflicts []string `json:"conflicts"` // name@version of those that are here with another document, or damaged
+	Refused   []string `json:"refused"`   // cannot be records at all, with why
+
+	conflicts, refused int
+}
+
+// Import takes the records of another registry, or of a dump, into this one. From a URL
+// it goes on where it was interrupted, and once complete it asks only for what changed.
+// A file is read whole each time. Either may be repeated: what is here stays as it is,
+// save that an imported record follows the status of its original.
+func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
+	if !strings.Contains(o.From, "://") { // before there is a registry that was made for it
+		if _, err := os.Stat(o.From); err != nil {
+			return nil, document.OpenError(o.From, err)
+		}
+	}
+	db, err := openDatabase(ctx, o.Place, true)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	return importInto(ctx, db, o)
+}
+
+func importInto(ctx context.Context, db database, o ImportOptions) (*Imported, error) {
+	if o.pause == nil {
+		o.pause = waitFor
+	}
+	if o.now == nil {
+		o.now = time.Now
+	}
+	i := &importer{ImportOptions: o, db: db, out: &Imported{Conflicts: []string{}, Refused: []string{}}}
+	var err error
+	if strings.Contains(o.From, "://") {
+		err = i.fromRegistry(ctx)
+	} else {
+		err = i.fromFile(ctx)
+	}
+	return i.out, errors.Join(i.differences(), err)
+}
+
+type importer struct {
+	ImportOptions
+	db     database
+	origin string
+	out    *Imported
+}
+
+// registryBase is the URL of a registry without the paths that people copy with it.
+func registryBase(s string) string {
+	s = strings.TrimRight(s, "/")
+	for _, path := range []string{"/servers", "/v0", "/v0.1"} {
+		s = strings.TrimSuffix(s, path)
+	}
+	return strings.TrimRight(s, "/")
+}
+
+func (i *importer) fromRegistry(ctx context.Context) error {
+	i.origin = registryBase(i.From)
+	if i.Restore {
+		return evidence.Errorf(evidence.Validation, i.origin, "", errors.New("only a file can be restored"))
+	}
+	upstream := &client.Client{Base: i.origin}
+	if i.RootCAs != nil {
+		t := client.Transport(i.RootCAs)
+		defer t.CloseIdleConnections()
+		upstream.HTTP = &http.Client{Transport: t}
+	}
+	p, err := i.db.Progress(ctx, i.origin)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	if i.Restart {
+		p = registry.Progress{}
+	}
+	i.out.Resumed = p.Cursor != ""
+	if p.Cursor == "" {
+		p.Began = i.now()
+	}
+	if !p.Since.IsZero() {
+		i.out.Since = p.Since.Format(time.RFC3339)
+	}
+	for {
+		page, err := i.page(ctx, upstream, p)
+		if err != nil {
+			hint := "run it again; it goes on where it stopped"
+			var problem *registry.Problem
+			if errors.As(err, &problem) && problem.Status == 400 && p.Cursor != "" {
+				hint = "the registry does not know the cursor any more; run it again with --restart"
+			}
+			return evidence.Errorf(evidence.Operation, i.origin, hint, err)
+		}
+		for _, env := range page.Servers {
+			if err := i.take(ctx, env); err != nil {
+				return evidence.Errorf(evidence.Operation, "registry", "", err)
+			}
+		}
+		next := page.Metadata.NextCursor
+		if next != "" && (next == p.Cursor || len(page.Servers) == 0) {
+			return evidence.Errorf(evidence.Operation, i.origin, "", errors.New("its pages do not end"))
+		}
+		p.Cursor = next
+		if next == "" {
+			p = registry.Progress{Since: p.Began.Add(-importOverlap)}
+		}
+		if err := i.db.SetProgress(ctx, i.origin, p); err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		i.tellProgress()
+		if next == "" {
+			return nil
+		}
+	}
+}
+
+func (i *importer) tellProgress() {
+	if i.Progress != nil {
+		i.Progress(*i.out)
+	}
+}
+
+// page asks for one page until it comes. The registry says itself how long to wait when
+// it has had enough; errors that will not pass end the import.
+func (i *importer) page(ctx context.Context, upstream *client.Client, p registry.Progress) (*registry.Page, error) {
+	for try := 1; ; try++ {
+		page, err := upstream.Changes(ctx, p.Cursor, p.Since)
+		if err == nil || ctx.Err() != nil {
+			return page, err
+		}
+		pause := min(importPause<<(try-1), importPatient)
+		var problem *registry.Problem
+		if errors.As(err, &problem) {
+			if problem.Status != 429 && problem.Status < 500 {
+				return nil, err
+			}
+			pause = min(max(pause, problem.RetryAfter), importPatient)
+		}
+		if try == importTries {
+			return nil, fmt.Errorf("%d tries: %w", try, err)
+		}
+		pause += rand.N(pause/4 + 1) // so that several do not come again at once
+		if i.Warn != nil {
+			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
+		}
+		if err := i.pause(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (i *importer) fromFile(ctx context.Context) error {
+	f, err := os.Open(i.From)
+	if err != nil {
+		return document.OpenError(i.From, err)
+	}
+	defer f.Close()
+	i.origin = "file:" + filepath.Base(i.From) // its directory is nobody's business
+	var stopped error
+	n := 0
+	shelf := &importedArchive{importer: i}
+	defer shelf.drop()
+	err = dump.Read(f, func(env registry.Envelope) error {
+		if stopped = i.take(ctx, env); stopped != nil {
+			return stopped
+		}
+		if n++; n%registry.MaxLimit == 0 {
+			i.tellProgress()
+		}
+		return nil
+	}, func(part dump.Archive) error {
+		stopped = shelf.take(ctx, part)
+		return stopped
+	})
+	switch {
+	case stopped != nil:
+		return evidence.Errorf(evidence.Operation, "registry", "", stopped)
+	case err != nil:
+		return evidence.Errorf(evidence.Validation, filepath.ToSlash(i.From), "", err)
+	}
+	i.tellProgress()
+	return nil
+}
+
+// take inserts one record. An error is one of this machine; what is wrong with the
+// record is counted.
+func (i *importer) take(ctx context.Context, env registry.Envelope) error {
+	rec, err := i.record(env)
+	if err != nil {
+		i.refuse(env, err)
+		return nil
+	}
+	observed := evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))}
+	if integrity := env.Meta.Integrity; integrity != nil && !integrity.Document.IsZero() {
+		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{integrity.Document}}
+		if evidence.Compare(claim, observed).Outcome != evidence.Match {
+			i.conflict(rec.Subject() + ": the document is not the one of its digest")
+			return nil
+		}
+	}
+	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher}, observed)
+	verdict := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document})
+	here, err := i.db.Insert(ctx, verdict.Admitted(), rec)
+	switch {
+	case errors.Is(err, registry.ErrTooMany):
+		i.refuse(env, err)
+		return nil
+	case errors.Is(err, registry.ErrExists):
+		return i.present(ctx, here, rec, observed)
+	case err != nil:
+		return err
+	}
+	i.out.Added++
+	if doc, err := serverjson.Parse(rec.Document); err != nil || doc.ValidateForPublish().Err() != nil {
+		i.out.Invalid++
+	}
+	if i.Restore && env.Meta.Integrity != nil {
+		for _, f := range slices.Backward(env.Meta.Integrity.Findings) { // oldest first
+			f.Name, f.Version = rec.Name, rec.Version
+			if err := i.db.AddFinding(ctx, f); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// present settles a record that is here already.
+func (i *importer) present(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{here.Digest}}
+	if evidence.Compare(claim, observed).Outcome != evidence.Match {
+		by := "published here"
+		if here.Origin != "" {
+			by = "imported before"
+		}
+		i.conflict(rec.Subject() + ": another document was " + by)
+		return nil
+	}
+	i.out.Present++
+	if i.Restore {
+		return nil
+	}
+	followed, err := i.db.Follow(ctx, rec)
+	if followed {
+		i.out.Followed++
+	}
+	return err
+}
+
+// record makes a record of an envelope. Documents that this registry would refuse at
+// publish are taken, as they are the other registry's; what could not be found by name,
+// or has no canonical form, is not.
+func (i *importer) record(env registry.Envelope) (rec registry.Record, err error) {
+	canonical, err := serverjson.Canonical(env.Server)
+	if err != nil {
+		return rec, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(env.Server, &members); err != nil {
+		return rec, errors.New("the document is not an object")
+	}
+	for member, to := range map[string]*string{"name": &rec.Name, "version": &rec.Version} {
+		if json.Unmarshal(members[member], to) != nil || !serverjson.Usable(member, *to) {
+			return rec, fmt.Errorf("%+.200q cannot be the %s of a record", *to, member)
+		}
+	}
+	now := i.now()
+	rec.Document, rec.Digest = env.Server, digest.FromBytes(canonical)
+	rec.Origin, rec.ImportedAt = i.origin, now
+	rec.PublishedAt, rec.StatusChangedAt, rec.Status = now, now, registry.Active
+	if official := env.Meta.Official; official != nil {
+		rec.PublishedAt = orNow(official.PublishedAt, now)
+		rec.StatusChangedAt = orNow(official.StatusChangedAt, rec.PublishedAt)
+		switch official.Status {
+		case registry.Active, "":
+		case registry.Deprecated, registry.Deleted:
+			rec.Status, rec.StatusMessage = official.Status, document.Clip(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
+		default:
+			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
+		}
+	}
+	// Who follows this registry by time of update must be told of it.
+	rec.UpdatedAt = now
+	if i.Restore {
+		integrity := env.Meta.Integrity
+		if env.Meta.Official == nil || integrity == nil || integrity.Document.IsZero() {
+			return rec, errors.New("is no record of an export")
+		}
+		rec.UpdatedAt = orNow(env.Meta.Official.UpdatedAt, now)
+		rec.Origin, rec.ImportedAt = integrity.ImportedFrom, time.Time{}
+		if integrity.ImportedAt != nil {
+			rec.ImportedAt = *integrity.ImportedAt
+		}
+		if !isArray(integrity.Evidence) || slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+			return rec, errors.New("its evidence is no list")
+		}
+		rec.Evidence, rec.Build = integrity.Evidence, integrity.Build
+		if integrity.VerifiedAt != nil {
+			rec.VerifiedAt = *integrity.VerifiedAt
+		}
+	}
+	return rec, nil
+}
+
+func isArray(text json.RawMessage) bool {
+	var pieces []json.RawMessage
+	return json.Unmarshal(text, &pieces) == nil && pieces != nil
+}
+
+func orNow(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t
+}
+
+func (i *importer) conflict(what string) {
+	if i.out.conflicts++; i.out.conflicts <= importNamed {
+		i.out.Conflicts = append(i.out.Conflicts, surface.Escape(what))
+	}
+}
+
+func (i *importer) refuse(env registry.Envelope, why error) {
+	name, version, _ := registry.Named(env.Server) // what can be read of it
+	if i.out.refused++; i.out.refused <= importNamed {
+		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
+	}
+}
+
+// differences is the error of records that did not come to be here as they are there.
+func (i *importer) differences() error {
+	var errs []error
+	add := func(kind evidence.Class, n int, what string, named []string) {
+		if n == 0 {
+			return
+		}
+		lines := "  " + strings.Join(named, "\n  ") + "\n"
+		if n > len(named) {
+			lines += fmt.Sprintf("  and %d more\n", n-len(named))
+		}
+		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
+	}
+	add(evidence.Integrity, i.out.conflicts, "not as published here; ours stay", i.out.Conflicts)
+	add(evidence.Validation, i.out.refused, "that cannot be taken", i.out.Refused)
+	return errors.Join(errs...)
+}

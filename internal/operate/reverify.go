@@ -1,0 +1,378 @@
+package operate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/monitor"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// reverifiedAtOnce is how many records are checked at a time; each fetches several files.
+const reverifiedAtOnce = 4
+
+// ReverifyOptions describe what is recomputed, and how files are fetched: as when the
+// registry serves.
+type ReverifyOptions struct {
+	Place
+	Since       time.Time // only records published then or later; zero is all
+	AllowHosts  []string
+	BundleHosts []string
+	Fetch       fetch.Config
+	Version     string // of this program, as findings tell it
+	Logger      *slog.Logger
+}
+
+// Reverification is what recomputing the claims of published records came to.
+type Reverification struct {
+	Records   int                `json:"records"`   // looked at; those with status deleted are not
+	Claimed   int                `json:"claimed"`   // of these, with a claim to recompute
+	Unreached int                `json:"unreached"` // of these, with a file that could not be had now
+	Failing   []string           `json:"failing"`   // name@version of those that fail, "facet name@version" of an archive; known before or not
+	Found     []ReverifiedRecord `json:"found"`     // what was added as a finding
+}
+
+// ReverifiedRecord is a record with a new finding. Evidence is empty if what failed
+// before holds again.
+type ReverifiedRecord struct {
+	Subject  string          `json:"subject"`
+	Evidence evidence.Report `json:"evidence"`
+}
+
+// Reverify recomputes the claims of published records: of servers by fetching their packages
+// again, of archives from the bytes that the registry keeps. What no longer matches, because
+// a package was replaced or removed since, or an archive is damaged, becomes a finding beside
+// the record, once: the same failure found again adds nothing. A file that cannot be reached
+// now says nothing; nor does an archive that is not there, as o.Blobs may name another
+// place than the registry's, and a finding stays in the log.
+func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
+	db, err := openDatabase(ctx, o.Place, false)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
+	o.Fetch.Logger = o.Logger
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+	client := fetch.New(o.Fetch)
+	r := reverifier{
+		records: db,
+		check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			return CheckClaims(ctx, client, doc, o.BundleHosts)
+		},
+		blobs: sync.OnceValues(func() (registry.Blobs, error) { return OpenBlobs(ctx, o.Data, o.Blobs) }),
+		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+	}
+	return r.all(ctx, o.Since)
+}
+
+// reverifier recomputes the claims of records.
+type reverifier struct {
+	records interface {
+		registry.Records
+		registry.Findings
+		registry.ArchiveRecords
+	}
+	check func(context.Context, *serverjson.Document) (evidence.Report, error)
+	blobs func() (registry.Blobs, error) // asked if there is an archive; safe for concurrent use
+	build string
+	now   func() time.Time
+
+	logger *slog.Logger // told of archives that are not there
+}
+
+// reverifiable is a record whose claims can be recomputed.
+type reverifiable struct {
+	subject   string
+	status    registry.Status
+	published time.Time
+	before    []byte // what is known to fail, a JSON array
+	check     func(context.Context) (report evidence.Report, claims bool, err error)
+	add       func(ctx context.Context, failing []byte) error // a finding
+}
+
+func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, error) {
+	out := &Reverification{Failing: []string{}, Found: []ReverifiedRecord{}}
+	lists := []func(context.Context, registry.Query) ([]reverifiable, string, error){r.servers}
+	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
+		lists = append(lists, func(ctx context.Context, q registry.Query) ([]reverifiable, string, error) {
+			return r.archives(ctx, kind, q)
+		})
+	}
+	worst := evidence.OK
+	for _, list := range lists {
+		class, err := out.each(ctx, since, list)
+		if worst = evidence.Worse(worst, class); err != nil {
+			return out, err
+		}
+	}
+	return out, out.err(worst)
+}
+
+// each recomputes the claims of the records of a list, and returns the most urgent class of
+// what fails.
+func (r *Reverification) each(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]reverifiable, string, error)) (worst evidence.Class, err error) {
+	// A record is updated when it is published, or later.
+	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
+		page, next, err := list(ctx, q)
+		if err != nil {
+			return worst, evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+		results := make([]reverified, len(page))
+		group, inner := errgroup.WithContext(ctx)
+		group.SetLimit(reverifiedAtOnce)
+		for i, rec := range page {
+			if rec.status == registry.Deleted || rec.published.Before(since) {
+				continue
+			}
+			r.Records++
+			group.Go(func() (err error) {
+				// Another's fault stops the checking, not the keeping of what was found.
+				if results[i], err = rec.reverify(ctx, inner); err != nil {
+					err = evidence.Errorf(evidence.Operation, rec.subject, "", err)
+				}
+				return err
+			})
+		}
+		err = group.Wait()
+		for i, one := range results { // those that were finished, whatever stopped the others
+			if one.claimed {
+				r.Claimed++
+			}
+			if one.unreached {
+				r.Unreached++
+			}
+			if one.class != evidence.OK {
+				r.Failing = append(r.Failing, page[i].subject)
+				worst = evidence.Worse(worst, one.class)
+			}
+			if one.found {
+				r.Found = append(r.Found, ReverifiedRecord{page[i].subject, one.failing})
+			}
+		}
+		if err != nil || next == "" {
+			return worst, err
+		}
+		q.Cursor = next
+	}
+}
+
+// servers is a page of the records of servers.
+func (r reverifier) servers(ctx context.Context, q registry.Query) (page []reverifiable, next string, err error) {
+	records, next, err := r.records.List(ctx, q)
+	for _, rec := range records {
+		before := rec.Evidence
+		if len(rec.Findings) > 0 {
+			before = rec.Findings[0].Evidence
+		}
+		page = append(page, reverifiable{rec.Subject(), rec.Status, rec.PublishedAt, before,
+			func(ctx context.Context) (evidence.Report, bool, error) {
+				doc, err := serverjson.Parse(rec.Document)
+				if err != nil {
+					return nil, false, nil // an imported record may be one that this registry would refuse
+				}
+				if claims, cannot := doc.Claims("server.json"); len(claims)+len(cannot) == 0 {
+					return nil, false, nil
+				}
+				report, err := r.check(ctx, doc)
+				return report, true, err
+			},
+			func(ctx context.Context, failing []byte) error {
+				return r.records.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+			}})
+	}
+	return page, next, err
+}
+
+// archives is a page of the records of one kind of archives.
+func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []reverifiable, next string, err error) {
+	records, next, err := r.records.ListArchives(ctx, kind, q)
+	for _, rec := range records {
+		before := []byte("[]")
+		if len(rec.Findings) > 0 {
+			before = rec.Findings[0].Evidence
+		}
+		subject := ledger.Leaf{Kind: kind, Name: rec.Name, Version: rec.Version}.Subject()
+		page = append(page, reverifiable{subject, rec.Status, rec.PublishedAt, before,
+			func(ctx context.Context) (evidence.Report, bool, error) {
+				blobs, err := r.blobs()
+				if err != nil {
+					return nil, false, err
+				}
+				report, err := CheckArchive(ctx, blobs, rec, subject)
+				for _, e := range report {
+					if e.Cause == evidence.Unreachable {
+						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject, "reason", e.Reason)
+					}
+				}
+				return report, true, err
+			},
+			func(ctx context.Context, failing []byte) error {
+				return r.records.AddArchiveFinding(ctx, registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+			}})
+	}
+	return page, next, err
+}
+
+// CheckArchive compares the archive that is kept with its record. What is wrong with the
+// archive is evidence; an error is one of this machine.
+func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord, subject string) (evidence.Report, error) {
+	scheme := evidence.FacetTar
+	if rec.Kind == string(ledger.Plugin) {
+		scheme = evidence.Tree
+	}
+	claims := []evidence.Claim{
+		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash}, Where: "content_hash"},
+		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity}, Where: "content_integrity"},
+	}
+	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
+	switch {
+	case errors.Is(err, registry.ErrNotFound):
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, "it is not there")}, nil
+	case errors.Is(err, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, err.Error())}, nil
+	case err != nil:
+		return nil, err
+	}
+	defer body.Close()
+	hasher := digest.NewHasher()
+	kept := &monitor.BrokenReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
+	integrity, _, bad := monitor.ArchiveHashes(ctx, ledger.Kind(rec.Kind), kept)
+	if kept.Cause == nil {
+		_, _ = io.Copy(io.Discard, kept) // its error is kept's
+	}
+	switch {
+	case kept.Cause != nil && errors.Is(kept.Cause, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.Cause.Error())}, nil
+	case kept.Cause != nil:
+		return nil, kept.Cause
+	}
+	file := evidence.Compare(claims[0], evidence.Observed{Digests: []digest.Digest{hasher.Digest(digest.SHA256)}})
+	report := evidence.Report{file}
+	switch {
+	case bad != nil && evidence.ClassOf(bad) == evidence.Validation:
+		return append(report, evidence.CannotVerify(claims[1], evidence.Malformed, bad.Error())), nil
+	case bad != nil && file.Outcome != evidence.Match: // whatever it ended with
+		return report, nil
+	case bad != nil:
+		return nil, bad
+	}
+	return append(report, evidence.Compare(claims[1], evidence.Observed{Digests: []digest.Digest{integrity}})), nil
+}
+
+// err is the error of a reverification that was not all well.
+func (r *Reverification) err(worst evidence.Class) error {
+	var failing, unreached error
+	if n := len(r.Failing); n > 0 {
+		failing = evidence.Errorf(worst, "registry", "look at each record's findings, and tell its publisher",
+			fmt.Errorf("%d of %s with claims failing", n, evidence.Count(r.Claimed, "record")))
+	}
+	if r.Unreached > 0 {
+		unreached = evidence.Errorf(evidence.Operation, "registry", "run it again later",
+			fmt.Errorf("files of %s could not be reached", evidence.Count(r.Unreached, "record")))
+	}
+	return errors.Join(failing, unreached)
+}
+
+// reverified is what one record came to.
+type reverified struct {
+	claimed   bool
+	unreached bool
+	failing   evidence.Report
+	class     evidence.Class // the most urgent of what fails
+	found     bool           // failing was added as a finding
+}
+
+// reverify checks within checking, and keeps what it finds within ctx.
+func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified, err error) {
+	report, claims, err := rec.check(checking)
+	if out.claimed = claims; err != nil || !claims {
+		return out, err
+	}
+	out.failing, out.class, out.unreached = FailingOf(report)
+	before, err := knownFailures(rec.before)
+	if err != nil {
+		return out, err
+	}
+	now := states(out.failing)
+	news := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
+	over := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
+	if !news && (!over || out.unreached) {
+		return out, nil
+	}
+	text, err := json.Marshal(out.failing)
+	if err != nil {
+		return out, err
+	}
+	out.found = true
+	return out, rec.add(ctx, text)
+}
+
+// knownFailures is what already was known to fail of a record: its last finding or, without one,
+// what was tolerated when it was published.
+func knownFailures(text []byte) ([]string, error) {
+	var pieces []struct {
+		Subject, Actual string
+		Scheme          evidence.Scheme
+		Authority       evidence.Authority
+		Outcome         evidence.Outcome
+		Cause           evidence.Cause
+	}
+	if err := json.Unmarshal(text, &pieces); err != nil {
+		return nil, fmt.Errorf("its evidence: %w", err)
+	}
+	var report evidence.Report
+	for _, p := range pieces {
+		report = append(report, evidence.Evidence{
+			Claim:    evidence.Claim{Subject: p.Subject, Scheme: p.Scheme, Authority: p.Authority},
+			Observed: evidence.Observed{Text: p.Actual}, Outcome: p.Outcome, Cause: p.Cause,
+		})
+	}
+	bad, _, _ := FailingOf(report)
+	return states(bad), nil
+}
+
+// FailingOf returns what of a report a publish would be refused for, the most urgent class
+// of it, and whether there was something beside it that could not be reached.
+func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
+	bad = evidence.Report{}
+	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
+		e := f.Evidence
+		switch {
+		case f.Class == evidence.OK:
+		case e.Outcome == evidence.Unverifiable && (e.Cause == evidence.Unreachable || e.Cause == evidence.Unreadable):
+			unreached = true
+		default:
+			bad = append(bad, e)
+			class = evidence.Worse(class, f.Class)
+		}
+	}
+	return bad, class, unreached
+}
+
+// states names each failure by what makes it the same as another.
+func states(report evidence.Report) []string {
+	out := make([]string, len(report))
+	for i, e := range report {
+		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome), string(e.Cause), e.Actual()}, "\x00")
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package operate
+
+import (
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/policy"
+)
+
+func TestBundleHost(t *testing.T) {
+	for text, want := range map[string]string{
+		model.RegistryURLGitHub + "/o/r/releases/download/v1/a.mcpb": document.HostOf(model.RegistryURLGitHub),
+		"github:o/r/v1/a.mcpb":                  document.HostOf(model.RegistryURLGitHub),
+		"https://files.example.com:8443/a.mcpb": "files.example.com",
+	} {
+		ref, err := artifact.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := bundleHost(ref); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A publisher does not choose what the registry requests: a bundle elsewhere than at the
+// allowed hosts is refused without a look at it.
+func TestBundleElsewhere(t *testing.T) {
+	asked := 0
+	site := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++; io.WriteString(w, "secret") }))
+	defer site.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(site.Certificate())
+	client := fetch.New(fetch.Config{Dir: t.TempDir(), RootCAs: roots, AnyHost: true, Limits: fetch.Limits{Retries: -1}})
+	defer client.CloseIdleConnections()
+	url := site.URL + "/notes.mcpb"
+	doc, err := document.Parse("server.json", fmt.Appendf(nil, `{"$schema":%q,"name":"io.github.o/notes","description":"d","version":"1.0.0",
+		"packages":[{"registryType":"mcpb","identifier":%q,"transport":{"type":"stdio"}}],"file_hashes":{%[2]q:%q}}`,
+		model.CurrentSchemaURL, url, digest.FromBytes([]byte("secret"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		hosts []string
+		asked int
+		file  evidence.Outcome
+		owner evidence.Outcome
+	}{
+		{nil, 0, evidence.Unverifiable, evidence.Absent},
+		{[]string{"127.0.0.2"}, 0, evidence.Unverifiable, evidence.Absent},
+		{[]string{"127.0.0.1"}, 1, evidence.Match, evidence.Match},
+	} {
+		asked = 0
+		report, err := CheckClaims(t.Context(), client, doc, c.hosts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked != c.asked {
+			t.Errorf("%q: %d requests", c.hosts, asked)
+		}
+		if report[0].Outcome != c.file || report[len(report)-1].Outcome != c.owner {
+			t.Errorf("%q: %+v", c.hosts, report)
+		}
+		if verdict := policy.Judge(policy.Accept, policy.Settings{}, report); verdict.Allowed() != (c.file == evidence.Match) {
+			t.Errorf("%q: allowed %t", c.hosts, verdict.Allowed())
+		}
+	}
+}
+
+// The hint is about what is wrong with the address.
+func TestListenHint(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for addr, want := range map[string]string{
+		"x":                   "such as 127.0.0.1:8080",
+		"127.0.0.1":           "such as 127.0.0.1:8080",
+		"127.0.0.1:99999":     "such as 127.0.0.1:8080",
+		"127.0.0.1:port":      "such as 127.0.0.1:8080",
+		taken.Addr().String(): "is another program listening there",
+	} {
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			l.Close()
+			t.Fatalf("%s can be listened on", addr)
+		}
+		if got := listenHint(err, "--addr"); !strings.Contains(got, want) || !strings.Contains(got, "--addr") {
+			t.Errorf("%s: %s (%v)", addr, got, err)
+		}
+	}
+}

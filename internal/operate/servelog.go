@@ -1,0 +1,92 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	registryblobs "github.com/hallmark-mcp/hallmark/internal/registry/blobs"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// openLog opens the key that signs the log, and begins to sign: what extends the last that
+// the key signed, and else nothing. A log that is broken is served as far as it was signed,
+// and nothing is published: the error is logged.
+func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*log.Log, error) {
+	path := o.LogKeyFile
+	if path == "" {
+		path = filepath.Join(o.Data, "log.key")
+	}
+	var heads registry.Heads = log.HeadsOf(path)
+	if bucket, ok := blobs.(*registryblobs.S3); ok {
+		heads = log.BesideHeads{Heads: bucket.Heads(), Beside: heads}
+	}
+	key, err := logKey(ctx, o, path, entries, heads)
+	if err != nil {
+		return nil, logFault(path, err)
+	}
+	switch {
+	case o.FirstLog:
+		if err := log.Begin(ctx, entries, heads, key); err != nil {
+			return nil, logFault(path, err)
+		}
+	case o.ReplaceLog != "":
+		if err := log.Replace(ctx, heads, key, o.ReplaceLog); err != nil {
+			return nil, logFault(path, err)
+		}
+	}
+	log, err := log.Open(ctx, entries, heads, key, o.Logger)
+	if log == nil {
+		return nil, logFault(path, err)
+	}
+	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size, "clients_pin", key.VerifierKey)
+	return log, nil
+}
+
+// logKey reads the key at path. Where it is to be created it begins a log: the database has
+// not been signed before, and nobody has signed in the place of the heads.
+func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries, heads registry.Heads) (key ledger.Key, err error) {
+	var created bool
+	switch {
+	case o.LogKeyFile != "":
+		return log.ReadKey(path, o.LogOrigin)
+	case o.ReplaceLog != "": // what the old log signed last is there
+		key, created, err = log.OpenKey(ctx, path, o.LogOrigin)
+	default:
+		key, created, err = log.OpenNew(ctx, path, o.LogOrigin, func() error {
+			if err := log.HeldByAnother(ctx, heads); err != nil {
+				return err
+			}
+			state, err := entries.LogState(ctx)
+			if err == nil && state.Signed {
+				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here", log.ErrHead)
+			}
+			return err
+		})
+	}
+	if created && err == nil {
+		o.Logger.Info("log key created", "file", path)
+	}
+	return key, err
+}
+
+// logFault says what is to be done about a log that cannot be opened.
+func logFault(path string, err error) error {
+	switch {
+	case errors.Is(err, log.ErrKey):
+		return evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
+	case errors.Is(err, log.ErrElsewhere):
+		return evidence.Errorf(evidence.Integrity, path,
+			"an export does not have the log: start with the database that the key signed; or let a log with another name and a new key take its place, with --replace-log and the old name: see docs/operating.md, The log", err)
+	case errors.Is(err, log.ErrHead):
+		return evidence.Errorf(evidence.Validation, path,
+			"bring along what the key signed last ("+log.HeadsOf(path).Path+", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
+	case errors.Is(err, log.ErrBegun):
+		return evidence.Errorf(evidence.Validation, path, "start without --first-log, which is for the first start with a new key", err)
+	}
+	return evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
+}

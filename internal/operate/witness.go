@@ -1,0 +1,88 @@
+package operate
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/witness"
+	"github.com/hallmark-mcp/hallmark/ledger"
+)
+
+// WitnessOptions are how a witness is run.
+type WitnessOptions struct {
+	Addr    string   // address to listen on
+	KeyFile string   // created if it is missing
+	Name    string   // of a new key; "" is one that nobody else has
+	State   string   // directory of the newest checkpoints
+	Logs    []string // verifier keys of the logs to cosign
+	Begin   bool     // with the logs that State has nothing of; a new key does so by itself
+	Logger  *slog.Logger
+	// Listening is told when requests are taken; may be nil.
+	Listening func(addr net.Addr, verifierKey string)
+}
+
+// maxSignerKey is more than the file of a key has, in bytes.
+const maxSignerKey = 4 << 10
+
+// Witness cosigns the checkpoints of logs until ctx ends.
+func Witness(ctx context.Context, o WitnessOptions) error {
+	fault := func(kind evidence.Class, err error) error { return evidence.Errorf(kind, "witness", "", err) }
+	name := o.Name
+	if _, err := os.Lstat(o.KeyFile); name == "" && errors.Is(err, os.ErrNotExist) {
+		id := make([]byte, 8)
+		rand.Read(id) // never fails
+		name = "hallmark-witness-" + hex.EncodeToString(id)
+	}
+	_, created, err := log.OpenKey(ctx, o.KeyFile, name)
+	if err != nil {
+		return fault(evidence.ClassOf(err), err)
+	}
+	secret, err := host.ReadNamed(o.KeyFile, maxSignerKey)
+	if err != nil {
+		return fault(evidence.Operation, err)
+	}
+	key, err := ledger.ParseWitnessKey(strings.TrimSuffix(string(secret), "\n"))
+	if err != nil {
+		return fault(evidence.Validation, err)
+	}
+	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created, Logger: o.Logger})
+	if err != nil {
+		return fault(evidence.ClassOf(err), err)
+	}
+	defer w.Close()
+	if o.Begin && len(w.Begun) == 0 { // as a flag that stays would begin again after a loss
+		return evidence.Errorf(evidence.Validation, "witness", "start without --begin, which is for the first start with a log",
+			fmt.Errorf("%s has a state of each log: there is none to begin with", o.State))
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return fault(evidence.Operation, err)
+	}
+	server := server.NewHTTP(o.Addr, w)
+	if o.Listening != nil {
+		o.Listening(listener.Addr(), key.VerifierKey)
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = stop(ctx, server)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}

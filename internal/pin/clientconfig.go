@@ -1,0 +1,436 @@
+package pin
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// ClientFiles says which configuration files of MCP clients are meant: those of a client,
+// the user's and the project's, or one file. The zero value names none.
+type ClientFiles struct {
+	Client string // id, as scan prints it
+	Config string // path
+	Home   string // the user's home directory
+}
+
+func (c ClientFiles) isZero() bool { return c.Client == "" && c.Config == "" }
+
+// files are those that are there.
+func (c ClientFiles) files(h *host.Host, dir string) ([]clients.File, error) {
+	var found []clients.File
+	if c.Config != "" {
+		abs, err := filepath.Abs(c.Config)
+		if err != nil {
+			return nil, err
+		}
+		found = []clients.File{clients.FileAt(abs)}
+	} else {
+		var ids []string
+		if c.Client != "" {
+			ids = []string{c.Client}
+		}
+		var err error
+		machine := clients.Machine{OS: runtime.GOOS, Home: c.Home, Getenv: h.Getenv, Project: dir}
+		if found, err = clients.Find(machine, ids...); err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "", "", err)
+		}
+	}
+	return slices.DeleteFunc(found, func(f clients.File) bool { return filepath.Base(f.Path) == project.ConfigFile }), nil
+}
+
+// adoption is the servers that are taken over from files of clients.
+type adoption struct {
+	files   []clients.File
+	entries []clients.Server // those that are pinned, save those that run hallmark already
+	config  []byte           // hallmark.toml with those that it did not declare; nil if it had them all
+}
+
+// adopt finds the servers called names, or all, in the files of clients and declares them
+// in w.config. It returns the names of the servers to pin. rewrite says that the entries
+// are to be rewritten afterwards.
+func adopt(w *workspace.Workspace, from ClientFiles, names []string, rewrite bool) (*adoption, []string, error) {
+	files, err := from.files(w.Host, w.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	a := &adoption{files: files}
+	wanted := slices.Clone(names)
+	var add []project.Server
+	for _, f := range files {
+		if _, err := realFileOf(w, f); err != nil {
+			return nil, nil, err
+		}
+		servers, err := clients.Load(f)
+		if err != nil {
+			return nil, nil, evidence.Errorf(evidence.Validation, f.Path, "", err)
+		}
+		for _, s := range servers {
+			declared, ok := w.Config.Servers[s.Name]
+			i := slices.IndexFunc(add, func(o project.Server) bool { return o.Name == s.Name })
+			switch {
+			case len(names) > 0 && !slices.Contains(names, s.Name), !isForProject(w, s):
+				continue
+			case runline.ProgramName(s.Command) == "hallmark" && !runline.IsRunEntry(s):
+				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" names hallmark, and is not guarded; see 'hallmark scan'", "file", f.Path)
+				continue
+			case runline.IsRunEntry(s):
+				if ok && !slices.Contains(wanted, s.Name) {
+					wanted = append(wanted, s.Name)
+				}
+				continue
+			case s.Disabled && len(names) == 0:
+				continue
+			case s.URL != "" && len(names) == 0 && (rewrite || len(s.Headers) > 0):
+				w.Host.Logger.Warn("not pinned: "+surface.Escape(s.Name)+" is reached by its URL", "file", f.Path)
+				continue
+			}
+			mine, err := importEntry(s, rewrite)
+			if err != nil {
+				return nil, nil, err
+			}
+			other := ""
+			switch {
+			case ok && !sameCommand(declared, mine):
+				other = project.ConfigFile
+			case i >= 0 && !sameCommand(add[i], mine):
+				other = "another entry of that name"
+			}
+			if other != "" {
+				return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q in %s", s.Name, f.Path), "name one file with --config, or make them agree",
+					fmt.Errorf("starts something else than %s says", other))
+			}
+			if s.Verify != "" && rewrite {
+				return nil, nil, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s", s.Name, f.Path), "move it to "+project.ConfigFile,
+					errors.New("has a verify block, which its client would hold against hallmark"))
+			}
+			if s.Verify != "" && !ok && i < 0 {
+				w.Host.Logger.Warn("the verify block of "+surface.Escape(s.Name)+" is not taken over", "file", f.Path)
+			}
+			if !ok && i < 0 {
+				add = append(add, mine)
+			}
+			a.entries = append(a.entries, s)
+			if !slices.Contains(wanted, s.Name) {
+				wanted = append(wanted, s.Name)
+			}
+		}
+	}
+	for _, name := range names {
+		if _, ok := w.Config.Servers[name]; !ok && !slices.ContainsFunc(add, func(s project.Server) bool { return s.Name == name }) {
+			return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "see 'hallmark scan'",
+				errors.New("no such server in "+cmp.Or(from.Config, "the files of "+from.Client)+" or "+project.ConfigFile))
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil, evidence.Errorf(evidence.Validation, cmp.Or(from.Config, from.Client), "see 'hallmark scan'", errors.New("no server that a program is started for"))
+	}
+	if len(add) == 0 {
+		return a, wanted, nil
+	}
+	if a.config, err = project.AddServers(w.Text, add); err != nil {
+		return nil, nil, err
+	}
+	w.Config, err = project.ParseConfig(a.config)
+	return a, wanted, err
+}
+
+// isForProject reports whether an entry is for every project or for this one.
+func isForProject(w *workspace.Workspace, s clients.Server) bool {
+	if s.Scope == "" {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(s.Scope)
+	return err == nil && real == w.Dir
+}
+
+func sameCommand(a, b project.Server) bool {
+	return a.Command == b.Command && slices.Equal(a.Arguments, b.Arguments) && a.URL == b.URL
+}
+
+// importEntry is an entry as hallmark.toml declares it. What a client fills in, and secrets,
+// cannot stand there. An entry with a URL stays as it is: rewrite is refused.
+func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
+	refuse := func(hint string, err error) (project.Server, error) {
+		return project.Server{}, evidence.Errorf(evidence.Refused, fmt.Sprintf("%+q in %s line %d", s.Name, s.File, s.Line), hint, err)
+	}
+	words := append([]string{s.Command}, s.Args...)
+	const declare = `declare it in hallmark.toml with type = "http", and let the client start 'hallmark run`
+	switch {
+	case s.URL != "" && rewrite:
+		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL, and is not rewritten"))
+	case len(s.Headers) > 0:
+		return refuse(declare+" "+s.Name+"'", errors.New("is reached by its URL and has headers, whose values are not taken over"))
+	case s.URL != "":
+		words = []string{s.URL}
+	}
+	switch {
+	case !slices.Equal(launcher.Redact(words), words):
+		return refuse("give it to the server in a variable", errors.New("has what looks like a secret in its arguments, which would be written into "+project.ConfigFile))
+	}
+	for _, word := range words {
+		if runline.FillIn.MatchString(word) {
+			return refuse("declare the server in "+project.ConfigFile+" with the value", fmt.Errorf("its argument %+q is filled in by the client", word))
+		}
+	}
+	if s.URL != "" {
+		return project.Server{Name: s.Name, Type: "http", URL: s.URL}, nil
+	}
+	mine := project.Server{Name: s.Name, Command: s.Command, Arguments: s.Args}
+	for _, name := range s.Variables {
+		if name != "PATH" && !slices.Contains(mine.Variables, name) {
+			mine.Variables = append(mine.Variables, name)
+		}
+	}
+	return mine, nil
+}
+
+// realFile is a file of a client and where it really lies: links are followed, and stay.
+type realFile struct {
+	file clients.File
+	real string
+	perm os.FileMode
+}
+
+// realFileOf refuses a file of the project that is a link out of it: whoever wrote the
+// checkout chose what would be read and written there.
+func realFileOf(w *workspace.Workspace, f clients.File) (realFile, error) {
+	real, err := filepath.EvalSymlinks(f.Path)
+	if err != nil {
+		return realFile{}, err
+	}
+	if isInside(w, f.Path) {
+		dir, err := filepath.EvalSymlinks(w.Dir)
+		if err != nil {
+			return realFile{}, err
+		}
+		if below, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(below) {
+			return realFile{}, evidence.Errorf(evidence.Refused, f.Path, "name the file that is meant with --config", beneath.ErrOutside)
+		}
+	}
+	st, err := os.Stat(real)
+	if err != nil {
+		return realFile{}, err
+	}
+	return realFile{f, real, st.Mode().Perm()}, nil
+}
+
+// adoptionFiles are the files that change when the servers of a are pinned.
+func adoptionFiles(w *workspace.Workspace, a *adoption, all []*Pinned, rewrite bool) (files []durable.File, err error) {
+	if a.config != nil {
+		if err := checkConfigUnchanged(w); err != nil {
+			return nil, err
+		}
+		files = append(files, durable.File{Path: w.Path(project.ConfigFile), Data: a.config, Perm: 0o644})
+	}
+	if !rewrite {
+		return files, nil
+	}
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+		for _, s := range a.entries {
+			if s.Name == p.Name && !slices.Contains(p.Clients, s.File) {
+				p.Clients = append(p.Clients, s.File)
+			}
+		}
+	}
+	more, err := rewriteEntries(w, a, names)
+	return append(files, more...), err
+}
+
+// rewriteEntries are the files, and what is kept beside them, with each adopted entry called
+// one of names started by "hallmark run". It is called right before they are replaced, as
+// clients write their files too.
+func rewriteEntries(w *workspace.Workspace, a *adoption, names []string) ([]durable.File, error) {
+	var out []durable.File
+	for _, f := range a.files {
+		if !slices.ContainsFunc(a.entries, func(s clients.Server) bool { return s.File == f.Path && slices.Contains(names, s.Name) }) {
+			continue
+		}
+		refuse := func(err error) ([]durable.File, error) {
+			return nil, evidence.Errorf(evidence.Refused, f.Path, "", err)
+		}
+		at, err := realFileOf(w, f)
+		if err != nil {
+			return nil, err
+		}
+		data, err := clients.Read(f)
+		if err != nil {
+			return refuse(err)
+		}
+		kept, err := clients.LoadOriginals(f.Path)
+		if err != nil {
+			return refuse(err)
+		}
+		args, owner := func(name string) []string { return []string{"run", name, "--project", w.Dir} }, w.Dir
+		if isInside(w, f.Path) {
+			args, owner = func(name string) []string { return []string{"run", name} }, ""
+		}
+		for _, entry := range a.entries {
+			if entry.File != f.Path || !slices.Contains(names, entry.Name) {
+				continue
+			}
+			now, err := clients.Parse(f, data)
+			if err != nil {
+				return refuse(err)
+			}
+			i := slices.IndexFunc(now, func(s clients.Server) bool {
+				return s.Name == entry.Name && s.Scope == entry.Scope && s.Command == entry.Command && slices.Equal(s.Args, entry.Args)
+			})
+			if i < 0 {
+				return refuse(fmt.Errorf("%+q %w", entry.Name, clients.ErrChanged))
+			}
+			var change clients.Change
+			if data, change, err = clients.Rewrite(data, now[i], "hallmark", args(entry.Name)); err != nil {
+				return refuse(err)
+			}
+			// An older original of that entry was overtaken by an edit, and never restored.
+			kept = slices.DeleteFunc(kept, func(o clients.Original) bool { return o.Name == change.Name && o.Scope == change.Scope })
+			kept = append(kept, clients.Original{Project: owner, Change: change})
+		}
+		more, err := at.files(data, kept)
+		if err != nil {
+			return refuse(err)
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+func isInside(w *workspace.Workspace, name string) bool {
+	rel, err := filepath.Rel(w.Dir, name)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// files replaces a client's file and its originals.
+func (p realFile) files(data []byte, kept []clients.Original) ([]durable.File, error) {
+	beside := durable.File{Path: clients.OriginalsPath(p.file.Path), Remove: true}
+	if len(kept) > 0 {
+		text, err := clients.EncodeOriginals(kept)
+		if err != nil {
+			return nil, err
+		}
+		beside = durable.File{Path: beside.Path, Data: text, Perm: p.perm}
+	}
+	return []durable.File{{Path: p.real, Data: data, Perm: p.perm}, beside}, nil
+}
+
+// restoreEntries are the files in which an entry of one of names was rewritten, as they were
+// before, by name of the server. An entry that is not there any more is forgotten; one that
+// nobody knows what it was is refused. What a file inside the project is restored to came with
+// the project: it is consented to.
+func restoreEntries(w *workspace.Workspace, o UnpinOptions, names []string) (files []durable.File, where map[string][]string, err error) {
+	found, err := o.Files.files(w.Host, w.Dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	var foreign []clients.Original
+	where = map[string][]string{}
+	seen := map[string]bool{}
+	for _, f := range found {
+		if seen[f.Path] {
+			continue
+		}
+		seen[f.Path] = true
+		refuse := func(err error) ([]durable.File, map[string][]string, error) {
+			return nil, nil, evidence.Errorf(evidence.Refused, f.Path, "restore it by hand: what it was stands in "+clients.OriginalsPath(f.Path), err)
+		}
+		kept, err := clients.LoadOriginals(f.Path)
+		if err != nil {
+			return refuse(err)
+		}
+		at, err := realFileOf(w, f)
+		if err != nil {
+			return nil, nil, err
+		}
+		data, err := clients.Read(f)
+		if err != nil {
+			return refuse(err)
+		}
+		changed := false
+		var left []clients.Original
+		for _, o := range slices.Backward(kept) {
+			ours := o.Project == w.Dir || o.Project == "" && isInside(w, f.Path)
+			if !ours || !slices.Contains(names, o.Name) {
+				left = append([]clients.Original{o}, left...)
+				continue
+			}
+			changed = true
+			before, err := clients.Restore(data, o.Change)
+			switch {
+			case errors.Is(err, clients.ErrGone):
+				w.Host.Logger.Warn(fmt.Sprintf("%+q is not in its file any more", o.Name), "file", f.Path)
+			case err != nil:
+				return refuse(err)
+			default:
+				data = before
+				where[o.Name] = append(where[o.Name], f.Path)
+				if isInside(w, f.Path) && o.Added == "" { // what was inserted is only taken away
+					foreign = append(foreign, o)
+				}
+			}
+		}
+		if err := refuseStillStarted(w, f, data, names); err != nil {
+			return nil, nil, err
+		}
+		if !changed {
+			continue
+		}
+		more, err := at.files(data, left)
+		if err != nil {
+			return refuse(err)
+		}
+		files = append(files, more...)
+	}
+	return files, where, o.consented(foreign)
+}
+
+// refuseStillStarted is an error if an entry of a client's file would go on starting one of names by
+// "hallmark run": what it was before is not known.
+func refuseStillStarted(w *workspace.Workspace, f clients.File, data []byte, names []string) error {
+	entries, err := clients.Parse(f, data)
+	if err != nil {
+		return nil // a file that cannot be read starts nothing
+	}
+	for _, e := range entries {
+		if runline.ProgramName(e.Command) != "hallmark" || len(e.Args) == 0 || e.Args[0] != "run" {
+			continue
+		}
+		line, _ := runline.Read(e.Args[1:], false)
+		entry, _ := w.Lock.Server(line.Name)
+		ours := line.Project == w.Dir || line.Project == "" && isInside(w, f.Path)
+		if !ours || !slices.Contains(names, line.Name) || entry.Launch.Facet != "" { // which 'install' takes away
+			continue
+		}
+		return evidence.Errorf(evidence.Refused, f.Path,
+			fmt.Sprintf("restore %s from version control or a backup; or write by hand what the entry is to start, and run the command again", clients.OriginalsPath(f.Path)),
+			fmt.Errorf("starts %s by 'hallmark run', and what it started before is not known", line.Name))
+	}
+	return nil
+}
+
+// checkConfigUnchanged is an error if hallmark.toml is not what w read.
+func checkConfigUnchanged(w *workspace.Workspace) error {
+	data, err := workspace.ReadPlain(w.Path(project.ConfigFile), project.MaxConfig)
+	if err == nil && ((data == nil) != (w.Text == nil) || !bytes.Equal(data, w.Text)) {
+		err = evidence.Errorf(evidence.Operation, w.Path(project.ConfigFile), "", errors.New("was changed by another program while servers were pinned"))
+	}
+	return err
+}

@@ -1,0 +1,91 @@
+package pin
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// goneEvidence is evidence of what was accepted and is not there to compare with: the entry, the
+// surface that a person reads, or the log that the entry was accepted with. Consent that was
+// given beforehand is to a change that shows, and removing what it would show against must
+// gain nothing.
+func (p *Pinning) goneEvidence() (evidence.Report, error) {
+	name := p.Declared.Name
+	books, err := p.Workspace.Books()
+	if err != nil {
+		return nil, err
+	}
+	expected := slices.DeleteFunc(books.Server(name).Of(evidence.Launch, evidence.Document, evidence.LogKey), func(x owed.Expectation) bool {
+		if x.Scheme == evidence.LogKey {
+			return x.By != evidence.Machine
+		}
+		return x.By == evidence.Project || x.Authority != evidence.Lock // that an entry is owed, or is of another registry, is why it is made
+	})
+	var found evidence.Report
+	if p.Result.Before != nil {
+		stored, err := lockentry.ReadStored(p.Workspace, name, *p.Result.Before)
+		if err != nil {
+			return nil, err
+		}
+		found = append(stored.Report, lockentry.LaunchEvidence(p.Workspace, p.Declared, p.Result.Before))
+	}
+	settled := expected.Settle(found)
+	for i := range settled {
+		if settled[i].Outcome == evidence.Missing && settled[i].Scheme != evidence.LogKey {
+			settled[i].Fix = "restore it from version control; or consent to what is shown: at a terminal, or with --approve and the digest that is shown as consent"
+		}
+	}
+	return settled, nil
+}
+
+// weakenedEvidence is evidence of what was demanded when the server was accepted, and is declared no
+// more: consent that was given beforehand is not consent to that.
+func (p *Pinning) weakenedEvidence() (report evidence.Report) {
+	fix := "at a terminal, or with --approve and the digest that is shown as consent"
+	if p.Declared.Facet != "" { // 'install' pins it, which takes no digest
+		fix = "at a terminal; or give up what was accepted with 'hallmark unpin " + p.Declared.Name + "'"
+	}
+	for _, x := range p.Result.Weaker {
+		report = append(report, evidence.Miss(evidence.Claim{
+			Subject: p.Declared.Name + ": " + x.Key, Scheme: evidence.Launch, Authority: evidence.Lock, Text: x.Was, Where: "what was accepted",
+		}, evidence.Lock, x.String(),
+			"restore it in "+project.ConfigFile+"; or consent to what is shown: "+fix))
+	}
+	return report
+}
+
+// Weakenings is what the lock's entry of a server demands, or this machine approved, and a launch
+// line does not; and what was demanded of the log of its registry, and hallmark.toml does not.
+func Weakenings(w *workspace.Workspace, name string, now project.LaunchLock) (all []project.Weakening, _ error) {
+	if entry, ok := w.Lock.Server(name); ok {
+		all = entry.Launch.Weaker(now)
+	}
+	if approved := w.Approvals.Servers[name].Launch; approved != nil {
+		for _, x := range approved.Weaker(now) {
+			if !slices.Contains(all, x) {
+				all = append(all, x)
+			}
+		}
+	}
+	if now.Server == "" && now.Source == "" {
+		return all, nil // that no registry vouches for it is among these
+	}
+	rules := w.Config.Registry
+	log := project.AcceptedLog{LogKey: cmp.Or(w.LogOptions.Key, rules.LogKey), Quorum: rules.Quorum, Witnesses: rules.Witnesses, MaxAge: rules.MaxAge}
+	if log.LogKey == "" {
+		logs, err := w.KnownLogs()
+		if err != nil {
+			return nil, err
+		}
+		if logs != nil {
+			log.LogKey = logs.Registries[rules.Name()].Key
+		}
+	}
+	return append(all, w.Approvals.Servers[name].AcceptedLog.Weaker(log)...), nil
+}

@@ -1,0 +1,203 @@
+package plugins
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/sign"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// Hashed is what was computed of a plugin's dist/.
+type Hashed struct {
+	Hash    digest.Digest
+	Tree    digest.Digest
+	Profile tree.Profile
+	Files   int
+	Bytes   int64
+	Written bool // the manifest was rewritten
+	Stale   bool // and the lock beside it is of another one now
+}
+
+// Hash computes dist.hash of the plugin in dir under a profile ("" is what the
+// manifest names, else guide). With write the manifest gets it, the framed hash, counts
+// and checksums; signatures that no longer fit are taken out.
+func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*Hashed, error) {
+	s, err := Read(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, invalid := s.Parse(dir)
+	r, err := s.hash(ctx, dir, p, m)
+	if err != nil {
+		return nil, err
+	}
+	if r.Tree, err = s.Bundle.Tree(ctx); err != nil || !write {
+		return r, err
+	}
+	if invalid != nil {
+		return r, invalid
+	}
+	if !s.Zip.IsZero() {
+		return r, evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
+	}
+	data, err := s.Bundle.WriteHash(ctx, m, r.Profile)
+	if err != nil {
+		return r, NameSubject(dir, err)
+	}
+	if !bytes.Equal(data, s.Bundle.Manifest) {
+		r.Written, r.Stale = true, s.Bundle.Documents[plugin.LockFile] != nil
+		return r, writeManifest(dir, data)
+	}
+	return r, nil
+}
+
+// hash computes dist.hash under a profile: "" is what the manifest m names, if there is
+// one, else guide.
+func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*Hashed, error) {
+	if p == "" {
+		if p = tree.Guide; m != nil && m.Profile != "" {
+			p = m.Profile
+		}
+	}
+	r := &Hashed{Profile: p}
+	if !p.Known() {
+		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
+	}
+	files := p.Hashed(s.Bundle.Files)
+	r.Files, r.Bytes = len(files), sumSizes(files)
+	var err error
+	if r.Hash, err = s.Bundle.Hash(ctx, p); err != nil {
+		return r, evidence.Errorf(evidence.Integrity, filepath.Join(dir, plugin.DistDir), "", err)
+	}
+	return r, nil
+}
+
+func writeManifest(dir string, data []byte) error {
+	path := filepath.Join(dir, plugin.ManifestFile)
+	if err := durable.WriteFile(path, data, 0o644); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}
+
+// Sign signs dist.hash and the whole manifest of the plugin in dir, whose hash
+// must hold, and writes the signatures into it. A lock beside the manifest, which would be of
+// another one then, is written anew under the flags that it has. It returns the id of the key.
+func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id string) (string, error) {
+	if id == "" {
+		id = key.Public().ID()
+	}
+	s, err := Read(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	if !s.Zip.IsZero() {
+		return "", evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
+	}
+	// A signature says that these files were meant: what does not match is not signed.
+	m, err := s.Parse(dir)
+	if err != nil {
+		return "", err
+	}
+	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
+	if err == nil {
+		err = r.Verdict.Err()
+	}
+	if err != nil {
+		return "", NameSubject(dir, err)
+	}
+	data, err := r.Manifest.Sign(key, id, h.Now())
+	if err != nil {
+		return "", NameSubject(dir, err)
+	}
+	if err := writeManifest(dir, data); err != nil {
+		return "", err
+	}
+	return id, rewriteLock(ctx, h, dir, s.Bundle.Documents[plugin.LockFile])
+}
+
+// rewriteLock writes the lock of a plugin anew whose manifest was changed; old is the one that
+// it had, nil for none.
+func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) error {
+	if old == nil {
+		return nil
+	}
+	path := filepath.Join(dir, plugin.LockFile)
+	stale := func(err error) error {
+		return evidence.Errorf(evidence.ClassOf(err), path, "the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host", fmt.Errorf("the lock is of the manifest before: %w", err))
+	}
+	lock, err := project.ParseInstallLock(old)
+	if err != nil {
+		return stale(evidence.Errorf(evidence.Validation, "", "", err))
+	}
+	in, err := Lock(ctx, h, dir, Options{Flags: lock.Policy})
+	if err == nil {
+		err = in.Result.Verdict.Err()
+	}
+	if err != nil {
+		return stale(err)
+	}
+	return nil
+}
+
+// Pack writes the plugin in dir as a zip, which its files determine, to out. What
+// does not belong to it is left out, and named. What its manifest claims must hold.
+func Pack(ctx context.Context, dir, out string) (sum digest.Digest, left []string, err error) {
+	s, err := Read(ctx, dir)
+	if err != nil {
+		return digest.Digest{}, nil, err
+	}
+	zip, err := s.Pack(ctx, dir)
+	if err != nil {
+		return digest.Digest{}, nil, err
+	}
+	if err := durable.WriteFile(out, zip, 0o644); err != nil {
+		return digest.Digest{}, nil, evidence.Errorf(evidence.Operation, out, "", err)
+	}
+	return digest.FromBytes(zip), s.Bundle.Beside, nil
+}
+
+// Pack is the zip of a plugin whose hash holds: another one is refused wherever it comes.
+func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
+	m, err := s.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	r, err := plugin.CheckFiles(ctx, s.Bundle, m)
+	if err == nil {
+		err = r.Verdict.Err()
+	}
+	if err != nil {
+		return nil, NameSubject(name, err)
+	}
+	zip, err := s.zip()
+	if err != nil {
+		return nil, NameSubject(name, err)
+	}
+	return zip, nil
+}
+
+// zip is the zip of what belongs to the plugin. The same files give the same bytes.
+func (s *Source) zip() ([]byte, error) {
+	contents := s.files()
+	var files []tree.File
+	for path, data := range contents {
+		files = append(files, tree.File{Path: path, Size: int64(len(data))})
+	}
+	open := func(path string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(contents[path])), nil }
+	var zip bytes.Buffer
+	err := archive.WriteZip(&zip, files, open)
+	return zip.Bytes(), err
+}

@@ -1,0 +1,181 @@
+package plugins
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// modulesDir is where a host installs external packages of a plugin, and modulesFile what
+// the program that installs them leaves beside it.
+const (
+	modulesDir  = "node_modules/"
+	modulesFile = "package.json"
+)
+
+// installedPlugin is the directory of a plugin with all that lies in it.
+type installedPlugin struct {
+	*Source
+	lists tree.Inventory
+	files digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
+}
+
+// readInstalled reads the directory of an installed plugin, each of its bytes once.
+func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	defer root.Close()
+	lists, err := tree.Inspect(root.FS(), tree.Limits{})
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	self, err := root.Stat(".") // which is no entry of itself
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	if odd, ok := tree.SpecialMode(".", self.Mode()); ok {
+		lists.Odd = append(lists.Odd, odd)
+	}
+	open, done := beneath.Opener(root)
+	defer done()
+	b, err := plugin.ReadBundle(ctx, lists.Files, lists.Refused, open)
+	if err != nil {
+		return nil, NameSubject(path, err)
+	}
+	p := &installedPlugin{Source: &Source{Bundle: b}, lists: lists}
+	m, err := p.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	var modules []tree.File
+	for _, f := range lists.Files {
+		if hasModules(m) && (f.Path == modulesFile || strings.HasPrefix(f.Path, modulesDir)) {
+			modules = append(modules, f)
+		}
+	}
+	if p.files, err = p.filesHash(ctx, modules, open); err != nil {
+		return nil, NameSubject(path, err)
+	}
+	return p, nil
+}
+
+// hasModules reports whether external packages may be installed beside a plugin. What is
+// installed then belongs to it.
+func hasModules(m *plugin.Manifest) bool {
+	return len(m.Externals) > 0 && m.Policy != plugin.BundledOnly
+}
+
+// filesHash is the fingerprint of all that belongs to the plugin, and of further files,
+// which open opens. None counts as executable, as in the tree of dist/.
+func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open) (digest.Digest, error) {
+	contents := s.files()
+	var all []tree.File
+	for path, data := range contents {
+		all = append(all, tree.File{Path: path, Size: int64(len(data))})
+	}
+	for _, f := range more {
+		all = append(all, tree.File{Path: f.Path, Size: f.Size})
+	}
+	d, _, err := tree.V1(ctx, all, func(path string) (io.ReadCloser, error) {
+		if data, ok := contents[path]; ok {
+			return io.NopCloser(bytes.NewReader(data)), nil
+		}
+		return open(path)
+	}, 1)
+	return d, err
+}
+
+// extras is evidence of each thing in the directory that its lock does not cover. Covered
+// says that the lock has a filesHash.
+func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence.Report) {
+	claim := func(path string) evidence.Claim {
+		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
+	}
+	for _, path := range p.Bundle.Beside {
+		if covered && hasModules(m) && (path == modulesDir || path == modulesFile) {
+			continue // but for links, which follow
+		}
+		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent, Reason: "it is no part of the plugin that was installed"})
+	}
+	for _, r := range p.lists.Refused {
+		first, _, below := strings.Cut(r.Path, "/")
+		if below && first+"/" != modulesDir {
+			first += "/"
+		}
+		if slices.Contains(p.Bundle.Beside, first) {
+			continue // named already
+		}
+		out = append(out, evidence.Evidence{Claim: claim(r.Path), Outcome: evidence.Absent, Reason: "it is " + r.Kind})
+	}
+	for _, odd := range p.lists.Odd {
+		switch {
+		case odd.Mode == fs.ModeDir:
+			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent, Reason: "it is " + odd.Kind})
+		case odd.Mode != fs.ModeDir|fs.ModeSetgid: // which a directory inherits from the one above
+			e := evidence.Fact(claim(odd.Path), odd.Kind)
+			e.Text, e.Outcome = "no such mode", evidence.Mismatch
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// lockEvidence compares a lock with the directory, and with what this machine remembers.
+// Known says that this machine installed plugins beside it, if not this one.
+func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, mem *project.Install, known bool) (evidence.Report, error) {
+	remembered, err := memoryEvidence(path, l, mem, known)
+	if err != nil {
+		return nil, err
+	}
+	sure := remembered.Outcome == evidence.Match
+	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.Hashed(p.Bundle.Files)}
+	if l.SHA256 != "" && !sure {
+		zip, err := p.zip()
+		if err != nil {
+			return nil, NameSubject(path, err)
+		}
+		found.Packed = digest.FromBytes(zip)
+	}
+	report, err := l.Evidence(r, found, sure)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	return append(append(report, p.extras(r.Manifest, l.Files != "")...), remembered), nil
+}
+
+// memoryEvidence compares a lock with what this machine remembers of it.
+func memoryEvidence(path string, l *project.InstallLock, mem *project.Install, known bool) (evidence.Evidence, error) {
+	claim := installClaim(path)
+	now, err := l.Digest()
+	if err != nil {
+		return evidence.Evidence{}, err
+	}
+	switch {
+	case mem != nil:
+		claim.Want = []digest.Digest{mem.Lock}
+		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now}, From: plugin.LockFile})
+		if e.Outcome == evidence.Mismatch {
+			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile, mem.At.Format("2006-01-02"))
+		}
+		return e, nil
+	case known:
+		return evidence.Miss(claim, evidence.Machine, "this machine installed the plugins beside it, and not this one",
+			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with 'hallmark plugin lock'"), nil
+	}
+	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
+		Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"}, nil
+}

@@ -1,0 +1,187 @@
+package plugins
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/plugin"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// InstallsFile is the record of what this machine installed in a directory of plugins,
+// whose links are resolved.
+func InstallsFile(h *host.Host, dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(h.Places.State, "plugins", hex.EncodeToString(sum[:16])+".json")
+}
+
+// RealPlugins resolves the links of a directory of plugins, which need not be there.
+func RealPlugins(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	for here, rest := abs, ""; ; here, rest = filepath.Dir(here), filepath.Join(filepath.Base(here), rest) {
+		switch real, err := filepath.EvalSymlinks(here); {
+		case err == nil:
+			return filepath.Join(real, rest), nil
+		case !errors.Is(err, fs.ErrNotExist) || filepath.Dir(here) == here:
+			return "", evidence.Errorf(evidence.Operation, dir, "", err)
+		}
+	}
+}
+
+// readInstalls reads the record of a directory of plugins.
+func readInstalls(h *host.Host, real string) (*project.Installs, error) {
+	path := InstallsFile(h, real)
+	data, err := host.ReadFile(path, project.MaxInstalls)
+	if err != nil {
+		return nil, err
+	}
+	in, err := project.ParseInstalls(data, real)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; if it is removed this machine forgets what it installed in "+real+", and misses nothing there, until the plugins are installed again", err)
+	}
+	return in, nil
+}
+
+// installs is what this machine installed in dir. Where dir is a link, what it
+// installed before there was a link in that place is owed, too.
+func installs(h *host.Host, dir string) (map[string]project.Install, error) {
+	real, err := RealPlugins(dir)
+	if err != nil {
+		return nil, err
+	}
+	in, err := readInstalls(h, real)
+	if err != nil {
+		return nil, err
+	}
+	out := maps.Clone(in.Plugins)
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, dir, "", err)
+	}
+	parent, err := RealPlugins(filepath.Dir(abs))
+	if err != nil {
+		return nil, err
+	}
+	if place := filepath.Join(parent, filepath.Base(abs)); place != real {
+		if in, err = readInstalls(h, place); err != nil {
+			return nil, err
+		}
+		for name, p := range in.Plugins {
+			if _, ok := out[name]; !ok {
+				out[name] = p
+			}
+		}
+	}
+	return out, nil
+}
+
+// changeInstalls lets change have the record of dir for itself, and writes it.
+func changeInstalls(ctx context.Context, h *host.Host, dir string, change func(map[string]project.Install) error) error {
+	real, err := RealPlugins(dir)
+	if err != nil {
+		return err
+	}
+	path := InstallsFile(h, real)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	unlock, err := durable.Lock(ctx, path+".lock", "the record of installed plugins")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	in, err := readInstalls(h, real)
+	if err != nil {
+		return err
+	}
+	if err := change(in.Plugins); err != nil {
+		return err
+	}
+	data, err := in.Encode()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(path, data, 0o600); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}
+
+// rememberPlugin records that the plugin in the directory path, of which r was found, was
+// accepted with a lock.
+func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.InstallLock, r *plugin.Result) error {
+	lock, err := l.Digest()
+	if err != nil {
+		return err
+	}
+	tree, err := digest.Parse(l.Tree)
+	if err != nil {
+		return err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	err = changeInstalls(ctx, h, filepath.Dir(abs), func(plugins map[string]project.Install) error {
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, Manifest: r.ManifestHash(),
+			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
+		return nil
+	})
+	if host.IsUnwritable(err) {
+		h.Logger.Warn("the install cannot be recorded, so that on this machine nothing tells a changed lock from the one that was written", "plugin", l.Subject(), "error", err)
+		return nil
+	}
+	return err
+}
+
+// Forget forgets a plugin that this machine installed in dir, by the name of its
+// directory, which is gone: until then revalidation misses it.
+func Forget(ctx context.Context, h *host.Host, dir, name string) error {
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return evidence.Errorf(evidence.Validation, path, "remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it", errors.New("it is still there"))
+	}
+	return changeInstalls(ctx, h, dir, func(plugins map[string]project.Install) error {
+		if _, ok := plugins[name]; !ok {
+			return evidence.Errorf(evidence.Validation, path, host.ForgetHint(slices.Collect(maps.Keys(plugins)), func(name string) string { return forgetCommand(dir, name) }), errors.New("this machine did not install it"))
+		}
+		delete(plugins, name)
+		return nil
+	})
+}
+
+// installClaim is what this machine remembers of the plugin in path.
+func installClaim(path string) evidence.Claim {
+	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "this machine's record of what it installed"}
+}
+
+// listGone lists the plugins that this machine installed in dir and whose directory is not
+// among those that are there.
+func listGone(dir string, installed map[string]project.Install, there map[string]bool) (out []Checked) {
+	for _, name := range slices.Sorted(maps.Keys(installed)) {
+		if there[name] {
+			continue
+		}
+		path := filepath.Join(dir, name)
+		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
+			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
+		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
+	}
+	return out
+}

@@ -1,0 +1,83 @@
+package plugins
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/sign"
+)
+
+// trustFile is the file of the keys that this machine trusts.
+func trustFile(h *host.Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
+
+// revokedFile has those of them that were revoked once more: who removes the one, or mends it
+// by removing it, does not bring a key back that somebody had reason to revoke.
+func revokedFile(h *host.Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
+
+// TrustedKeys reads the keys that this machine trusts, with those that it ever revoked;
+// without a file there are none.
+func TrustedKeys(h *host.Host) (*sign.Keys, error) {
+	keys, err := readKeys(trustFile(h), "restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
+	if err != nil {
+		return nil, err
+	}
+	revoked, err := readKeys(revokedFile(h), "restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
+	if err != nil {
+		return nil, err
+	}
+	keys.MergeRevoked(revoked)
+	return keys, nil
+}
+
+func readKeys(path, hint string) (*sign.Keys, error) {
+	data, err := host.ReadFile(path, sign.MaxKeysFile)
+	if err != nil || data == nil {
+		return new(sign.Keys), err
+	}
+	keys, err := sign.ParseKeys(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, path, hint, err)
+	}
+	return keys, nil
+}
+
+// ChangeTrust changes the keys that this machine trusts, one process at a time.
+func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) error) error {
+	path := trustFile(h)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	unlock, err := durable.Lock(ctx, path+".lock", "the trusted keys")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	keys, err := TrustedKeys(h)
+	if err != nil {
+		return err
+	}
+	if err := change(keys); err != nil {
+		return evidence.Errorf(evidence.Validation, "", "", err)
+	}
+	if revoked := keys.Revoked(); len(revoked.All()) > 0 { // first: else a revocation is in one file only
+		if err := writeKeys(revokedFile(h), revoked); err != nil {
+			return err
+		}
+	}
+	return writeKeys(path, keys)
+}
+
+func writeKeys(path string, keys *sign.Keys) error {
+	data, err := keys.Encode()
+	if err != nil {
+		return err
+	}
+	if err := durable.WriteFile(path, data, 0o600); err != nil {
+		return evidence.Errorf(evidence.Operation, path, "", err)
+	}
+	return nil
+}

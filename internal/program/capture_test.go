@@ -1,0 +1,102 @@
+package program
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// TestCaptureVersions requires that a surface is captured under every version that the Go
+// SDK speaks: a server of the SDK says which those are.
+func TestCaptureVersions(t *testing.T) {
+	near, far := mcp.NewInMemoryTransports()
+	server := mcp.NewServer(&mcp.Implementation{Name: "versions", Version: "1"}, nil)
+	session, err := server.Connect(t.Context(), far, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	client, err := near.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ask, err := jsonrpc.DecodeMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{
+		"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"x","version":"1"},
+		"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Write(t.Context(), ask); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, ok := answer.(*jsonrpc.Response)
+	if !ok || response.Error != nil {
+		t.Fatalf("the answer is %+v", answer)
+	}
+	var speaks struct {
+		Versions []string `json:"supportedVersions"`
+	}
+	if err := json.Unmarshal(response.Result, &speaks); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(speaks.Versions, captureVersions[:]) {
+		t.Errorf("the SDK speaks %q, captured is %q", speaks.Versions, captureVersions)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	shown := func(tools ...string) *surface.Surface {
+		var l surface.Listing
+		for _, tool := range tools {
+			name, text, _ := strings.Cut(tool, ":")
+			data, err := json.Marshal(map[string]any{"name": name, "description": text, "inputSchema": map[string]string{"type": "object"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.Tools = append(l.Tools, data)
+		}
+		s, err := surface.New(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all := func(last ...string) []*sight {
+		return []*sight{
+			{version: "2026-07-28", caps: "{}", shown: shown("a:one")},
+			{version: "2025-11-25", caps: "{}", shown: shown("a:one", "b:two")},
+			{version: "2024-11-05", caps: `{"roots":{}}`, shown: shown(last...)},
+		}
+	}
+	got, err := joinSights("notes", all("c:three"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := shown("a:one", "b:two", "c:three"); string(got.Canonical()) != string(want.Canonical()) {
+		t.Errorf("the union is %s, want %s", got.Canonical(), want.Canonical())
+	}
+	_, err = joinSights("notes", all("b:other"))
+	var problem *evidence.Error
+	if !errors.As(err, &problem) || problem.Class() != evidence.Drift {
+		t.Fatalf("two descriptions of one tool: %v", err)
+	}
+	const pair = "to a client of 2025-11-25 that can do nothing and to a client of 2024-11-05 that can do everything"
+	for _, part := range []string{"notes: ", "tool:b", pair} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q says nothing of %q", err, part)
+		}
+	}
+}

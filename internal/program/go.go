@@ -1,0 +1,91 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/tree"
+)
+
+// UseToolchain hashes the Go toolchain of p, the compiler and the standard library, and
+// compares it with the one that was approved. Links inside it, of which Go's own
+// distribution has none, are left out.
+func (p *Program) UseToolchain(ctx context.Context, approved *project.Runtime) error {
+	root := p.Runtime.Path
+	fault := func(err error) error {
+		return evidence.Errorf(evidence.Operation, root, "run 'hallmark pin' again if Go was moved", err)
+	}
+	var files []tree.File
+	dirs := map[string]string{}
+	for _, part := range closure.ToolchainParts {
+		dir, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(part))) // Debian keeps parts elsewhere
+		if err != nil {
+			return fault(err)
+		}
+		found, _, err := tree.Scan(os.DirFS(dir), tree.Limits{})
+		if err != nil {
+			return fault(err)
+		}
+		for _, f := range found {
+			at := part + "/" + f.Path
+			dirs[at] = filepath.Join(dir, filepath.FromSlash(f.Path))
+			f.Path = at
+			files = append(files, f)
+		}
+	}
+	sum, size, err := tree.V1(ctx, files, func(path string) (io.ReadCloser, error) { return os.Open(dirs[path]) }, 0)
+	if err != nil {
+		return fault(err)
+	}
+	rt := *p.Runtime
+	rt.Digest = sum
+	p.Runtime = &rt
+	claim := evidence.Claim{Subject: root, Scheme: evidence.Tree, Authority: evidence.Machine, Where: "what was approved on this machine"}
+	if approved != nil {
+		claim.Want = []digest.Digest{approved.Digest}
+	}
+	p.Report = append(p.Report, evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{sum}, Size: size, From: "the toolchain " + rt.Version}))
+	return nil
+}
+
+// openToolchain is what builds, on this machine, the program of a server. What was approved is
+// not looked at before it is needed: where the program is in the store nothing is built.
+func openToolchain(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime) (*Program, error) {
+	p := &Program{Server: name, Path: path, Runtime: approved}
+	if approved != nil {
+		return p, nil
+	}
+	var err error
+	if p.Runtime, err = tool.FindGo(ctx, w, path); err != nil {
+		return p, err
+	}
+	return p, p.UseToolchain(ctx, nil)
+}
+
+// onProgram makes p run the program that was built into a slot.
+func (p *Program) onProgram(slot *store.Slot, entry string, args, variables []string) error {
+	var err error
+	file := filepath.Join(slot.Dir(), closure.BuiltProgram())
+	if p.Executable, err = guard.OpenImage(file); err != nil {
+		return evidence.Errorf(evidence.Operation, p.Server, "", err)
+	}
+	// The tree has one file, and what is run must be the one that the audit read.
+	p.AddSubject(evidence.Claim{
+		Subject: file, Scheme: evidence.File, Authority: evidence.Lock, Want: []digest.Digest{slot.Assets[closure.BuiltProgram()]}, Where: "the audit of " + slot.Digest.String(),
+	}, p.Executable.Observed())
+	p.Args = append([]string{cmp.Or(path.Base(entry), p.Server)}, args...)
+	p.onTree(slot, project.EngineGo, variables)
+	return nil
+}

@@ -1,0 +1,236 @@
+package program
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/closure"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// OpenPackageRuntime opens the interpreter, or finds the compiler, on this machine for the
+// package of a server.
+// approved may be nil.
+func OpenPackageRuntime(ctx context.Context, w *workspace.Workspace, name, engine, path string, approved *project.Runtime) (*Program, error) {
+	switch engine {
+	case project.EngineNPM:
+		return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindNode(ctx, w, path) })
+	case project.EngineGo:
+		return openToolchain(ctx, w, name, path, approved)
+	}
+	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) { return tool.FindPython(ctx, w, path) })
+}
+
+// interpreter opens the one that was approved, or else finds one.
+func interpreter(ctx context.Context, w *workspace.Workspace, name, path string, approved *project.Runtime, find func(context.Context, string) (*project.Runtime, error)) (*Program, error) {
+	p := &Program{Server: name, Path: path}
+	rt := approved
+	if rt == nil {
+		var err error
+		if rt, err = find(ctx, path); err != nil {
+			return p, err
+		}
+	}
+	if _, err := tool.InterpreterFor(w, name, rt.Path, rt.Path); err != nil { // it is started by this path
+		return p, err
+	}
+	image, err := guard.OpenImage(rt.Path)
+	if err != nil {
+		return p, evidence.Errorf(evidence.Operation, rt.Path, "run 'hallmark pin' again if it was moved", err)
+	}
+	p.Executable = image
+	p.UseRuntime(image, rt.Version, approved)
+	return p, nil
+}
+
+// onSlot makes p run the entry script of a package from a slot of the store.
+func (p *Program) onSlot(slot *store.Slot, entry, home string, args, variables []string) error {
+	if err := noModulesAbove("node", slot.Dir(), home); err != nil {
+		return evidence.Errorf(evidence.Refused, p.Server, "move that directory, or the store by setting HALLMARK_HOME", err)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(entry)) {
+		return evidence.Errorf(evidence.Validation, p.Server, "", fmt.Errorf("entry %+q lies outside the package", entry))
+	}
+	p.Args = append([]string{p.Executable.Path(), filepath.Join(slot.Dir(), filepath.FromSlash(entry))}, args...)
+	p.onTree(slot, project.EngineNPM, variables)
+	return nil
+}
+
+// onTree makes the tree of a slot one of the subjects that must be admitted.
+func (p *Program) onTree(slot *store.Slot, engine string, variables []string) {
+	p.Variables = variables
+	p.Subjects = append(p.Subjects, guard.Subject{Name: project.TreeSubject(p.Server, closure.PlatformKey(engine, p.Runtime)), Digest: slot.Digest})
+}
+
+// OnPackage makes p start the package of a lock entry from a slot of the store.
+func (p *Program) OnPackage(slot *store.Slot, e project.ServerLock, home string) error {
+	switch e.Source {
+	case "npm":
+		return p.onSlot(slot, e.Entry, home, e.Arguments, e.Variables)
+	case "go":
+		return p.onProgram(slot, e.Entry, e.Arguments, e.Variables)
+	}
+	name := e.Ref
+	if ref, err := artifact.Parse(e.Ref); err == nil {
+		name = ref.Name()
+	}
+	p.onSite(slot, e.Closure.Engine, e.Entry, name, e.Arguments, e.Variables)
+	return nil
+}
+
+// noModulesAbove refuses places from which node, or the runtime that is named, would load
+// modules that the package lacks: node_modules in any directory above the slot, and two old
+// ones in the user's home. What lies there was verified by nobody.
+func noModulesAbove(runtime, slot, home string) error {
+	var places []string
+	for dir := filepath.Dir(slot); ; dir = filepath.Dir(dir) {
+		places = append(places, filepath.Join(dir, "node_modules"))
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if home != "" {
+		places = append(places, filepath.Join(home, ".node_modules"), filepath.Join(home, ".node_libraries"))
+	}
+	for _, place := range places {
+		if _, err := os.Lstat(place); err == nil {
+			return fmt.Errorf("%s would load modules from %s, which nobody verified", runtime, place)
+		}
+	}
+	return nil
+}
+
+// admit judges a report and gives the admission that storing and starting need.
+type admit func(report evidence.Report) (policy.Admitted, error)
+
+// Installed is a package in the store, with all the evidence of how it got there.
+type Installed struct {
+	Slot   *store.Slot
+	Report evidence.Report
+}
+
+// AuditSlot looks a tree up in the store. Without a slot both results are nil; if the
+// slot is not what want says it is nil in installed, whose evidence refuses whatever
+// was to be done with it.
+func AuditSlot(ctx context.Context, s *store.Store, server, platform string, want digest.Digest) (*Installed, error) {
+	slot, report, err := s.Audit(ctx, project.TreeSubject(server, platform), want)
+	if errors.Is(err, store.ErrNotStored) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	// The file that differs says more than the tree that holds it.
+	slices.SortStableFunc(report, func(a, b evidence.Evidence) int { return cmp.Compare(schemeOrder(a), schemeOrder(b)) })
+	return &Installed{slot, report}, nil
+}
+
+// Quarantine moves a slot away that was found different, so that the next run installs
+// it again. A slot that could not be read, or cannot be moved, stays: the evidence
+// refuses it either way.
+func Quarantine(ctx context.Context, w *workspace.Workspace, s *store.Store, in *Installed, want digest.Digest) {
+	if in.Report.Count(evidence.Mismatch) == 0 {
+		return
+	}
+	if _, err := s.Quarantine(ctx, want, "it differs from its lock entry"); err != nil {
+		w.Host.Logger.Warn("a slot of the store cannot be moved to quarantine", "error", err)
+	}
+}
+
+// MadeEvidence compares a tree with the one that this machine made of the closure before.
+func MadeEvidence(c evidence.Claim, made digest.Digest, o evidence.Observed) evidence.Evidence {
+	c.Authority, c.Where, c.Want = evidence.Machine, "what this machine installed before", []digest.Digest{made}
+	return evidence.Compare(c, o)
+}
+
+func schemeOrder(e evidence.Evidence) int {
+	if e.Scheme == evidence.File {
+		return 0
+	}
+	return 1
+}
+
+// Installation is what to install.
+type Installation struct {
+	Server   string
+	Platform string
+	Closure  *project.Closure
+	Runtime  *project.Runtime
+	Where    string        // who gives the integrities of the closure
+	Want     digest.Digest // the tree that the lock names for this platform, or zero
+	Made     digest.Digest // the tree that this machine made of it before, or zero
+	Scripts  []string      // npm: packages whose install scripts are run
+	// fetched adds evidence about the packages before anything is unpacked; may be nil.
+	Fetched func(*closure.Packages) (evidence.Report, error)
+}
+
+// Install fetches a closure, has the evidence judged, lets it be unpacked and puts the
+// tree into the store.
+func Install(ctx context.Context, w *workspace.Workspace, s *store.Store, in Installation, judge admit) (*Installed, error) {
+	// The interpreter is asked which packages it needs: not before it was judged.
+	if _, err := judge(nil); err != nil {
+		return nil, err
+	}
+	work, err := s.Stage()
+	if err != nil {
+		return nil, err
+	}
+	defer work.Discard()
+	t, err := closure.FetchClosure(ctx, w.Host, in.Closure, in.Runtime, in.Where, work.Dir())
+	if err != nil {
+		return nil, err
+	}
+	t.Scripts = in.Scripts
+	out := &Installed{Report: t.Report}
+	if in.Fetched != nil {
+		more, err := in.Fetched(t)
+		if err != nil {
+			return out, err
+		}
+		out.Report = append(out.Report, more...)
+	}
+	if _, err := judge(out.Report); err != nil {
+		return out, err
+	}
+	st, err := s.Stage()
+	if err != nil {
+		return out, err
+	}
+	defer st.Discard()
+	if err := closure.InstallClosure(ctx, w.Host, in.Closure, t, in.Runtime, st); err != nil {
+		return out, err
+	}
+	observed, err := st.Measure(ctx)
+	if err != nil {
+		return out, err
+	}
+	claim := evidence.Claim{
+		Subject: project.TreeSubject(in.Server, in.Platform), Scheme: evidence.Tree, Authority: evidence.Lock, Where: project.LockFile,
+	}
+	if !in.Want.IsZero() {
+		claim.Want = []digest.Digest{in.Want}
+	}
+	out.Report = append(out.Report, evidence.Compare(claim, observed))
+	if !in.Made.IsZero() {
+		out.Report = append(out.Report, MadeEvidence(claim, in.Made, observed))
+	}
+	adm, err := judge(out.Report)
+	if err != nil {
+		return out, err
+	}
+	out.Slot, err = s.Put(ctx, adm, claim.Subject, st, in.Closure.Root.String())
+	return out, err
+}

@@ -1,0 +1,269 @@
+// Package program is a locked server as something that can be started, and what it shows when
+// it is.
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// RuntimeEvidence compares an interpreter with the one that was approved.
+func RuntimeEvidence(name string, approval project.Approval) evidence.Report {
+	approved := approval.Runtime
+	if approved == nil {
+		return nil
+	}
+	p := &Program{Server: name}
+	defer p.Close()
+	claim := evidence.Claim{
+		Subject: approved.Path, Scheme: evidence.File, Authority: evidence.Machine,
+		Want: []digest.Digest{approved.Digest}, Where: "what was approved on this machine",
+	}
+	image, err := guard.OpenImage(approved.Path)
+	if err != nil {
+		return evidence.Report{evidence.CannotVerify(claim, evidence.Unreadable, err.Error())}
+	}
+	p.Executable = image
+	p.UseRuntime(image, approved.Version, approved)
+	return p.Report
+}
+
+// Program is a server that can be started: the open images, their evidence and the
+// command line. Its images stay open until close.
+type Program struct {
+	Server           string
+	Executable       *guard.Image
+	Interpreter      *guard.Image // of a script
+	Script           *Script      // what an interpreter reads, if one is started
+	Args             []string     // argv
+	Path             string       // PATH that it was found through and gets
+	Variables        []string
+	Values           map[string]string // variables that its declaration gives values
+	RuntimeVariables []string          // variables that its runtime gets from us, "NAME=VALUE"
+	Report           evidence.Report
+	Subjects         []guard.Subject
+	Artifacts        map[string]digest.Digest // of the project's own files: what a lock records
+	OwnKey           string                   // the key in artifacts of what the server itself is
+	Runtime          *project.Runtime         // of this machine, if one is used
+	Remote           *guard.Remote            // in place of exe and all of its
+	stderr           *os.File                 // of its processes; nil is this process's own
+}
+
+func (p *Program) Close() {
+	for _, m := range []*guard.Image{p.Executable, p.Interpreter} {
+		if m != nil {
+			m.Close()
+		}
+	}
+}
+
+// AddSubject adds a subject with its evidence.
+func (p *Program) AddSubject(c evidence.Claim, o evidence.Observed) {
+	p.Report = append(p.Report, evidence.Compare(c, o))
+	p.Subjects = append(p.Subjects, guard.Subject{Name: c.Subject, Digest: o.SHA256()})
+}
+
+// AddArtifact adds a file that the lock records, with what the lock says of it.
+func (p *Program) AddArtifact(key string, o evidence.Observed, locked *project.ServerLock) {
+	c := evidence.Claim{Subject: key, Scheme: evidence.File, Authority: evidence.Lock, Where: project.LockFile}
+	if locked != nil {
+		if d, ok := locked.Artifacts[key]; ok {
+			c.Want = []digest.Digest{d}
+		}
+	}
+	p.AddSubject(c, o)
+	if p.Artifacts == nil {
+		p.Artifacts = map[string]digest.Digest{}
+	}
+	p.Artifacts[key] = o.SHA256()
+}
+
+// UseRuntime makes m, found at path, the interpreter of this machine and compares it
+// with the one that was approved.
+func (p *Program) UseRuntime(m *guard.Image, version string, approved *project.Runtime) {
+	p.Runtime = &project.Runtime{Path: m.Path(), Digest: m.Observed().SHA256(), Version: version}
+	c := evidence.Claim{
+		Subject: m.Path(), Scheme: evidence.File, Authority: evidence.Machine,
+		Where: "what was approved on this machine",
+	}
+	if approved != nil { // whatever its path: a link may lead elsewhere now
+		c.Want = []digest.Digest{approved.Digest}
+	}
+	p.AddSubject(c, m.Observed())
+}
+
+// VerifyEvidence is the evidence of a verify block. exe is the executable that was opened to
+// run, and seen are the files that were hashed as they were opened, by path: they are judged
+// by that reading and no other. exe is "" where command is a launcher that is not started
+// itself, as the lock holds what it would: then it is what command resolves to through path.
+func VerifyEvidence(w *workspace.Workspace, s project.Server, path, exe string, seen map[string]evidence.Observed) (report evidence.Report) {
+	if s.Verify == nil {
+		return nil
+	}
+	chain, err := "", error(nil)
+	if named, missing := w.FindCommand(s.Command, path); missing == nil {
+		if chain = linkChain(named); exe == "" {
+			exe, chain = ResolveClaimed(w, named)
+		}
+	} else if exe == "" {
+		exe, err = s.Command, missing
+	}
+	claim := evidence.Claim{
+		Subject: exe, Scheme: evidence.File, Authority: evidence.Verify,
+		Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line),
+	}
+	if s.Verify.Type == project.VerifyNone {
+		e := evidence.Waive(claim, evidence.Observed{}, s.Verify.Reason)
+		e.Fix = lockentry.WaiverFix("verify", s.Name)
+		return evidence.Report{e}
+	}
+	for _, c := range s.Verify.Claims {
+		claim.Subject, claim.Want = exe, []digest.Digest{c.Want}
+		through, failed := chain, err
+		if c.Path != "" {
+			claim.Subject, through = ResolveClaimed(w, c.Path)
+			failed = nil
+		}
+		o, ok := seen[claim.Subject]
+		if !ok && failed == nil {
+			o, failed = HashFile(claim.Subject, c.Want.Algorithm())
+		}
+		if failed != nil {
+			report = append(report, evidence.CannotVerify(claim, evidence.Unreadable, failed.Error()))
+			continue
+		}
+		e := evidence.Compare(claim, o)
+		e.Reason = through
+		report = append(report, e)
+	}
+	return report
+}
+
+// ResolveClaimed resolves the path of a verify block, relative to the project, and the links that
+// lead from it to the file.
+func ResolveClaimed(w *workspace.Workspace, name string) (file, chain string) {
+	if !filepath.IsAbs(name) {
+		name = w.Path(filepath.FromSlash(name))
+	}
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return name, ""
+	}
+	return real, linkChain(name)
+}
+
+// linkChain are the symbolic links at name itself, in the order in which they are followed:
+// "a -> b -> c"; "" if it is none. Directories above it may be links too.
+func linkChain(name string) string {
+	chain := name
+	for range 40 {
+		to, err := os.Readlink(name)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(name), to)
+		}
+		chain, name = chain+" -> "+to, to
+	}
+	if !strings.Contains(chain, " -> ") {
+		return ""
+	}
+	return chain
+}
+
+// HashFile hashes a regular file under sha256 and algs.
+func HashFile(name string, algs ...digest.Algorithm) (evidence.Observed, error) {
+	f, err := beneath.Open(name)
+	if err != nil {
+		return evidence.Observed{}, err
+	}
+	defer f.Close()
+	h := digest.NewHasher(append([]digest.Algorithm{digest.SHA256}, algs...)...)
+	if _, err := io.CopyBuffer(h, struct{ io.Reader }{f}, make([]byte, digest.BufferSize)); err != nil {
+		return evidence.Observed{}, err
+	}
+	return evidence.Observed{Digests: h.Digests(), Size: h.Size(), From: name}, nil
+}
+
+// PassedVariables are the variables that every server gets.
+func PassedVariables() []string {
+	if runtime.GOOS == "windows" {
+		return []string{"SystemRoot", "SystemDrive", "USERPROFILE", "USERNAME", "APPDATA", "LOCALAPPDATA", "TEMP", "TMP", "LANG"}
+	}
+	return []string{"HOME", "USER", "LANG", "TMPDIR"}
+}
+
+// isUserSetting reports whether a variable says where the user's own settings lie, which name
+// programs to start, or which container engine is asked: another engine than this machine's
+// compares no digest that anybody here could rely on.
+func isUserSetting(name string) bool {
+	upper := strings.ToUpper(name)
+	return slices.Contains([]string{"HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SYSTEMROOT", "SYSTEMDRIVE"}, upper) ||
+		strings.HasPrefix(upper, "XDG_") || strings.HasPrefix(upper, "DOCKER_") || strings.HasPrefix(upper, "CONTAINER")
+}
+
+// environment is all that the server gets: the common variables, PATH as it was fixed,
+// those that are declared, and last what keeps its runtime from code that nobody verified.
+func (p *Program) environment(getenv func(string) string, environ []string) ([]string, error) {
+	env := []string{"PATH=" + p.Path}
+	for _, name := range append(PassedVariables(), p.Variables...) {
+		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
+			return nil, evidence.Errorf(evidence.Refused, "", "remove it from 'variables'",
+				fmt.Errorf("the variable %s changes what code is loaded", name))
+		}
+		if slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }) {
+			env = append(env, name+"="+getenv(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		if launcher.ChangesLoading(name) || strings.EqualFold(name, "PATH") {
+			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
+				fmt.Errorf("the variable %s changes what code is loaded", surface.Escape(name)))
+		}
+		if isUserSetting(name) {
+			return nil, evidence.Errorf(evidence.Refused, "", "ask the author of the facet to leave it out",
+				fmt.Errorf("the variable %s is the user's to set", surface.Escape(name)))
+		}
+		env = append(slices.DeleteFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+p.Values[name])
+	}
+	return append(env, p.RuntimeVariables...), nil
+}
+
+// Start runs the program in dir, the project's, if adm permits all of it: a server must
+// not find other files because its client was started elsewhere.
+func (p *Program) Start(ctx context.Context, h *host.Host, adm policy.Admitted, dir string, more []string) (*guard.Process, error) {
+	if p.Remote != nil {
+		if len(more) > 0 {
+			return nil, evidence.Errorf(evidence.Validation, p.Server, "", errors.New("a server that is reached by its URL takes no arguments"))
+		}
+		return guard.Connect(ctx, adm, p.Subjects[0], *p.Remote)
+	}
+	env, err := p.environment(h.Getenv, h.Environ)
+	if err != nil {
+		return nil, err
+	}
+	return guard.Exec(ctx, adm, p.Subjects, guard.Command{
+		Name: p.Server, Exe: p.Executable, Interpreter: p.Interpreter, Args: append(slices.Clone(p.Args), more...), Env: env, Dir: dir, Stderr: p.stderr,
+	})
+}

@@ -1,0 +1,123 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/guard"
+	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// OpenSource makes the entry of a server startable from a slot of the store, by the
+// runtime that its server.json names. approved may be nil.
+func OpenSource(ctx context.Context, w *workspace.Workspace, s project.Server, entry project.ServerLock, slot *store.Slot, path string, approved *project.Runtime) (*Program, error) {
+	file := filepath.Join(slot.Dir(), filepath.FromSlash(entry.Entry))
+	p, err := OpenSourceRuntime(ctx, w, s.Name, entry.Runtime, path, approved)
+	if err != nil {
+		return p, err
+	}
+	if entry.Runtime == facet.RuntimeBinary {
+		if p.Executable, err = guard.OpenImage(file); err != nil {
+			return p, evidence.Errorf(evidence.Operation, s.Name, "", err)
+		}
+		if _, _, script := p.Executable.Interpreter(); script {
+			return p, evidence.Errorf(evidence.Refused, s.Name, "tell its publisher", errors.New("its runtime is binary, and its entry is a script"))
+		}
+		p.AddSubject(evidence.Claim{
+			Subject: facet.MemberSubject(entry.Ref, entry.Entry), Scheme: evidence.File, Authority: evidence.Sidecar, Want: []digest.Digest{slot.Assets[entry.Entry]},
+		}, p.Executable.Observed())
+		p.Args = []string{entry.Entry}
+	} else {
+		if entry.Runtime != "python" {
+			if err := noModulesAbove(entry.Runtime, slot.Dir(), w.Host.Getenv("HOME")); err != nil {
+				return p, evidence.Errorf(evidence.Refused, s.Name, "move that directory, or the store by setting HALLMARK_HOME", err)
+			}
+		}
+		p.Args = append(runtimes[entry.Runtime].starts(), file)
+		p.Args[0] = p.Executable.Path() // by its name it would look for itself in PATH
+		p.RuntimeVariables = runtimes[entry.Runtime].set
+	}
+	p.Args = append(p.Args, entry.Arguments...)
+	p.Variables = entry.Variables
+	p.Subjects = append(p.Subjects, guard.Subject{Name: entry.Ref, Digest: slot.Digest})
+	return p, nil
+}
+
+// OpenSourceRuntime opens the interpreter on this machine for a runtime; there is none for a
+// binary.
+func OpenSourceRuntime(ctx context.Context, w *workspace.Workspace, name, runtime, path string, approved *project.Runtime) (*Program, error) {
+	if runtime == facet.RuntimeBinary {
+		return &Program{Server: name, Path: path}, nil
+	}
+	r, ok := runtimes[runtime]
+	if !ok {
+		return nil, evidence.Errorf(evidence.Validation, name, "", fmt.Errorf("its runtime %+q is not known", runtime))
+	}
+	return interpreter(ctx, w, name, path, approved, func(ctx context.Context, path string) (*project.Runtime, error) {
+		return askRuntime(ctx, w, path, r)
+	})
+}
+
+// sourceRuntime is an interpreter of servers that are packed from source.
+type sourceRuntime struct {
+	commands []string // the first of these in PATH
+	probe    []string // makes it print its own executable and its version, a line each
+	words    []string // the command line before the entry: nothing is loaded from elsewhere
+	set      []string // variables, to the same end: "NAME=VALUE"
+}
+
+func (r sourceRuntime) starts() []string { return append([]string{r.commands[0]}, r.words...) }
+
+// runtimes by what server.json calls them. Dependencies are part of the archive: what is
+// missing there is not looked for in the environment, and not fetched.
+var runtimes = map[string]sourceRuntime{
+	"node": {
+		commands: []string{"node"}, probe: []string{"-p", `process.execPath + "\n" + process.versions.node`},
+	},
+	"python": {
+		commands: []string{"python3", "python"}, probe: []string{"-I", "-B", "-c", "import os, sys; print(os.path.realpath(sys.executable)); print('%d.%d' % sys.version_info[:2])"},
+		words: []string{"-E", "-s", "-S", "-B"},
+	},
+	"bun": {
+		commands: []string{"bun"}, probe: []string{"--config=" + os.DevNull, "-p", `process.execPath + "\n" + process.versions.bun`},
+		words: []string{"--no-install", "--no-env-file", "--config=" + os.DevNull, "run"}, // a bunfig.toml names code to load first
+		set:   []string{"BUN_RUNTIME_TRANSPILER_CACHE_PATH=0"},
+	},
+	"deno": {
+		commands: []string{"deno"}, probe: []string{"eval", "--no-config", `console.log(Deno.execPath() + "\n" + Deno.version.deno)`},
+		words: []string{"run", "--no-remote", "--no-npm", "--no-lock", "--no-config", "--allow-all"},
+		set:   []string{"DENO_DIR=" + os.DevNull}, // where it would keep compiled code, which nobody verified
+	},
+}
+
+// askRuntime asks the interpreter in path for its own executable and version: what stands
+// in PATH may be a shim.
+func askRuntime(ctx context.Context, w *workspace.Workspace, path string, r sourceRuntime) (*project.Runtime, error) {
+	found, err := tool.FindAskable(w, path, "install it: the server is started by it", r.commands...)
+	if err != nil {
+		return nil, err
+	}
+	said, err := tool.Ask(ctx, w.Host, found, append([]string{"PATH=" + path}, r.set...), "", r.probe...)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, found, "", err)
+	}
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
+	major, _, _ := strings.Cut(strings.TrimSpace(version), ".")
+	if r.commands[0] == "python3" {
+		major = strings.TrimSpace(version)
+	}
+	if exe = strings.TrimSpace(exe); !ok || !filepath.IsAbs(exe) || major == "" {
+		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not "+r.commands[0]))
+	}
+	return &project.Runtime{Path: exe, Version: major}, nil
+}

@@ -1,0 +1,236 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// ArchivePublication is what [PublishArchive] sent and what the registry answered.
+type ArchivePublication struct {
+	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
+	Record  *registry.ArchiveRecord
+	Entry   *int64 // of the registry's log, proven; nil without a log
+
+	APISurface digest.Digest // of a server that is packed from source, as it was published; zero if nothing was
+}
+
+// IsArchive reports whether a file is a .facet, by its name or by its beginning.
+func IsArchive(name string) bool {
+	if strings.HasSuffix(name, ".facet") {
+		return true
+	}
+	f, err := beneath.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(archive.BuildManifest))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == archive.BuildManifest
+}
+
+// PublishArchive reads the .facet in a file, recomputes all that it claims of itself, sends
+// it, and compares the record that the registry made of it, and the proof that the record
+// is in the registry's log, with what was computed here.
+func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
+	where := filepath.ToSlash(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, document.OpenError(where, err)
+	}
+	defer f.Close()
+	a, err := facet.Read(f, archive.Limits{Packed: registry.MaxBlob}, nil) // the registry's limit may be less
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), where, "'hallmark pack' makes archives", err)
+	}
+	kind, manifest := ledger.Artifact, []byte(nil)
+	switch {
+	case a.Source != nil:
+		manifest = a.Source.Raw
+	case a.Manifest.Private:
+		return nil, evidence.Errorf(evidence.Refused, where, "remove private from facet.json and pack it again, if it is meant for others",
+			errors.New("is a private facet, which is not published"))
+	default:
+		kind, manifest = ledger.Facet, a.Manifest.Raw
+	}
+	canonical, err := serverjson.Canonical(manifest)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, where, "", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, evidence.Errorf(evidence.Operation, where, "", err)
+	}
+	x := outgoing{
+		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
+		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
+	}
+	x.capture = func(ctx context.Context) (digest.Digest, error) {
+		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
+		if err == nil {
+			_, err = f.Seek(0, io.SeekStart)
+		}
+		return shown, err
+	}
+	return sendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
+}
+
+// outgoing is an archive that is to be published, and what was computed of it.
+type outgoing struct {
+	kind          ledger.Kind
+	name, version string
+	document      digest.Digest // of the canonical manifest
+	integrity     digest.Digest // content_integrity
+	contents      int64         // bytes that it is of
+	hash          digest.Digest // content_hash
+	size          int64         // bytes that it is of
+	body          io.Reader
+
+	// Of a server that is packed from source; nil of others.
+	source  *facet.Source
+	capture func(context.Context) (digest.Digest, error) // starts it, and leaves body at its beginning
+}
+
+func (x outgoing) subject() string { return x.name + "@" + x.version }
+
+// captureTools starts a server that is packed from source to see which tools it shows, and
+// judges what its author claims of them. The digest is zero if it is not to be started.
+func (x outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
+	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
+	if !x.source.APISurface.IsZero() {
+		claim.Want = []digest.Digest{x.source.APISurface}
+	}
+	if o.NoSurface {
+		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{}, "it was not started to see what it shows"))
+	}
+	shown, err := x.capture(ctx)
+	if err != nil {
+		kind := evidence.ClassOf(err)
+		var why *evidence.Error
+		if errors.As(err, &why) {
+			err = why.Err // its hint is for who pins
+		}
+		return shown, &evidence.Error{
+			Subject: x.subject(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),
+			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
+		}
+	}
+	return shown, judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
+}
+
+// sendArchive sends what the report allows, and judges the answer.
+func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.Report, o Options) (*ArchivePublication, error) {
+	p := new(ArchivePublication)
+	judge := func(more ...evidence.Evidence) error {
+		report = append(report, more...)
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
+		return p.Verdict.Err()
+	}
+	if err := judge(); err != nil {
+		return p, err
+	}
+	log, err := trail.Read(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
+	if err != nil {
+		return p, err
+	}
+	if log != nil {
+		// A log under another key, or one that contradicts itself, gets no record.
+		if err := judge(log.Report...); err != nil {
+			return p, err
+		}
+	}
+	var shown digest.Digest
+	if x.source != nil {
+		if shown, err = x.captureTools(ctx, o, judge); err != nil {
+			return p, err
+		}
+	}
+	var rec registry.ArchiveRecord
+	if x.source != nil {
+		rec, err = o.Registry.PublishServer(ctx, x.name, shown, x.body, x.size, o.Token)
+	} else {
+		rec, err = o.Registry.PublishArchive(ctx, string(x.kind), x.name, x.body, x.size, o.Token)
+	}
+	if err != nil {
+		return p, client.ExplainAnswer(x.subject(), evidence.Operation, err)
+	}
+	p.Record = &rec
+	if !shown.IsZero() {
+		p.APISurface = shown
+	} else if x.source != nil {
+		p.APISurface = x.source.APISurface
+	}
+	if err := p.judgeRecord(ctx, log, x, judge); err != nil {
+		return p, &evidence.Error{Subject: x.subject(), Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
+	}
+	return p, nil
+}
+
+// judgeRecord judges the registry's record, and the proof that came with it.
+func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x outgoing, judge func(...evidence.Evidence) error) error {
+	rec, subject := p.Record, x.subject()
+	if rec.Version != x.version {
+		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
+	}
+	recorded, err := rec.Document()
+	if err != nil {
+		return evidence.Errorf(evidence.Integrity, subject, "", err)
+	}
+	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64, from string) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: where},
+			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
+	}
+	more := evidence.Report{
+		claim(trail.ContentsScheme(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.integrity, x.contents, "the contents of the archive"),
+		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.hash, x.size, "the archive"),
+		claim(evidence.Document, recorded, "the registry's record, manifest", x.document, 0, "the archive's manifest"),
+	}
+	if x.source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
+		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+		if !rec.APISurface.IsZero() {
+			e.Want = []digest.Digest{rec.APISurface}
+		}
+		o := evidence.Observed{From: "what was sent"}
+		if !p.APISurface.IsZero() {
+			o.Digests = []digest.Digest{p.APISurface}
+		}
+		more = append(more, evidence.Compare(e, o))
+	}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document, Integrity: x.integrity}
+	switch {
+	case log == nil:
+		more = append(more, trail.NoProofEvidence(r, "the registry has no log"))
+	case log.Key == "": // the evidence about the key says so
+	case len(rec.Proof) == 0:
+		more = append(more, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+	default:
+		proven, err := log.VerifyProof(ctx, rec.Proof, &r)
+		if err != nil {
+			return errors.Join(judge(more...), err)
+		}
+		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+			p.Entry = &proof.Index
+		}
+		more = append(more, proven...)
+	}
+	return judge(more...)
+}

@@ -1,0 +1,52 @@
+package publish
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/facet"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/obtain"
+	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// captureSource starts a server from the bytes of its archive, as who pins it will, and
+// lists the tools that it shows. What was recomputed of the archive was judged by its caller.
+func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, variables []string, within time.Duration) (digest.Digest, error) {
+	x, err := obtain.UnpackSource(ctx, h, a, body)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	dir, err := os.MkdirTemp("", "hallmark-capture-")
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	defer os.RemoveAll(dir)
+	w := workspace.Empty(h, dir)
+	declared := project.Server{Name: a.Name(), Variables: variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: variables}
+	prog, err := program.OpenSource(ctx, w, declared, entry, x.Slot, h.Getenv("PATH"), nil)
+	report := x.Report
+	if prog != nil {
+		defer prog.Close()
+		report = append(report, prog.Report...)
+	}
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	v := policy.Judge(policy.Pin, policy.Settings{}, report)
+	if err := v.Err(); err != nil {
+		return digest.Digest{}, err
+	}
+	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), within)
+	if err != nil {
+		return digest.Digest{}, err
+	}
+	return shown.APISurface(), nil
+}

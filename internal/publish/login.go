@@ -1,0 +1,275 @@
+package publish
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// LoginOptions are for [Login].
+type LoginOptions struct {
+	Registry *client.Client
+	Method   string // github, github-oidc, dns, http or none
+
+	Domain string         // for dns and http
+	Key    *auth.ProofKey // for dns and http
+
+	GitHubToken string // for github; "" asks a person to let this program in
+	GitHub      string // base URL of GitHub; "" is the public one
+
+	Tell func(line string) // told what a person has to know or do
+}
+
+// Login gets a token and keeps it for the commands that follow.
+func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, error) {
+	where := "login " + o.Method
+	var method auth.Method
+	var proof any
+	switch o.Method {
+	case "none":
+		method = auth.None
+	case "dns", "http":
+		if o.Domain == "" || o.Key == nil {
+			return nil, evidence.Errorf(evidence.Validation, where, "", errors.New("needs a domain and a private key"))
+		}
+		method = auth.Method(o.Method)
+		place := "a TXT record of " + o.Domain
+		if method == auth.HTTP {
+			place = "https://" + o.Domain + "/.well-known/mcp-registry-auth"
+		}
+		o.Tell(fmt.Sprintf("%s must hold:\n  %s", surface.Escape(place), o.Key.Record()))
+		p, err := o.Key.Prove(o.Domain, h.Now())
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Operation, where, "", err)
+		}
+		proof = p
+	case "github":
+		method = auth.GitHubAT
+		token := o.GitHubToken
+		if token == "" {
+			var err error
+			if token, err = askPerson(ctx, h, o); err != nil {
+				return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
+			}
+		}
+		proof = map[string]string{"github_token": token}
+	case "github-oidc":
+		method = auth.GitHubOIDC
+		token, err := workflowToken(ctx, h, o.Registry.Base)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
+		}
+		proof = map[string]string{"oidc_token": token}
+	default:
+		return nil, evidence.Errorf(evidence.Validation, where, "the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
+	}
+	got, err := o.Registry.Login(ctx, method, proof)
+	if err != nil {
+		return nil, explainLogin(where, err)
+	}
+	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"), Expires: got.ExpiresAt}
+	return s, s.Save(ctx, h)
+}
+
+// explainLogin gives the error of a login its class. A registry need not offer every
+// method, so that 404 is what it decided.
+func explainLogin(where string, err error) error {
+	var p *registry.Problem
+	if !errors.As(err, &p) {
+		return evidence.Errorf(evidence.ClassOf(err), where, "", err)
+	}
+	return evidence.Errorf(client.ClassOf(p, evidence.Refused), where, "", p)
+}
+
+// maxLoginAnswer is how much of an answer to a login is read, in bytes.
+const maxLoginAnswer = 1 << 20
+
+// ask sends one request of a login to another service than the registry and decodes the
+// answer, which is JSON with one of the statuses.
+func ask(req *http.Request, out any, statuses ...int) error {
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "hallmark")
+	client := http.Client{
+		Timeout: 30 * time.Second,
+		// Somebody else's answer is none, and what was sent is not for them.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxLoginAnswer))
+	if err != nil {
+		return err
+	}
+	for _, status := range statuses {
+		if res.StatusCode == status {
+			if err := json.Unmarshal(body, out); err != nil {
+				return fmt.Errorf("%s answers no JSON", surface.Escape(req.URL.Host))
+			}
+			return nil
+		}
+	}
+	return &answerError{req.URL.Host, res.StatusCode}
+}
+
+// answerError is a status that was not wanted.
+type answerError struct {
+	host   string
+	status int
+}
+
+func (e *answerError) Error() string {
+	return fmt.Sprintf("%s answers %d", surface.Escape(e.host), e.status)
+}
+
+// secure is an error unless a secret may be sent to raw.
+func secure(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())) {
+		return nil, fmt.Errorf("%+.100q is not https", raw)
+	}
+	return u, nil
+}
+
+// workflowToken asks GitHub Actions, in which the program runs, for a token that is for
+// the registry at base alone.
+func workflowToken(ctx context.Context, h *host.Host, base string) (string, error) {
+	where, secret := h.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), h.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
+	if where == "" || secret == "" {
+		return "", &evidence.Error{Kind: evidence.Validation, Err: errors.New("this is no workflow of GitHub Actions that may have a token"),
+			Hint: "give the job the permission 'id-token: write'"}
+	}
+	u, err := secure(where)
+	if err != nil {
+		return "", fmt.Errorf("ACTIONS_ID_TOKEN_REQUEST_URL: %w", err)
+	}
+	registryURL, err := url.Parse(base)
+	if err != nil {
+		return "", err
+	}
+	q := u.Query()
+	q.Set("audience", registryURL.Scheme+"://"+strings.ToLower(registryURL.Host))
+	u.RawQuery = q.Encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", err
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	var answer struct{ Value string }
+	if err := ask(req, &answer, http.StatusOK); err != nil {
+		return "", err
+	}
+	if answer.Value == "" {
+		return "", errors.New("GitHub Actions gave no token")
+	}
+	return answer.Value, nil
+}
+
+// Limits of GitHub's device flow (RFC 8628), in seconds where it says how long.
+const (
+	devicePause      = 5
+	deviceMaxPause   = 60
+	deviceTime       = 900
+	deviceMaxTime    = 3600
+	deviceGrantType  = "urn:ietf:params:oauth:grant-type:device_code"
+	deviceScope      = "read:org read:user"
+	deviceStrayPolls = 2 // GitHub at times calls a code wrong that it has just given
+)
+
+// askPerson has a person let this program in at GitHub, and returns the token.
+func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
+	id, err := o.Registry.GitHubClient(ctx)
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		return "", &evidence.Error{Kind: evidence.Refused, Err: errors.New("the registry names no application to log in to GitHub with"),
+			Hint: "give a token of GitHub with --token or in MCP_GITHUB_TOKEN"}
+	}
+	base, err := secure(cmp.Or(o.GitHub, model.RegistryURLGitHub))
+	if err != nil {
+		return "", err
+	}
+	var device struct {
+		Code    string `json:"device_code"`
+		User    string `json:"user_code"`
+		Address string `json:"verification_uri"`
+		Expires int    `json:"expires_in"`
+		Pause   int    `json:"interval"`
+	}
+	if err := post(ctx, base.JoinPath("login/device/code"), map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+		return "", err
+	}
+	if device.Code == "" || device.User == "" {
+		return "", errors.New("GitHub gave no code")
+	}
+	o.Tell(fmt.Sprintf("open %s\nand enter the code %s", surface.Escape(device.Address), surface.Escape(device.User)))
+	pause := min(max(cmp.Or(device.Pause, devicePause), 1), deviceMaxPause)
+	end := h.Now().Add(time.Duration(min(max(cmp.Or(device.Expires, deviceTime), 1), deviceMaxTime)) * time.Second)
+	for strays := 0; h.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(time.Duration(pause) * time.Second):
+		}
+		var answer struct {
+			Token string `json:"access_token"`
+			Error string `json:"error"`
+		}
+		err := post(ctx, base.JoinPath("login/oauth/access_token"),
+			map[string]string{"client_id": id, "device_code": device.Code, "grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
+		var status *answerError
+		switch {
+		case errors.As(err, &status) && status.status >= 500:
+			pause = min(pause+devicePause, deviceMaxPause) // the person may have agreed already
+		case err != nil:
+			return "", err
+		case answer.Token != "":
+			return answer.Token, nil
+		case answer.Error == "authorization_pending":
+		case answer.Error == "slow_down":
+			pause = min(pause+devicePause, deviceMaxPause)
+		case answer.Error == "incorrect_device_code" && strays < deviceStrayPolls:
+			strays++
+		case answer.Error == "access_denied":
+			return "", evidence.Errorf(evidence.Refused, "GitHub", "", errors.New("this program was not let in"))
+		default:
+			return "", fmt.Errorf("GitHub: %+.100q", answer.Error)
+		}
+	}
+	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again", errors.New("nobody entered the code in time"))
+}
+
+// post sends a JSON object.
+func post(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	return ask(req, out, statuses...)
+}

@@ -1,0 +1,179 @@
+// Package publish publishes servers, archives and plugins, logs in, and changes a status.
+package publish
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// Publication is what [Publish] sent and what the registry answered.
+type Publication struct {
+	Verdict  policy.Verdict // of the packages, unless NoHash, and of the registry's log
+	Document []byte         // as sent
+	Record   *registry.Envelope
+
+	// Moved says that the registry knows no file_hashes, so that they were sent in the
+	// metadata that it leaves to publishers.
+	Moved bool
+
+	Entry *int64 // of the registry's log, proven; nil without a log
+}
+
+// Options change what [Publish] does.
+type Options struct {
+	Registry *client.Client
+	Token    string
+	NoHash   bool // fetch nothing and send the document unchanged
+	Log      trail.Options
+
+	// Of an archive that holds a server: it is started, to publish which tools it shows.
+	NoSurface bool          // do not start it
+	Variables []string      // names of those that it gets from the environment
+	Capture   time.Duration // how long one start may take to show them; 0 is a minute
+}
+
+// Publish hashes the document's packages, compares them with the hashes that it holds
+// already, adds those that are missing and sends it. The file is not edited. Nothing is
+// sent if a hash of the document does not match.
+func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
+	if err := doc.ValidateForPublish().Err(); err != nil {
+		return nil, document.InvalidError(where, err)
+	}
+	p := &Publication{Document: doc.Raw}
+	var report evidence.Report
+	var err error
+	if !o.NoHash {
+		var all []*document.Subject
+		if all, report, err = document.Subjects(h.Fetch, doc, where, true); err != nil {
+			return nil, err
+		}
+		client := h.Fetch.For(doc.Name).Asking(document.RefsOf(all)...)
+		if all, err = document.ExpandReleases(ctx, client, where, all); err != nil {
+			return nil, err
+		}
+		hashes := slices.Clone(doc.FileHashes)
+		missing := make([]serverjson.FileHash, len(all))
+		more, err := document.ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
+			if !isListed(doc, all[i]) {
+				missing[i] = serverjson.FileHash{Key: d.Ref.String(), Value: d.Observed.SHA256().String()}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, more...)
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, report)
+		if err := p.Verdict.Err(); err != nil {
+			return p, err
+		}
+		for _, m := range missing {
+			if m.Key != "" {
+				hashes = append(hashes, m)
+			}
+		}
+		if len(hashes) > len(doc.FileHashes) {
+			if p.Document, err = serverjson.SetFileHashes(doc.Raw, hashes); err != nil {
+				return nil, evidence.Errorf(evidence.Validation, where, "", err)
+			}
+		}
+	}
+	if p.Moved, err = moveHashes(ctx, o.Registry, doc.Name+"@"+doc.Version, p); err != nil {
+		return p, err
+	}
+	log, err := trail.Read(ctx, h, o.Registry, project.Registry{URL: o.Registry.Base}, o.Log)
+	if err != nil {
+		return p, err
+	}
+	if log != nil {
+		report = append(report, log.Report...)
+		// A log under another key, or one that contradicts itself, gets no record.
+		if v := policy.Judge(policy.Send, policy.Settings{}, report); !v.Allowed() {
+			p.Verdict = v
+			return p, v.Err()
+		}
+	}
+	record, err := o.Registry.Publish(ctx, p.Document, o.Token)
+	if err != nil {
+		return p, client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
+	}
+	p.Record = record
+	more, err := p.loggedEvidence(ctx, log, doc)
+	if err == nil {
+		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
+		err = p.Verdict.Err()
+	}
+	if err != nil {
+		return p, &evidence.Error{
+			Subject: doc.Name + "@" + doc.Version,
+			Err:     fmt.Errorf("is published, but the registry did not prove that its log has it:\n%w", err),
+		}
+	}
+	return p, nil
+}
+
+// loggedEvidence is evidence that what was published is in the registry's log, by the proof that
+// came with the answer.
+func (p *Publication) loggedEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
+	canonical, err := serverjson.Canonical(p.Document)
+	if err != nil {
+		return nil, err
+	}
+	r := project.RecordLock{Name: doc.Name, Version: doc.Version, Document: digest.FromBytes(canonical)}
+	switch i := p.Record.Meta.Integrity; {
+	case log == nil:
+		return evidence.Report{trail.NoProofEvidence(r, "the registry has no log")}, nil
+	case log.Key == "":
+		return nil, nil // the evidence about the key says so
+	case i == nil || i.Proof == "":
+		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")}, nil
+	default:
+		report, err := log.VerifyProof(ctx, []byte(i.Proof), &r)
+		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
+			p.Entry = &proof.Index
+		}
+		return report, err
+	}
+}
+
+// moveHashes moves file_hashes to where a registry that does not know the member takes
+// them, and reports whether there were any.
+func moveHashes(ctx context.Context, c *client.Client, subject string, p *Publication) (bool, error) {
+	about, err := c.About(ctx)
+	if err != nil {
+		return false, client.ExplainAnswer(subject, evidence.Operation, err)
+	}
+	if about.FileHashes != "" {
+		return false, nil
+	}
+	moved, err := serverjson.MoveFileHashes(p.Document)
+	if err != nil {
+		return false, evidence.Errorf(evidence.Validation, subject, "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
+	}
+	if bytes.Equal(moved, p.Document) {
+		return false, nil
+	}
+	p.Document = moved
+	return true, nil
+}
+
+// isListed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
+func isListed(doc *serverjson.Document, s *document.Subject) bool {
+	return slices.ContainsFunc(doc.FileHashes, func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })
+}

@@ -1,0 +1,56 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// LogProof fetches the record "name@version" and the proof that it is in the registry's
+// log, and verifies them.
+func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named string, o trail.Options) (*trail.ProvenRecord, error) {
+	name, version, ok := host.CutLast(named, "@")
+	if !ok || name == "" || version == "" || version == registry.Latest {
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION", errors.New("a record is named with an exact version"))
+	}
+	w := workspace.Empty(h, "")
+	w.Config.Registry, w.LogOptions = rules, o
+	envelope, err := w.Registry().GetDeleted(ctx, name, version)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.ClassOf(err), named, "", err)
+	}
+	r, err := FromEnvelope(w, *envelope)
+	if err != nil {
+		return nil, err
+	}
+	if err := addProof(ctx, w, r); err != nil {
+		return nil, err
+	}
+	// What became of it later does not matter here: that it was published stays proven.
+	r.Report = slices.DeleteFunc(r.Report, func(e evidence.Evidence) bool {
+		return e.Scheme == evidence.Status || e.Scheme == evidence.Finding
+	})
+	out := &trail.ProvenRecord{Verdict: policy.Judge(policy.Check, policy.Settings{}, r.Report), Proof: []byte(r.Lock.Proof)}
+	if err := out.Verdict.Err(); err != nil {
+		return out, err
+	}
+	if r.Lock.Proof == "" {
+		return out, evidence.Errorf(evidence.Refused, named, "", errors.New("the registry has no log"))
+	}
+	p, err := ledger.ParseProof(out.Proof)
+	if err != nil {
+		return out, err
+	}
+	out.Proven, err = p.Verify(w.Log.Trust)
+	return out, err
+}

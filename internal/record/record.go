@@ -1,0 +1,214 @@
+// Package record fetches the record of a server from its registry, with the evidence that its
+// log vouches for it.
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+func ArchiveStatus(rec registry.ArchiveRecord) evidence.Evidence {
+	c := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
+	if rec.Status == registry.Deprecated {
+		return evidence.Waive(c, evidence.Observed{Text: string(rec.Status)}, rec.StatusMessage)
+	}
+	return evidence.Fact(c, string(rec.Status))
+}
+
+// Record is what a registry holds about a server, with the evidence that the document
+// is the one that it vouches for.
+type Record struct {
+	Document *serverjson.Document
+	meta     registry.Meta
+	Lock     project.RecordLock
+	Report   evidence.Report
+}
+
+// FetchNamed fetches the record "name@version".
+func FetchNamed(ctx context.Context, w *workspace.Workspace, named string) (*Record, error) {
+	name, version, ok := host.CutLast(named, "@")
+	if !ok || name == "" || version == "" || version == registry.Latest {
+		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write server = \"NAME@VERSION\"",
+			errors.New("a record is named with an exact version"))
+	}
+	client := w.Registry()
+	if client == nil {
+		return nil, workspace.NoRegistryError(named)
+	}
+	envelope, err := client.GetDeleted(ctx, name, version) // its status says that it is; policy refuses it
+	if err != nil {
+		return nil, host.NoAnswer(named, err)
+	}
+	r, err := FromEnvelope(w, *envelope)
+	if err != nil {
+		return nil, err
+	}
+	return r, addProof(ctx, w, r)
+}
+
+// addProof adds what the registry's log says of a record.
+func addProof(ctx context.Context, w *workspace.Workspace, r *Record) error {
+	if !w.LogRead {
+		var err error
+		if w.Log, err = trail.Read(ctx, w.Host, w.Registry(), w.Config.Registry, w.LogOptions); err != nil {
+			return err
+		}
+		w.LogRead = true
+	}
+	if w.Log != nil {
+		r.Report = append(r.Report, w.Log.Report...)
+	}
+	more, err := w.Log.FetchProof(ctx, &r.Lock)
+	r.Report = append(r.Report, more...)
+	if err != nil || r.Lock.Proof == "" {
+		return err
+	}
+	later, err := w.Log.LaterEvidence(ctx, r.Lock, r.meta)
+	r.Report = append(r.Report, later...)
+	return err
+}
+
+// FetchFor looks for the record that publishes ref, among those of the server that the
+// package says it is. Without a registry, a name or a record there is none.
+func FetchFor(ctx context.Context, w *workspace.Workspace, ref artifact.Ref, mcpName string) (*Record, error) {
+	client := w.Registry()
+	if client == nil || mcpName == "" {
+		return nil, nil
+	}
+	var found *Record
+	err := client.EachVersion(ctx, mcpName, func(envelope registry.Envelope) (more bool, err error) {
+		r, err := FromEnvelope(w, envelope)
+		if err != nil {
+			return true, nil // a record that cannot be read vouches for nothing
+		}
+		if r.Document.Covers(ref) {
+			found = r
+		}
+		return found == nil, nil
+	})
+	var problem *registry.Problem
+	if errors.As(err, &problem) && problem.Status == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, host.NoAnswer(mcpName, err)
+	}
+	if found == nil {
+		return nil, nil
+	}
+	return found, addProof(ctx, w, found)
+}
+
+func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {
+	doc, err := document.Parse("the registry's record", envelope.Server)
+	if err != nil {
+		return nil, err
+	}
+	subject := doc.Name + "@" + doc.Version
+	canonical, err := serverjson.Canonical(doc.Raw)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, subject, "", err)
+	}
+	d := digest.FromBytes(canonical)
+	claim := evidence.Claim{Subject: subject, Scheme: evidence.Document, Authority: evidence.Record, Where: "the registry's record, hallmark/integrity"}
+	if i := envelope.Meta.Integrity; i != nil && !i.Document.IsZero() {
+		claim.Want = []digest.Digest{i.Document}
+	}
+	r := &Record{
+		Document: doc,
+		meta:     envelope.Meta,
+		Lock:     project.RecordLock{Registry: w.Config.Registry.Name(), Name: doc.Name, Version: doc.Version, Document: d},
+		Report: evidence.Report{evidence.Compare(claim, evidence.Observed{
+			Digests: []digest.Digest{d}, Size: int64(len(canonical)), From: "the record's document",
+		})},
+	}
+	if o := envelope.Meta.Official; o != nil {
+		active := evidence.Claim{Subject: subject, Scheme: evidence.Status, Authority: evidence.Record, Text: string(registry.Active), Where: "the record's status"}
+		e := evidence.Fact(active, string(o.Status))
+		if o.Status == registry.Deprecated {
+			e = evidence.Waive(active, evidence.Observed{Text: string(o.Status)}, o.StatusMessage)
+		}
+		r.Report = append(r.Report, e)
+	}
+	return r, nil
+}
+
+// ClaimsOf is the evidence of what the record claims of ref; r may be nil.
+func (r *Record) ClaimsOf(ref artifact.Ref, o evidence.Observed) evidence.Report {
+	none := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Record}
+	if r == nil {
+		return evidence.Report{evidence.Compare(none, o)}
+	}
+	where := "the record of " + r.Document.Name + "@" + r.Document.Version
+	claims, bad := r.Document.Claims(where)
+	var report evidence.Report
+	for _, c := range claims {
+		if document.SameRef(c.Subject, ref) {
+			c.Subject, c.Authority = ref.String(), evidence.Record
+			report = append(report, evidence.Compare(c, o))
+		}
+	}
+	for _, e := range bad {
+		if document.SameRef(e.Subject, ref) {
+			e.Subject, e.Authority = ref.String(), evidence.Record
+			report = append(report, e)
+		}
+	}
+	if len(report) == 0 {
+		none.Where = where
+		report = evidence.Report{evidence.Compare(none, o)}
+	}
+	return report
+}
+
+// StartablePackage is the package of a record that can be started over stdio with node or python,
+// with the arguments and variables that its publisher declares for it.
+func (r *Record) StartablePackage() (ref artifact.Ref, args, variables []string, err error) {
+	subject := r.Document.Name + "@" + r.Document.Version
+	i := slices.IndexFunc(r.Document.Packages, func(p serverjson.Package) bool {
+		return (p.RegistryType == model.RegistryTypeNPM || p.RegistryType == model.RegistryTypePyPI) && p.Transport.Type == model.TransportTypeStdio
+	})
+	if i < 0 {
+		return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "",
+			errors.New("has no package of npm or PyPI with stdio transport; other packages cannot be pinned yet"))
+	}
+	p := r.Document.Packages[i]
+	if ref, err = p.Ref(); err != nil {
+		return ref, nil, nil, evidence.Errorf(evidence.Validation, subject, "", err)
+	}
+	for _, a := range p.PackageArguments {
+		if a.Value == "" || strings.ContainsAny(a.Value, "{}") {
+			if a.IsRequired {
+				return ref, nil, nil, evidence.Errorf(evidence.Refused, subject, "declare the package itself with command and arguments",
+					fmt.Errorf("needs a value for its argument %+q", cmp.Or(a.Name, a.ValueHint)))
+			}
+			continue
+		}
+		if a.Name != "" {
+			args = append(args, a.Name)
+		}
+		args = append(args, a.Value)
+	}
+	for _, v := range p.EnvironmentVariables {
+		variables = append(variables, v.Name)
+	}
+	return ref, args, variables, nil
+}

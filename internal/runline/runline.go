@@ -1,0 +1,120 @@
+// Package runline reads the command line by which a client starts hallmark run.
+package runline
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/launcher"
+)
+
+// FillIn is what clients put values in the place of, before they start a server.
+var FillIn = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
+
+// ProgramName is the last element of a path without the endings of Windows, in lower case.
+func ProgramName(command string) string {
+	name := strings.ToLower(command[strings.LastIndexAny(command, `/\`)+1:])
+	for _, suffix := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
+		name = strings.TrimSuffix(name, suffix)
+	}
+	return name
+}
+
+// ChangesHallmark reports whether a variable changes where hallmark finds programs, keeps its state,
+// or whom it asks.
+func ChangesHallmark(name string) bool {
+	upper := strings.ToUpper(name)
+	for _, prefix := range []string{"HALLMARK", "XDG_", "GO", "SSL_", "NPM_CONFIG", "PIP_", "UV_", "GIT_", "DOCKER_", "CONTAINER", "PODMAN"} {
+		if strings.HasPrefix(upper, prefix) {
+			return true
+		}
+	}
+	return launcher.ChangesLoading(name) || strings.HasSuffix(upper, "_PROXY") || slices.Contains([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA",
+		"LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "TMPDIR", "TMP", "TEMP", "SHELL"}, upper)
+}
+
+// Line is what stands behind hallmark run in an entry.
+type Line struct {
+	Name    string
+	Project string
+	Log     string   // file of --log
+	Extra   []string // for the server
+}
+
+// Read reads the arguments of hallmark run. Flags that are not on its list weaken what
+// it does, or may: those that accept a lock or a key unseen do. shared says that the entry
+// stands in a project's file, which its author cannot be trusted to have written.
+func Read(args []string, shared bool) (line Line, problems []string) {
+	values := map[string]*string{"--project": &line.Project, "--log": &line.Log}
+	for len(args) > 0 {
+		word := args[0]
+		args = args[1:]
+		flag, value, joined := strings.Cut(word, "=")
+		into := values[flag]
+		switch {
+		case word == "--":
+			line.Extra, args = args, nil
+		case word == "--require-lock":
+		case into != nil && !joined && len(args) == 0, into != nil && *into != "":
+			problems = append(problems, "says "+flag+" twice, or without a value")
+		case into != nil:
+			if !joined {
+				value, args = args[0], args[1:]
+			}
+			if *into = value; value == "" {
+				problems = append(problems, "says "+flag+" without a value")
+			}
+		case strings.HasPrefix(word, "-"):
+			problems = append(problems, "has the option "+Quote(launcher.Redact([]string{flag})[0])+", which may weaken what is verified")
+		case line.Name != "":
+			problems = append(problems, "names more than one server")
+		default:
+			line.Name = word
+		}
+	}
+	if shared && line.Log != "" && !isProjectLog(line.Log) {
+		problems = append(problems, "has "+Quote(line.Log)+" written, which is no log (*.jsonl) in the project")
+	}
+	if line.Name == "" {
+		problems = append(problems, "names no server")
+	}
+	return line, problems
+}
+
+// isProjectLog reports whether a file that a project's entry has lines appended to can be
+// nothing but a log.
+func isProjectLog(name string) bool {
+	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") && !strings.Contains(filepath.ToSlash(name), "/.")
+}
+
+// IsRunEntry reports whether an entry is like those that we write: hallmark run NAME, with
+// a project or without. Whether it is guarded is more than its form tells.
+func IsRunEntry(s clients.Server) bool {
+	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") || len(s.Args) == 0 || s.Args[0] != "run" {
+		return false
+	}
+	_, problems := Read(s.Args[1:], true)
+	return len(problems) == 0 && !slices.ContainsFunc(s.Variables, ChangesHallmark)
+}
+
+// Quote prints text from outside, short.
+func Quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		return strconv.QuoteToASCII(s[:most]) + "…"
+	}
+	return strconv.QuoteToASCII(s)
+}
+
+func QuoteJSON(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return `""`
+	}
+	return string(b)
+}

@@ -1,0 +1,53 @@
+package scan
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// beside says of an entry of the user's own that it starts, without Hallmark, what the project
+// that is scanned has locked. What the user's files start is the user's, so that it is said and
+// not refused; but whoever reads that the project's entry is guarded would take this for it.
+func (e *scannedEntry) beside() {
+	dir := e.projectOf("", e.o.Dir)
+	if dir == "" || e.server.Scope != "" && !host.SameFile(e.server.Scope, dir) {
+		return
+	}
+	w, err := e.view(dir)
+	if err != nil {
+		return // what its own files name is judged there
+	}
+	for _, name := range w.Lock.Servers() {
+		if declared, err := w.Server(name); err != nil || !startsSame(w.Dir, declared, e.server) {
+			continue
+		}
+		c := e.claim
+		c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
+		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
+		found.Rule = launcher.RuleAround
+		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` + runline.QuoteJSON(dir) + `]`
+		e.report = append(e.report, found)
+		return
+	}
+}
+
+// startsSame reports whether an entry starts, or reaches, what a server of the project in dir
+// is declared to.
+func startsSame(dir string, declared project.Server, s clients.Server) bool {
+	if declared.URL != "" || s.URL != "" {
+		return declared.URL == s.URL
+	}
+	command := declared.Command
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && filepath.IsAbs(s.Command) {
+		command = filepath.Join(dir, command)
+	}
+	return command != "" && (command == s.Command || filepath.IsAbs(command) && host.SameFile(command, s.Command)) && slices.Equal(declared.Arguments, s.Args)
+}

@@ -1,0 +1,94 @@
+package scan
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// editorFlags are the options of hallmark hashfile that let it do no more than without
+// them, and whether they have a value.
+var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true, "--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
+
+// edits judges an entry that starts hallmark hashfile with args: what it may read and write.
+func (e *scannedEntry) edits(args []string) {
+	e.cover = Editor
+	for _, key := range e.server.Unknown() {
+		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
+	}
+	e.variables(project.Server{})
+	base := e.dir()
+	if cwd := e.server.WorkingDir(); cwd != "" {
+		dir, err := pathFrom(base, cwd)
+		if err != nil {
+			e.refuse(fmt.Sprintf("its working directory %s %v", runline.Quote(cwd), err))
+		}
+		base = dir
+	}
+	for len(args) > 0 {
+		flag, value, joined := strings.Cut(args[0], "=")
+		args = args[1:]
+		valued, known := editorFlags[flag]
+		if (valued || flag == "--root") && !joined {
+			if len(args) == 0 {
+				e.refuse("says " + runline.Quote(flag) + " without a value")
+				return
+			}
+			value, args = args[0], args[1:]
+		}
+		switch {
+		case flag == "--root":
+			e.root(base, value)
+		case !known:
+			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) + ", which may let it do more")
+		}
+	}
+}
+
+// root judges one directory that may be read and written.
+func (e *scannedEntry) root(base, name string) {
+	e.roots = append(e.roots, name)
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Access, evidence.Caller, "a directory of the project"
+	wide := func(why string) {
+		f := evidence.Fact(c, name)
+		f.Rule, f.Reason = launcher.RuleRoot, "the root "+runline.Quote(name)+" "+why
+		e.report = append(e.report, f)
+	}
+	dir, err := pathFrom(base, name)
+	if err != nil {
+		wide(err.Error())
+		return
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir // it is not there
+	}
+	home := e.o.Home
+	if home != "" {
+		if r, err := filepath.EvalSymlinks(home); err == nil {
+			home = r
+		}
+	}
+	within := e.project
+	if within == "" && !e.file.User {
+		within = base
+	}
+	switch {
+	case filepath.Dir(real) == real:
+		wide("is the whole file system")
+	case home != "" && contains(real, home):
+		wide("holds the user's home directory")
+	case within != "" && !contains(within, real):
+		wide("lies outside of the project")
+	default:
+		f := evidence.Fact(c, c.Text)
+		f.Rule = launcher.RuleRoot
+		e.report = append(e.report, f)
+	}
+}

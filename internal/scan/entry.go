@@ -1,0 +1,225 @@
+package scan
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// scannedEntry is an entry of a client that is asked whether Hallmark guards what it
+// starts. Everything about it that is not known to be harmless makes that false.
+type scannedEntry struct {
+	*scan
+	file   clients.File
+	server clients.Server
+	claim  evidence.Claim
+	target launcher.Target
+
+	project string // the project of Hallmark's that the file belongs to; "" of the user's own files
+	cover   Cover
+	roots   []string
+	report  evidence.Report
+}
+
+// judge is the evidence about what the entry has to do with Hallmark.
+func (e *scannedEntry) judge() evidence.Report {
+	if e.server.Client == "hallmark" {
+		return nil // hallmark.toml declares servers, and starts none
+	}
+	if !e.file.User {
+		e.project = e.projectOf(e.o.Dir, cmp.Or(e.file.Root, filepath.Dir(e.file.Path)))
+		if real, err := filepath.EvalSymlinks(e.file.Path); err == nil && e.project == "" {
+			e.project = e.projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
+		}
+	}
+	switch how := e.names(); {
+	case e.server.Problem != "" && !e.server.Extension: // what it starts is not known
+		if how != "" {
+			e.refuse("the entry " + e.server.Problem)
+		}
+		return e.report // refused as malformed, whatever it is
+	case how == "hallmark":
+		e.hallmark()
+		return e.report
+	case how == "hashfile-mcp" && e.program.finds("hashfile-mcp", e.server.Command, e.dir(), e.project) == nil:
+		e.edits(e.server.Args)
+		return e.report
+	case how != "" && how != "hashfile-mcp":
+		e.refuse(how)
+	}
+	switch {
+	case e.project != "":
+		e.judgeUnguarded()
+	case e.file.User:
+		e.beside()
+	}
+	return e.report
+}
+
+// names says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
+// its command, else why what it starts is not this machine's program; "" if it does not.
+func (e *scannedEntry) names() string {
+	const own = "hallmark"
+	if name := runline.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
+		return name
+	}
+	t := e.target
+	for _, p := range t.Packages {
+		if runline.ProgramName(p.Name) == own || runline.ProgramName(t.Bin) == own {
+			return "is a package or image that is called hallmark, not this machine's program"
+		}
+	}
+	words := slices.Concat([]string{t.File, t.Module, t.Bin}, []string{})
+	if t.Wrapper != "" || t.Opaque != "" {
+		words = append(words, e.server.Args...)
+	}
+	for _, w := range words {
+		for word := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
+			if runline.ProgramName(word) == own {
+				return "is started through " + runline.ProgramName(e.server.Command) + ", which may start something else"
+			}
+		}
+	}
+	return ""
+}
+
+// refuse says why an entry that names hallmark is not guarded.
+func (e *scannedEntry) refuse(why string) {
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
+	found := evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0]+" …")
+	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.fix()
+	e.report = append(e.report, found)
+}
+
+// fix is how the entry is written.
+func (e *scannedEntry) fix() string {
+	if e.project == "" {
+		return ""
+	}
+	return `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
+}
+
+// howAdopted is how an entry that starts a server without Hallmark is written, and the command that
+// writes it, in the directory of the project.
+func (e *scannedEntry) howAdopted() string {
+	const after = "after 'hallmark pin'"
+	s := e.server
+	as, cut := strings.CutSuffix(e.fix(), after)
+	in, errs := filepath.Abs(e.project)
+	file, err := filepath.Abs(e.file.Path)
+	from, errd := filepath.Abs(e.dir())
+	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // elsewhere its command is another one
+		return e.fix()
+	}
+	if file, err = filepath.Rel(in, file); err != nil {
+		return e.fix()
+	}
+	if s.URL != "" {
+		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " + host.QuoteArguments([]string{s.Name}) + "'"
+	}
+	return as + "as 'hallmark pin " + host.QuoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
+}
+
+// judgeUnguarded refuses an entry of a project's file that starts a server without Hallmark, save
+// one that hallmark.toml declares as it is, for all reviewers to see, as unlocked.
+func (e *scannedEntry) judgeUnguarded() {
+	s := e.server
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
+	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args, []string{s.URL})), " "))
+	if starts == "" {
+		starts = "what its client takes from it"
+	}
+	found := evidence.Fact(c, starts)
+	switch w, err := e.view(e.project); {
+	case err == nil && !remembers(w, s.Name) && unlockedAs(w.Config, s):
+		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
+	default:
+		found.Reason = "is started around Hallmark, which locks the servers of this project"
+		found.Fix = e.howAdopted()
+	}
+	if s.Disabled {
+		found.Reason += "; it is disabled, which one word of the file changes"
+	}
+	found.Rule = launcher.RuleAround
+	e.report = append(e.report, found)
+}
+
+// declares names the hallmark.toml of the entry's project, and says of one below the project
+// that is scanned that nobody has checked it there.
+func (e *scannedEntry) declares() string {
+	if host.SameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
+		return project.ConfigFile
+	}
+	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
+}
+
+// unlockedAs reports whether c declares the very server that an entry starts as unlocked.
+func unlockedAs(c *project.Config, s clients.Server) bool {
+	declared, ok := c.Servers[s.Name]
+	switch {
+	case !ok || !declared.Unlocked || s.Problem != "" || s.WorkingDir() != "":
+		return false
+	case declared.Command != s.Command || !slices.Equal(declared.Arguments, s.Args) || declared.URL != s.URL:
+		return false
+	case s.URL != "":
+		return len(s.Headers) == 0 && len(s.Variables) == 0 && len(s.Unknown()) == 0
+	}
+	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
+}
+
+// dir is the directory in which the client starts the entry's server; "" if nothing tells.
+func (e *scannedEntry) dir() string {
+	switch {
+	case e.server.Scope != "":
+		return e.server.Scope
+	case e.file.User:
+		return ""
+	case e.file.Root != "":
+		return e.file.Root
+	}
+	return e.project
+}
+
+// view reads the project in dir as hallmark run would, once, and writes nothing.
+func (sc *scan) view(dir string) (*workspace.Workspace, error) {
+	v, known := sc.views[dir]
+	if !known {
+		v.w, v.err = sc.look(dir)
+		sc.views[dir] = v
+	}
+	return v.w, v.err
+}
+
+func (sc *scan) look(dir string) (*workspace.Workspace, error) {
+	w, err := workspace.Peek(sc.h, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("there is no " + project.ConfigFile + " in " + w.Dir)
+	}
+	if err := w.ReadFiles(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// remembers reports whether this machine approved an entry of that name, which is owed since.
+func remembers(w *workspace.Workspace, name string) bool {
+	_, ok := w.Approvals.Servers[name]
+	return ok
+}

@@ -1,0 +1,127 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/launcher"
+)
+
+// scanFiles are the files to read, each once, and evidence of what is passed over.
+func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, evidence.Report, error) {
+	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir, Commands: true}
+	switch {
+	case o.Project:
+		return projectFiles(ctx, o)
+	case len(o.Paths) == 0:
+		files, err := clients.Find(machine, o.Clients...)
+		return files, nil, usage(err)
+	}
+	files, err := namedFiles(machine, o)
+	return files, nil, err
+}
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return evidence.Errorf(evidence.Validation, "", "", err)
+}
+
+// projectFiles are those of the whole checkout in o.Dir.
+func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Report, error) {
+	if _, err := clients.Find(clients.Machine{}, o.Clients...); err != nil {
+		return nil, nil, usage(err)
+	}
+	st, err := os.Stat(o.Dir)
+	if err == nil && !st.IsDir() {
+		err = errors.New("is not a directory")
+	}
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory", err)
+	}
+	files, unread, err := clients.FindBelow(ctx, o.Dir, o.Clients...)
+	if err != nil {
+		return nil, nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", o.Dir), "", err)
+	}
+	var report evidence.Report
+	for _, u := range unread {
+		e := unreadableEvidence(host.RelativeTo(o.Dir, u.Path), errors.New(u.Why))
+		if u.Empty { // which is said, and refuses nothing: builds and package managers make such links
+			e.Scheme, e.Cause = evidence.Launch, evidence.Unsupported
+		}
+		report = append(report, e)
+	}
+	return files, report, nil
+}
+
+// namedFiles are the files that were named, and those of the projects that were.
+func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
+	machine.Project = ""
+	users, err := clients.Find(machine)
+	if err != nil {
+		return nil, usage(err)
+	}
+	var out []clients.File
+	for _, name := range o.Paths {
+		st, err := os.Stat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("there is no such file"))
+		case err != nil:
+			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
+		case st.IsDir():
+			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name, Commands: true}, o.Clients...)
+			if err != nil {
+				return nil, usage(err)
+			}
+			// Managed files of the machine are no part of a project.
+			for _, f := range found {
+				if rel, err := filepath.Rel(name, f.Path); err == nil && filepath.IsLocal(rel) {
+					out = append(out, f)
+				}
+			}
+		default:
+			f := clients.FileAt(name)
+			f.User = slices.ContainsFunc(users, func(u clients.File) bool { return host.SameFile(u.Path, name) })
+			if len(o.Clients) > 0 && !slices.Contains(o.Clients, f.Client) {
+				continue
+			}
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// scannedDirs are the directories that are scanned as projects, or as the one that the user is in.
+func scannedDirs(o Options) []string {
+	if o.Project || len(o.Paths) == 0 {
+		return []string{o.Dir}
+	}
+	return slices.DeleteFunc(slices.Clone(o.Paths), func(name string) bool {
+		st, err := os.Stat(name)
+		return err != nil || !st.IsDir()
+	})
+}
+
+func unreadableEvidence(shown string, err error) evidence.Evidence {
+	cause := evidence.Malformed
+	if errors.As(err, new(*fs.PathError)) || errors.Is(err, fs.ErrPermission) {
+		cause = evidence.Unreadable
+	}
+	e := evidence.CannotVerify(evidence.Claim{
+		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown, Place: evidence.Place{File: shown},
+	}, cause, err.Error())
+	e.Rule = launcher.RuleUnreadable
+	return e
+}

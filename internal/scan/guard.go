@@ -1,0 +1,216 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/beneath"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// hallmark judges an entry whose command is called hallmark.
+func (e *scannedEntry) hallmark() {
+	c := e.claim
+	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, "this machine's hallmark"
+	found := evidence.Fact(c, c.Text)
+	if err := e.program.finds("hallmark", e.server.Command, e.dir(), e.project, e.namedProject()); err != nil {
+		found = evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0])
+		found.Reason, found.Fix = err.Error(), e.fix()
+	}
+	found.Rule = launcher.RuleUnguarded
+	e.report = append(e.report, found)
+	if len(e.server.Args) == 0 {
+		e.refuse("hallmark alone is no server")
+		return
+	}
+	switch sub := e.server.Args[0]; sub {
+	case "run":
+		e.runs(e.server.Args[1:])
+	case "hashfile":
+		e.edits(e.server.Args[1:])
+	default:
+		e.refuse(fmt.Sprintf("hallmark %s is no server", runline.Quote(sub)))
+	}
+}
+
+// runs judges an entry that starts hallmark run with args.
+func (e *scannedEntry) runs(args []string) {
+	line, problems := runline.Read(args, !e.file.User)
+	for _, p := range problems {
+		e.refuse(p)
+	}
+	for _, key := range e.server.Unknown() {
+		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
+	}
+	if dir := e.dir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
+		if _, err := beneath.Inside(filepath.Join(dir, line.Log), dir); err != nil {
+			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " + errors.Unwrap(err).Error())
+		}
+	}
+	dir, err := e.projectOfRun(line.Project)
+	if err != nil {
+		e.refuse(err.Error())
+		e.variables(project.Server{})
+		return
+	}
+	w, err := e.view(dir)
+	if err != nil {
+		e.refuse("its project cannot be read: " + err.Error())
+		e.variables(project.Server{})
+		return
+	}
+	declared, err := w.Server(line.Name)
+	entry, locked := w.Lock.Server(line.Name)
+	e.variables(declared)
+	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
+		e.refuse("gives the server arguments that nobody approved: " + runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
+	}
+	owed := e.claim
+	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
+	switch {
+	case line.Name == "":
+		return // said already
+	case err != nil:
+		e.addOwn(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
+		return
+	case !locked && remembers(w, line.Name):
+		e.addOwn(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
+		return
+	case !locked && declared.WhyUnlocked() != "":
+		e.addOwn(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
+		return
+	case !locked:
+		e.addOwn(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
+		return
+	}
+	found, err := heldEvidence(w, line.Name, declared, entry)
+	if err != nil {
+		e.refuse("what is locked of it cannot be read: " + err.Error())
+		return
+	}
+	approved := false
+	for _, f := range found {
+		approved = approved || f.Scheme == evidence.Approval && f.Outcome == evidence.Match
+		e.addOwn(f)
+	}
+	if e.cover = Unapproved; approved {
+		e.cover = Guarded
+	}
+}
+
+// heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
+// it is declared, this machine's approval, the files beside the lock, the proof as this machine
+// can verify it without asking anybody, and whatever of these is owed and is not there.
+func heldEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+	launch := lockentry.LaunchEvidence(w, declared, &entry)
+	if launch.Outcome != evidence.Match {
+		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"
+	}
+	files, err := lockentry.ReadStored(w, name, entry)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := lockentry.LockedProof(w, entry.Record)
+	if err != nil {
+		return nil, err
+	}
+	books, err := w.Books()
+	if err != nil {
+		return nil, err
+	}
+	found := append(evidence.Report{launch, lockentry.ApprovalEvidence(w, name, entry, false)}, files.Report...)
+	return books.Server(name).Settle(append(found, proof...)), nil
+}
+
+// addOwn adds evidence about the project, pointing at the entry that it is about.
+func (e *scannedEntry) addOwn(f evidence.Evidence) {
+	f.Place, f.Rule = e.claim.Place, launcher.RuleUnguarded
+	e.report = append(e.report, f)
+}
+
+// projectOfRun is the project in which the entry has hallmark run: that of the file, or in a file
+// of the user's any that it names.
+func (e *scannedEntry) projectOfRun(named string) (string, error) {
+	base := e.dir()
+	if cwd := e.server.WorkingDir(); cwd != "" {
+		dir, err := pathFrom(base, cwd)
+		if err != nil {
+			return "", fmt.Errorf("its working directory %s %w", runline.Quote(cwd), err)
+		}
+		if base != "" && !host.SameFile(dir, base) {
+			return "", fmt.Errorf("its working directory is %s, and not that of the project", runline.Quote(cwd))
+		}
+		if base == "" && !host.SameFile(dir, named) {
+			return "", fmt.Errorf("its working directory is %s, and not the project", runline.Quote(cwd))
+		}
+		base = dir
+	}
+	dir := base
+	if named != "" {
+		var err error
+		if dir, err = pathFrom(base, named); err != nil {
+			return "", fmt.Errorf("--project %s %w", runline.Quote(named), err)
+		}
+	}
+	switch {
+	case dir == "":
+		return "", errors.New("names no project: it runs wherever its client starts it")
+	case !e.file.User && e.project == "":
+		return "", errors.New("stands in no project of Hallmark's")
+	case !e.file.User && !host.SameFile(dir, e.project):
+		return "", fmt.Errorf("runs in %s, and not in the project of this file", runline.Quote(dir))
+	}
+	return dir, nil
+}
+
+// below is a directory that an entry names, seen from base.
+func pathFrom(base, name string) (string, error) {
+	if name == "${workspaceFolder}" && base != "" {
+		return base, nil
+	}
+	switch {
+	case runline.FillIn.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
+		return "", errors.New("is filled in by the client")
+	case filepath.IsAbs(name):
+		return filepath.Clean(name), nil
+	case base == "":
+		return "", errors.New("is seen from wherever the client starts it")
+	}
+	return filepath.Join(base, name), nil
+}
+
+// namedProject is the project that an entry of hallmark run names, "" if there is none.
+func (e *scannedEntry) namedProject() string {
+	if len(e.server.Args) == 0 || e.server.Args[0] != "run" {
+		return ""
+	}
+	line, _ := runline.Read(e.server.Args[1:], false)
+	dir, err := e.projectOfRun(line.Project)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// variables refuses those that the declaration of the server does not name, and those that
+// change what hallmark itself is or trusts, whoever names them.
+func (e *scannedEntry) variables(declared project.Server) {
+	for _, name := range e.server.Variables {
+		if !allowedVariable(declared, name) {
+			e.refuse(fmt.Sprintf("sets %s, which may change what is started", runline.Quote(name)))
+		}
+	}
+}
+
+func allowedVariable(declared project.Server, name string) bool {
+	return slices.Contains(declared.Variables, name) && !runline.ChangesHallmark(name)
+}

@@ -1,0 +1,90 @@
+package scan
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+)
+
+// ownProgram is this machine's hallmark, and where clients look for it.
+type ownProgram struct {
+	file string // "" if nobody knows it
+	path string // PATH
+	os   string
+}
+
+// finds returns nil if command, started in dir, is this machine's own program of that name,
+// which nobody who writes to one of the projects can replace.
+func (p ownProgram) finds(name, command, dir string, projects ...string) error {
+	own := p.file
+	if own != "" && name != "hallmark" {
+		own = filepath.Join(filepath.Dir(p.file), name+filepath.Ext(p.file))
+	}
+	if own == "" {
+		return errors.New("which program is this machine's hallmark is not known here")
+	}
+	found, err := p.resolve(command, dir)
+	if err != nil {
+		return err
+	}
+	if !host.SameFile(found, own) {
+		return fmt.Errorf("%s is not this machine's %s, %s", runline.Quote(found), name, runline.Quote(own))
+	}
+	real, err := filepath.EvalSymlinks(found)
+	if err != nil {
+		return err
+	}
+	for _, dir := range append(projects, dir) {
+		if dir != "" && (contains(dir, found) || contains(dir, real)) {
+			return fmt.Errorf("%s is a program of the project", runline.Quote(found))
+		}
+	}
+	return nil
+}
+
+// resolve finds the file that command is: an absolute path, or a name that is found through
+// PATH whichever directory it is started in.
+func (p ownProgram) resolve(command, dir string) (string, error) {
+	if filepath.IsAbs(command) {
+		return filepath.Clean(command), nil
+	}
+	if strings.ContainsAny(command, `/\`) || runline.FillIn.MatchString(command) {
+		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", runline.Quote(command))
+	}
+	places := filepath.SplitList(p.path)
+	if p.os == "windows" && dir != "" {
+		places = append([]string{dir}, places...) // programs there look in the directory first
+	}
+	for _, place := range places {
+		if !filepath.IsAbs(place) {
+			return "", fmt.Errorf("PATH has %s, which is another directory wherever it is used", runline.Quote(place))
+		}
+		if found, err := workspace.FindIn(place, command); err == nil {
+			return found, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not found in PATH", runline.Quote(command))
+}
+
+// contains reports whether a file lies in dir, by their names or where these really lead.
+func contains(dir, file string) bool {
+	dirs := []string{dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dirs = append(dirs, real)
+	}
+	for _, d := range dirs {
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return true
+		}
+		if rel, err := filepath.Rel(abs, file); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,331 @@
+// Package scan reads how MCP clients start their servers.
+package scan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Options say what to scan.
+type Options struct {
+	Clients []string // ids; all of them if empty
+	// Paths are files and projects' directories. Without any the user's files and those of
+	// the project in Dir are scanned.
+	Paths []string
+	Dir   string
+	OS    string // whose places are meant; this system's if empty
+	Home  string // the user's home directory
+	// Project has the project in Dir scanned and nothing else: the files of clients in it and
+	// in every directory below it.
+	Project bool
+	// Strict refuses what a hallmark.toml opts out of, its own or that of a project below it.
+	Strict bool
+	// Program is this machine's own hallmark. Without it no entry is guarded: nobody can say
+	// that what it starts is hallmark.
+	Program string
+}
+
+// Scanned is what [Scan] found.
+type Scanned struct {
+	Files   []string         `json:"files"`
+	Servers []Server         `json:"servers"`
+	Verdict policy.Verdict   `json:"-"`
+	Rules   []policy.Finding `json:"-"` // those of Verdict that break a rule
+}
+
+// Server is one server of a client's configuration. Its text is the file's, save
+// that what looks like a secret is replaced.
+type Server struct {
+	Client    string           `json:"client,omitempty"`
+	File      string           `json:"file"`
+	Line      int              `json:"line"`
+	Column    int              `json:"column"`
+	Scope     string           `json:"scope,omitempty"` // the project that it is for, in a file with several
+	Name      string           `json:"name"`
+	Command   string           `json:"command,omitempty"`
+	Arguments []string         `json:"arguments,omitempty"`
+	Variables []string         `json:"variables,omitempty"` // names
+	URL       string           `json:"url,omitempty"`
+	Disabled  bool             `json:"disabled,omitempty"`
+	Launcher  string           `json:"launcher,omitempty"`
+	Packages  []Package        `json:"packages,omitempty"`
+	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark would verify it and start it
+	Cover     Cover            `json:"cover,omitempty"`
+	Roots     []string         `json:"roots,omitempty"` // of hallmark hashfile
+	Findings  []policy.Finding `json:"findings"`
+}
+
+// Cover is how far Hallmark covers an entry that starts it.
+type Cover string
+
+// The standings. An entry without one is not Hallmark's, or is refused.
+const (
+	Guarded    Cover = "guarded"    // hallmark run verifies it when it starts
+	Unapproved Cover = "unapproved" // it is locked, and this machine has not approved it: hallmark run refuses
+	Editor     Cover = "editor"     // hallmark hashfile, which locks nothing
+)
+
+// Package is a package that a launcher is told to run.
+type Package struct {
+	Ecosystem launcher.Ecosystem `json:"ecosystem"`
+	Name      string             `json:"name"`
+	Spec      string             `json:"spec,omitempty"`
+	Pin       launcher.Pin       `json:"pin"`
+	Pinned    bool               `json:"pinned"` // one version or content; its bytes were not looked at
+	Locked    bool               `json:"locked"` // hallmark.lock of the project holds its digest
+}
+
+// maxScanned bounds the bytes of the clients' files of a checkout.
+const maxScanned = 64 << 20
+
+// Scan reads the configuration files of MCP clients and holds each server against the
+// rules of package launcher. Nothing is started, fetched or written.
+func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
+	files, unread, err := scanFiles(ctx, h, o)
+	if err != nil {
+		return nil, err
+	}
+	sc := newScan(h, o)
+	for _, dir := range scannedDirs(o) {
+		sc.projectOf("", dir)
+	}
+	out := &Scanned{Files: []string{}, Servers: []Server{}}
+	report := unread
+	settings := policy.Settings{RefuseWaived: o.Strict}
+	total, said := 0, map[string]bool{}
+	for i := 0; i < len(files); i++ { // which grow by those that others name
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f := files[i]
+		shown := host.RelativeTo(o.Dir, f.Path)
+		data, err := clients.Read(f)
+		if total += len(data); o.Project && total > maxScanned {
+			report = append(report, unreadableEvidence(shown, fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+			break
+		}
+		var servers []clients.Server
+		var commands []clients.Command
+		if err == nil {
+			servers, err = clients.Inspect(f, data)
+		}
+		if err == nil {
+			commands, err = clients.Commands(f, data)
+		}
+		again := said[shown]
+		if said[shown] = true; !again {
+			out.Files = append(out.Files, shown)
+		}
+		if err != nil {
+			if !again {
+				report = append(report, unreadableEvidence(shown, err))
+			}
+			continue
+		}
+		for _, c := range commands {
+			report = append(report, startedEvidence(c, shown))
+		}
+		for _, s := range servers {
+			if named, ok := sc.namedFile(f, s); ok {
+				if !slices.ContainsFunc(files, named.ReadBy) {
+					files = append(files, named)
+				}
+				continue
+			}
+			scanned, found := sc.server(f, s, shown)
+			v := policy.Judge(policy.Scan, settings, found)
+			scanned.Findings = v.Findings
+			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
+			if !v.Allowed() && scanned.Cover != Editor {
+				scanned.Cover = ""
+			}
+			out.Servers = append(out.Servers, scanned)
+			report = append(report, found...)
+		}
+	}
+	report = append(report, sc.removedEvidence()...)
+	out.Verdict = policy.Judge(policy.Scan, settings, report)
+	for _, f := range out.Verdict.Findings {
+		if f.Class != evidence.OK || f.Warning {
+			out.Rules = append(out.Rules, f)
+		}
+	}
+	return out, nil
+}
+
+// lockedVersions are the packages that the lock of the project in dir holds, by ecosystem
+// and name. A lock that cannot be read holds none: check reports it.
+func lockedVersions(dir string) map[artifact.Kind]map[string]string {
+	out := map[artifact.Kind]map[string]string{}
+	data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
+	if err != nil || data == nil {
+		return out
+	}
+	lock, err := project.ParseLock(data)
+	if err != nil {
+		return out
+	}
+	for _, name := range lock.Servers() {
+		entry, _ := lock.Server(name)
+		for text := range entry.Artifacts {
+			ref, err := artifact.Parse(text)
+			if err != nil || ref.Version() == "" {
+				continue
+			}
+			if out[ref.Kind()] == nil {
+				out[ref.Kind()] = map[string]string{}
+			}
+			out[ref.Kind()][ref.Normal().Name()] = ref.Version()
+		}
+	}
+	return out
+}
+
+// scan is one run of Scan.
+type scan struct {
+	h       *host.Host
+	o       Options
+	program ownProgram
+	locked  map[artifact.Kind]map[string]string
+	views   map[string]view // by directory
+	root    string          // of the checkout that is scanned, without links; "" if none is
+
+	projects map[string]bool // by directory, whether it is one of Hallmark's
+	found    []string        // the projects that the scan came by
+}
+
+// view is a project as hallmark run would read it, or why that cannot be.
+type view struct {
+	w   *workspace.Workspace
+	err error
+}
+
+func newScan(h *host.Host, o Options) *scan {
+	root := ""
+	if o.Project {
+		if abs, err := filepath.Abs(o.Dir); err == nil {
+			root, _ = filepath.EvalSymlinks(abs) // without it no file names another
+		}
+	}
+	return &scan{
+		root: root,
+		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
+		locked: lockedVersions(o.Dir), views: map[string]view{}, projects: map[string]bool{},
+	}
+}
+
+// server holds one entry against the rules.
+func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
+	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
+	claim := evidence.Claim{
+		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
+		Place: evidence.Place{File: shown, Line: s.Line, Column: s.Column},
+	}
+	target, report := launcher.Declared{
+		Command: s.Command, Args: s.Args, URL: s.URL, Verify: s.Verify, Algorithm: s.Algorithm, Known: known,
+	}.Evidence(claim)
+	out := Server{
+		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
+		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
+		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled, Launcher: target.Launcher,
+	}
+	for _, p := range target.Packages {
+		version := known(p)
+		out.Packages = append(out.Packages, Package{
+			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin, Pinned: p.Pinned(),
+			Locked: p.Pinned() && version != "" && p.Ref.Version() == version,
+		})
+	}
+	if s.Command != "" {
+		report = append(report, writable(sc.h, s.Command, claim)...)
+	}
+	report = append(report, malformedEvidence(s, claim)...)
+	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
+	own := e.judge()
+	out.Cover, out.Roots = e.cover, e.roots
+	if s.Disabled { // it is not started, whatever it says
+		report = waiveDisabled(report)
+		if e.project == "" {
+			own = waiveDisabled(own)
+		}
+	}
+	return out, append(report, own...)
+}
+
+// waiveDisabled is a report of a server that its client has disabled.
+func waiveDisabled(report evidence.Report) evidence.Report {
+	for i, e := range report {
+		if e.Outcome != evidence.Match {
+			report[i] = evidence.Waive(e.Claim, e.Observed, "the server is disabled")
+			report[i].Rule, report[i].Fix = e.Rule, e.Fix
+		}
+	}
+	return report
+}
+
+// malformedEvidence is evidence of an entry that cannot be read as one server.
+func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
+	if s.Problem == "" {
+		return nil
+	}
+	claim.Scheme, claim.Authority, claim.Text = evidence.Launch, evidence.Caller, "one command, or one URL"
+	e := evidence.Fact(claim, "")
+	e.Rule, e.Reason = launcher.RuleMalformed, "the entry "+s.Problem
+	if s.Extension {
+		e = evidence.CannotVerify(claim, evidence.Unsupported, "the entry "+s.Problem)
+		e.Rule = launcher.RuleUnknown
+	}
+	return evidence.Report{e}
+}
+
+// serverSubject names a server: its client, where that is known, and its name.
+func serverSubject(s clients.Server) string {
+	name := s.Name
+	if s.Scope != "" {
+		name = s.Scope + ": " + name
+	}
+	return cmp.Or(s.Client, "config") + ": " + name
+}
+
+// writable is evidence about who else may replace the executable that command resolves
+// to. One that is not here is nobody's to replace.
+func writable(h *host.Host, command string, claim evidence.Claim) evidence.Report {
+	found := command
+	if filepath.Base(command) == command {
+		var err error
+		if found, err = workspace.FindIn(h.Getenv("PATH"), command); err != nil {
+			return nil
+		}
+	}
+	if !filepath.IsAbs(found) {
+		return nil // relative to a directory that the client chooses
+	}
+	if _, err := os.Stat(found); err != nil {
+		return nil
+	}
+	by := writableByOthers(found)
+	if real, err := filepath.EvalSymlinks(found); err == nil && by == "" {
+		by = writableByOthers(real)
+	}
+	claim.Scheme, claim.Authority, claim.Text = evidence.Access, evidence.Machine, "nobody else"
+	if by == "" {
+		return evidence.Report{evidence.Fact(claim, claim.Text)}
+	}
+	e := evidence.Fact(claim, by)
+	e.Rule, e.Reason = launcher.RuleWritable, "others can put another program in the place of "+found
+	return evidence.Report{e}
+}

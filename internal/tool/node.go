@@ -1,0 +1,31 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// FindNode asks the node in path for its own executable and major version: what stands
+// in PATH may be a shim.
+func FindNode(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
+	found, err := FindAskable(w, path, "install Node.js", "node")
+	if err != nil {
+		return nil, err
+	}
+	said, err := Ask(ctx, w.Host, found, []string{"PATH=" + path}, "", "-p", `process.execPath + "\n" + process.versions.node`)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Operation, found, "", err)
+	}
+	exe, version, ok := strings.Cut(strings.TrimSpace(string(said.Stdout)), "\n")
+	major, _, ok2 := strings.Cut(strings.TrimSpace(version), ".")
+	if !ok || !ok2 || !filepath.IsAbs(exe) {
+		return nil, evidence.Errorf(evidence.Operation, found, "", errors.New("is not Node.js"))
+	}
+	return &project.Runtime{Path: strings.TrimSpace(exe), Version: major}, nil
+}

@@ -1,0 +1,99 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// askPython says which python this is and chooses, of the packages that it is given, the
+// wheel of each that it would install: "" where the marker leaves the package out, null
+// where no wheel fits. Rules and platform are those of the library that pip itself uses.
+const askPython = `
+import importlib, json, os, sys
+for base in ("pip._vendor.packaging", "packaging"):
+    try:
+        tags, markers, utils = (importlib.import_module(base + "." + m) for m in ("tags", "markers", "utils"))
+        break
+    except ImportError:
+        pass
+else:
+    sys.exit("this python has neither pip nor packaging")
+supported = list(tags.sys_tags())
+rank = {}
+for i, t in enumerate(supported):
+    rank.setdefault(t, i)
+def choose(package):
+    if package["marker"] and not markers.Marker(package["marker"]).evaluate():
+        return ""
+    fits = []
+    for name in package["wheels"]:
+        try:
+            _, _, build, found = utils.parse_wheel_filename(name)
+        except utils.InvalidWheelFilename:
+            continue
+        ranks = [rank[t] for t in found if t in rank]
+        if ranks:
+            fits.append((-min(ranks), build, name))
+    return max(fits)[2] if fits else None
+print(json.dumps({"path": os.path.realpath(sys.executable), "tag": str(supported[0]),
+    "version": "%d.%d" % sys.version_info[:2], "chosen": [choose(p) for p in json.load(sys.stdin)]}))
+`
+
+// pythonAnswer is what askPython prints.
+type pythonAnswer struct {
+	Path    string    `json:"path"`
+	Tag     string    `json:"tag"`
+	Version string    `json:"version"`
+	Chosen  []*string `json:"chosen"`
+}
+
+// PythonPackage is a package that askPython chooses a wheel of.
+type PythonPackage struct {
+	Marker string   `json:"marker"`
+	Wheels []string `json:"wheels"`
+}
+
+func AskPython(ctx context.Context, h *host.Host, python, path string, packages []PythonPackage) (*pythonAnswer, error) {
+	fault := func(err error) (*pythonAnswer, error) {
+		return nil, evidence.Errorf(evidence.Operation, python, "install pip for this python", err)
+	}
+	if packages == nil {
+		packages = []PythonPackage{}
+	}
+	in, err := json.Marshal(packages)
+	if err != nil {
+		return nil, err
+	}
+	said, err := Ask(ctx, h, python, []string{"PATH=" + path}, string(in), "-I", "-B", "-c", askPython)
+	if err != nil {
+		return fault(fmt.Errorf("%w: %+q", err, strings.TrimSpace(string(said.Messages))))
+	}
+	a := new(pythonAnswer)
+	if err := json.Unmarshal(said.Stdout, a); err != nil || !filepath.IsAbs(a.Path) || a.Tag == "" || len(a.Chosen) != len(packages) {
+		return fault(errors.Join(errors.New("is no python"), err))
+	}
+	return a, nil
+}
+
+// FindPython asks the python in path for its own executable and for the tag of the wheels
+// that fit it best: what stands in PATH may be a shim.
+func FindPython(ctx context.Context, w *workspace.Workspace, path string) (*project.Runtime, error) {
+	found, err := FindAskable(w, path, "install Python", "python3", "python")
+	if err != nil {
+		return nil, err
+	}
+	a, err := AskPython(ctx, w.Host, found, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &project.Runtime{Path: a.Path, Version: a.Tag}, nil
+}

@@ -1,0 +1,147 @@
+// Package tool finds the interpreters and tools of the user, and asks them what they are.
+package tool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// noise are lines of npm's that say where in its own code an error came from.
+var noise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^npm (?:error|ERR!)(?: Log files were not written.*| {2,}at .*| {2,}\w+: .*| \})?\s*$`)
+})
+
+// OutputDetail is what a program said, for the detail of an error.
+func OutputDetail(program string, said []byte) string {
+	var detail strings.Builder
+	for line := range strings.Lines(string(said)) {
+		if noise().MatchString(line) {
+			continue
+		}
+		fmt.Fprintf(&detail, "  %s: %s\n", program, surface.Escape(strings.TrimRight(line, "\r\n")))
+	}
+	return detail.String()
+}
+
+// WorkDir makes a directory for a foreign program, below the user's own cache: nobody else
+// can put configuration above it.
+func WorkDir(h *host.Host, pattern string) (dir string, remove func(), err error) {
+	parent := ""
+	if h.Places.Cache != "" {
+		parent = filepath.Join(h.Places.Cache, "work")
+	}
+	return foreign.MakeDir(parent, pattern)
+}
+
+// CacheDir is the directory of ours in which a tool keeps what can be fetched again; dir if the
+// host has no place for it.
+func CacheDir(h *host.Host, tool, dir string) string {
+	if h.Places.Cache == "" {
+		return filepath.Join(dir, "cache")
+	}
+	return filepath.Join(h.Places.Cache, tool)
+}
+
+// Checkout is that of the project which a flow is for.
+func Checkout(h *host.Host) foreign.Checkout {
+	return foreign.FindCheckout(h.Dir, home(h))
+}
+
+func home(h *host.Host) string { return cmp.Or(h.Getenv("HOME"), h.Getenv("USERPROFILE")) }
+
+// Find finds a program of the user's in PATH, and behind a version manager's shim: a
+// shim needs the user's home, where the program itself must find none of its settings.
+func Find(ctx context.Context, h *host.Host, name, dir string) (string, error) {
+	found, err := Checkout(h).Find(h.Getenv("PATH"), name)
+	if err != nil {
+		return "", err
+	}
+	return foreign.ResolveShim(ctx, found, dir, h.Environ, Checkout(h))
+}
+
+// NotFoundError is the error of a program that was not found, with how to get it; that there is
+// one which may not be started says more.
+func NotFoundError(err error, subject, hint string) error {
+	if evidence.ClassOf(err) == evidence.Refused {
+		return err
+	}
+	return evidence.Errorf(evidence.Operation, subject, hint, err)
+}
+
+// FindUV is the user's uv; "" if there is none, and pip does what it would.
+func FindUV(ctx context.Context, h *host.Host, dir string) string {
+	uv, err := Find(ctx, h, "uv", dir)
+	if evidence.ClassOf(err) == evidence.Refused {
+		h.Logger.Warn("pip is asked in place of uv: " + err.Error())
+	}
+	return uv
+}
+
+// HomeVariables are the variables that make dir a program's home and its place for temporary files.
+func HomeVariables(dir string) []string {
+	return []string{"HOME=" + dir, "USERPROFILE=" + dir, "APPDATA=" + dir, "LOCALAPPDATA=" + dir, "TMPDIR=" + dir, "TEMP=" + dir, "TMP=" + dir}
+}
+
+// NetrcVariable is the file of the user's logins, for tools whose home is another: "NETRC=..." or
+// nothing.
+func NetrcVariable(h *host.Host) []string {
+	home := home(h)
+	for _, path := range []string{h.Getenv("NETRC"), filepath.Join(home, ".netrc"), filepath.Join(home, "_netrc")} {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok {
+			path = filepath.Join(home, rest)
+		}
+		if !filepath.IsAbs(path) {
+			continue
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return []string{"NETRC=" + path}
+		}
+	}
+	return nil
+}
+
+// Ask puts a question to an interpreter of the user's: what it prints.
+func Ask(ctx context.Context, h *host.Host, path string, set []string, stdin string, args ...string) (foreign.Result, error) {
+	dir, remove, err := WorkDir(h, "ask-")
+	if err != nil {
+		return foreign.Result{}, err
+	}
+	defer remove()
+	call := foreign.Call{Tool: foreign.Question, Path: path, Args: args, Dir: dir, Checkout: Checkout(h), Environ: h.Environ, Set: set, Time: foreign.QuestionTime, Output: 16 << 20}
+	if stdin != "" {
+		call.Stdin = strings.NewReader(stdin)
+	}
+	return foreign.Run(ctx, call)
+}
+
+// ShimHint names the program behind a version manager's shim, for the hint of a refusal; it
+// is "" if path is no shim.
+func ShimHint(w *workspace.Workspace, path string) string {
+	name, _ := foreign.ShimManager(path)
+	if name == "" {
+		return ""
+	}
+	dir, remove, err := WorkDir(w.Host, "ask-")
+	if err != nil {
+		return ""
+	}
+	defer remove()
+	// The question has a limit of its own.
+	behind, err := foreign.ResolveShim(context.Background(), path, dir, w.Host.Environ, Checkout(w.Host))
+	if err != nil {
+		return "it is a shim of " + name + "; write what '" + name + " which " + filepath.Base(path) + "' says into 'command'"
+	}
+	return "it is a shim of " + name + "; write command = " + `"` + surface.Escape(behind) + `"`
+}

@@ -1,0 +1,161 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/workspace"
+	"github.com/hallmark-mcp/hallmark/surface"
+)
+
+// MaxVenv bounds pyvenv.cfg, in bytes.
+const MaxVenv = 64 << 10
+
+var pythonName = regexp.MustCompile(`^(python|pypy)w?[0-9.]*(\.exe)?$`)
+
+// IsPython reports whether a file is a python by its name.
+func IsPython(file string) bool { return pythonName.MatchString(strings.ToLower(filepath.Base(file))) }
+
+// libraries are the interpreters that load the library beside them, by their names.
+var libraries = regexp.MustCompile(`^(python|pypy|ruby|jruby|perl|php|java|javaw|dotnet|lua|luajit)w?-?[0-9.]*(\.exe)?$`)
+
+// pythonFor is the path under which a python is started that was found at found and is exe
+// after all links. Python takes its whole standard library from where a pyvenv.cfg beside it,
+// or above, leads, and a *._pth says: no file of a checkout may choose that.
+func pythonFor(w *workspace.Workspace, found, exe string) (string, error) {
+	if err := ownLibrary(w, exe); err != nil {
+		return "", err
+	}
+	for _, from := range []string{found, exe} {
+		dir := filepath.Dir(from)
+		pth, err := filepath.Glob(filepath.Join(EscapeGlob(dir), "*._pth"))
+		if err != nil || len(pth) > 0 && w.Contains(pth[0]) {
+			return "", errors.Join(err, fmt.Errorf("%s beside it says where its library is", "a file *._pth"))
+		}
+		for _, dir := range []string{dir, filepath.Dir(dir)} {
+			config := filepath.Join(dir, "pyvenv.cfg")
+			home, err := venvHome(config)
+			switch {
+			case errors.Is(err, os.ErrNotExist):
+				continue
+			case err != nil:
+				return "", fmt.Errorf("%s: %w", config, err)
+			case w.Contains(home):
+				return "", fmt.Errorf("%s takes the standard library from %s, which lies in the project", config, surface.Escape(home))
+			case w.Contains(config) && !sameDir(home, exe):
+				return "", fmt.Errorf("%s takes the standard library from %s, where %s is not", config, surface.Escape(home), exe)
+			}
+			return found, nil
+		}
+	}
+	return exe, nil
+}
+
+// ownLibrary refuses an interpreter of the project: the library beside it was verified by
+// nobody.
+func ownLibrary(w *workspace.Workspace, exe string) error {
+	if libraries.MatchString(strings.ToLower(filepath.Base(exe))) && w.Contains(exe) {
+		return fmt.Errorf("%s lies in the project, and would load the library beside it, which nobody verified", exe)
+	}
+	return nil
+}
+
+// sameDir reports whether home is the directory of exe, or one whose python is exe.
+func sameDir(home, exe string) bool {
+	if real, err := filepath.EvalSymlinks(home); err == nil && real == filepath.Dir(exe) {
+		return true
+	}
+	for _, name := range []string{filepath.Base(exe), "python3", "python"} {
+		if host.RealPath(filepath.Join(home, name)) == exe {
+			return true
+		}
+	}
+	return false
+}
+
+// venvHome is the directory that a pyvenv.cfg names as its home. Pythons read the file in
+// several ways: one line must name it.
+func venvHome(file string) (string, error) {
+	if _, err := os.Lstat(file); err != nil {
+		return "", err
+	}
+	data, err := host.ReadFile(file, MaxVenv)
+	if err != nil {
+		return "", err
+	}
+	var homes []string
+	for _, line := range strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if key, value, ok := strings.Cut(line, "="); ok && strings.EqualFold(strings.TrimSpace(key), "home") {
+			homes = append(homes, strings.TrimSpace(value))
+		}
+	}
+	if len(homes) != 1 || !filepath.IsAbs(homes[0]) {
+		return "", errors.New("it does not name one directory as home")
+	}
+	return homes[0], nil
+}
+
+// EscapeGlob is a directory as a part of a pattern.
+func EscapeGlob(dir string) string {
+	if runtime.GOOS == "windows" {
+		return dir // has no escapes, and "*?" in no name
+	}
+	return regexp.MustCompile(`[\\*?\[]`).ReplaceAllString(dir, `\$0`)
+}
+
+// InterpreterFor is the path under which the interpreter that was found at found is started;
+// exe is found after all links.
+func InterpreterFor(w *workspace.Workspace, server, found, exe string) (string, error) {
+	var err error
+	start := found
+	if IsPython(found) || IsPython(exe) {
+		start, err = pythonFor(w, found, exe)
+	} else {
+		err = ownLibrary(w, exe)
+	}
+	if err != nil {
+		return "", evidence.Errorf(evidence.Refused, server, "name an interpreter of the machine by its path in 'command'", err)
+	}
+	return start, nil
+}
+
+// FindAskable finds the interpreter in path that goes by one of names, the first that is there, and
+// gives the path under which it may be asked what it is, before anybody agreed to anything: that
+// of the machine's own, without what a checkout put around it.
+func FindAskable(w *workspace.Workspace, path, hint string, names ...string) (string, error) {
+	var found string
+	var missing error
+	for _, name := range names {
+		var err error
+		if found, err = Checkout(w.Host).Find(path, name); err == nil {
+			break
+		}
+		if missing == nil || evidence.Worse(evidence.ClassOf(missing), evidence.ClassOf(err)) != evidence.ClassOf(missing) {
+			missing = err // that there is one which may not be asked says more
+		}
+	}
+	if found == "" {
+		return "", NotFoundError(missing, names[0], hint)
+	}
+	exe, err := filepath.EvalSymlinks(found)
+	if err != nil {
+		return "", evidence.Errorf(evidence.Operation, found, "", err)
+	}
+	if name, _ := foreign.ShimManager(found); name != "" {
+		return found, nil
+	}
+	if IsPython(found) || IsPython(exe) {
+		if _, err := pythonFor(w, exe, exe); err != nil {
+			return "", evidence.Errorf(evidence.Refused, found, "put an interpreter of the machine first in PATH", err)
+		}
+	}
+	return exe, nil
+}

@@ -1,0 +1,104 @@
+package trail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// logsFile is where keys and newest checkpoints of logs are kept.
+func logsFile(h *host.Host) string { return filepath.Join(h.Places.State, "logs.json") }
+
+// KnownLogs reads what this machine knows of logs. The file is replaced as a whole, so that
+// reading needs no lock.
+func KnownLogs(h *host.Host) (*project.Logs, error) {
+	data, err := host.ReadFile(logsFile(h), project.MaxLogs)
+	if err != nil {
+		return nil, err
+	}
+	l, err := project.ParseLogs(data)
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, logsFile(h),
+			"restore it from a backup; without it this machine would not notice a log that was rewritten", err)
+	}
+	return l, nil
+}
+
+// ChangeLogs lets change have the file for itself, and writes it if change says so.
+func ChangeLogs(ctx context.Context, h *host.Host, change func(*project.Logs) (write bool)) error {
+	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
+		return err
+	}
+	unlock, err := durable.Lock(ctx, filepath.Join(h.Places.State, "logs.lock"), "the checkpoints of logs")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	logs, err := KnownLogs(h)
+	if err != nil {
+		return err
+	}
+	if !change(logs) {
+		return nil
+	}
+	data, err := logs.Encode()
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(logsFile(h), data, 0o600)
+}
+
+// keepCheckpoint keeps s, which was compared with kept, if it is newer, and the key as
+// that of the registry. It reports false if the newest checkpoint is not kept any more,
+// so that s has to be compared again.
+func keepCheckpoint(ctx context.Context, h *host.Host, name, key string, kept, s ledger.Signed) (done bool, err error) {
+	err = ChangeLogs(ctx, h, func(logs *project.Logs) bool {
+		now, _ := logs.Newest(key)
+		if done = bytes.Equal(now.Note, kept.Note); !done {
+			return false
+		}
+		_, known := logs.Registries[name]
+		newer := kept.Note == nil || s.Size > kept.Size
+		if !newer && known {
+			return false
+		}
+		note := kept.Note
+		if newer {
+			note = s.Note
+		}
+		logs.Rely(name, key, h.Now().UTC(), string(note))
+		return true
+	})
+	if host.IsUnwritable(err) {
+		h.Logger.Warn("the newest checkpoint cannot be kept, so that a log which is set back later goes unnoticed", "error", err)
+		return true, nil
+	}
+	return done, err
+}
+
+// Forget forgets which key a registry's log has, so that the next use asks for it
+// again. The checkpoints that were seen stay: a log under a known key remains held to
+// what it showed.
+func Forget(ctx context.Context, h *host.Host, base string) (key string, err error) {
+	name := project.Registry{URL: base}.Name()
+	var known []string
+	err = ChangeLogs(ctx, h, func(logs *project.Logs) bool {
+		for name := range logs.Registries {
+			known = append(known, "https://"+name) // as the command takes them
+		}
+		key = logs.Forget(name)
+		return key != ""
+	})
+	if err == nil && key == "" {
+		err = evidence.Errorf(evidence.Validation, name, host.ForgetHint(known, func(url string) string { return "hallmark log forget " + url }), errors.New("this machine knows no log of that registry"))
+	}
+	return key, err
+}

@@ -1,0 +1,387 @@
+// Package trail is a registry's log as a client follows it: which key it has, what it showed
+// before, and what it proves.
+package trail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/ledger"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Options are what a command says about the log of a registry, besides the rules of
+// hallmark.toml.
+type Options struct {
+	Key string // verifier key, "" if none is given
+	// Ask asks a person whether key is the one of the registry's log, which this machine
+	// sees for the first time; nil where nobody can be asked.
+	Ask func(registry, key string) (host.Consent, error)
+}
+
+// Log is the log of a registry, as this machine relies on it.
+type Log struct {
+	Host   *host.Host
+	Client *client.Client
+	Rules  project.Registry
+	Name   string       // of the registry
+	Key    string       // "" if there is none to check anything with
+	keep   bool         // what is seen is kept: the key was chosen, not just announced
+	Trust  ledger.Trust // without a quorum, which is judged by itself
+	Head   ledger.Signed
+	Report evidence.Report // about the key and the head
+
+	reading sync.Mutex     // guards reader
+	reader  *ledger.Reader // of the head's tree; nil before the first entry is read
+}
+
+// Read reads the head of the registry's log, and checks it against the one that this
+// machine saw last. A registry without a log gives nil, unless it must have one: its key
+// is known, so it had one.
+func Read(ctx context.Context, h *host.Host, client *client.Client, rules project.Registry, o Options) (*Log, error) {
+	l := &Log{Host: h, Client: client, Rules: rules, Name: rules.Name()}
+	logs, err := KnownLogs(h)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := client.Checkpoint(ctx)
+	if IsNotFound(err) {
+		if !l.ChooseKey(logs, o) {
+			return nil, nil
+		}
+		return nil, &evidence.Error{
+			Subject: l.Name, Kind: evidence.Integrity, Err: errors.New("SECURITY ERROR: the registry shows no log, and it has one"),
+			Detail: fmt.Sprintf("  expected a checkpoint under the key %s\n", l.Key),
+			Hint:   "do not use the registry until its operator has explained this",
+		}
+	}
+	if err != nil {
+		return nil, host.NoAnswer(l.Name, err)
+	}
+	if !l.ChooseKey(logs, o) {
+		if err := l.AskFirstUse(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	if l.Key == "" {
+		return l, nil
+	}
+	if l.Trust, err = ledger.NewTrust(l.Key, rules.Witnesses, 0); err != nil {
+		return nil, evidence.Errorf(evidence.Validation, l.Name, "", err)
+	}
+	if l.Head, err = l.AcceptCheckpoint(ctx, signed); err != nil {
+		return nil, err
+	}
+	l.judgeHead()
+	return l, nil
+}
+
+// ChooseKey takes the key that a person named, in the command or in hallmark.toml, or
+// the one that this machine accepted before, and reports whether there is one. They must
+// be the same.
+func (l *Log) ChooseKey(logs *project.Logs, o Options) bool {
+	l.keep = true
+	known := logs.Registries[l.Name]
+	claim := evidence.Claim{Subject: "log of " + l.Name, Scheme: evidence.LogKey, Authority: evidence.Machine}
+	for _, from := range []struct{ key, where string }{
+		{o.Key, "--log-key"},
+		{l.Rules.LogKey, project.ConfigFile + ", log_key"},
+		{known.Key, "this machine, since " + known.Since.Format(time.DateTime) + "Z"},
+	} {
+		switch {
+		case from.key == "":
+		case l.Key == "":
+			l.Key, claim.Text, claim.Where = from.key, from.key, from.where
+		case from.key != l.Key:
+			e := evidence.Fact(evidence.Claim{
+				Subject: claim.Subject, Scheme: evidence.LogKey, Authority: evidence.Machine, Text: from.key, Where: from.where,
+			}, l.Key)
+			e.Observed.From = claim.Where
+			l.Report = append(l.Report, e)
+			l.Key = "" // nothing is checked with either
+			return true
+		}
+	}
+	if l.Key != "" {
+		l.Report = append(l.Report, evidence.Fact(claim, l.Key))
+	}
+	return l.Key != ""
+}
+
+// AskFirstUse asks a person about the key that the registry announces. A key that nobody
+// accepted serves to find out whether the registry agrees with itself, and is not kept.
+func (l *Log) AskFirstUse(ctx context.Context, o Options) error {
+	about, err := l.Client.About(ctx)
+	if err != nil {
+		return host.NoAnswer(l.Name, err)
+	}
+	claim := evidence.Claim{Subject: "log of " + l.Name, Scheme: evidence.LogKey, Authority: evidence.Machine}
+	if about.LogKey == "" {
+		e := evidence.Fact(claim, "")
+		e.Reason = "this machine knows no key for it, and the registry announces none"
+		l.Report = append(l.Report, e)
+		return nil
+	}
+	if _, err := ledger.ParseVerifier(about.LogKey); err != nil {
+		return evidence.Errorf(evidence.Validation, l.Name, "", fmt.Errorf("the key that the registry announces: %w", err))
+	}
+	l.Key, l.keep = about.LogKey, false
+	if o.Ask != nil {
+		answer, err := o.Ask(l.Name, about.LogKey)
+		if err != nil {
+			return err
+		}
+		if answer == host.Given {
+			l.keep = true
+			claim.Text, claim.Where = l.Key, "the person at this machine"
+			l.Report = append(l.Report, evidence.Fact(claim, l.Key))
+			return nil
+		}
+	}
+	e := evidence.Fact(claim, "")
+	e.Reason = "nobody on this machine said that it is " + about.LogKey + ", which the registry announces"
+	l.Report = append(l.Report, e)
+	return nil
+}
+
+// AcceptCheckpoint verifies a checkpoint of the log, demands that it and the newest one that this
+// machine saw are of one history, and keeps it if it is newer. Whatever contradicts what
+// was seen is a SECURITY ERROR, after which nothing is kept.
+func (l *Log) AcceptCheckpoint(ctx context.Context, signed []byte) (ledger.Signed, error) {
+	s, err := l.Trust.Open(signed)
+	if err != nil {
+		kind := evidence.Integrity
+		if errors.Is(err, ledger.ErrSignature) {
+			kind = evidence.Signature
+		}
+		return s, &evidence.Error{
+			Subject: l.Name, Kind: kind, Err: err, Detail: "  expected the key " + l.Key + "\n",
+			Hint: "this is not the log that is relied on; do not use the registry until its operator has explained it",
+		}
+	}
+	for {
+		logs, err := KnownLogs(l.Host)
+		if err != nil {
+			return s, err
+		}
+		kept, ok := logs.Newest(l.Key)
+		if !ok {
+			kept, ok = l.Head, l.Head.Note != nil // what was seen by this command
+		}
+		if ok {
+			if err := l.checkHistory(ctx, kept, s); err != nil {
+				return s, err
+			}
+		}
+		if !l.keep {
+			return s, nil
+		}
+		kept, _ = logs.Newest(l.Key)
+		done, err := keepCheckpoint(ctx, l.Host, l.Name, l.Key, kept, s)
+		if done || err != nil {
+			return s, err
+		}
+	}
+}
+
+// checkHistory checks that the smaller tree of the two is the beginning of the larger.
+func (l *Log) checkHistory(ctx context.Context, kept, shown ledger.Signed) error {
+	older, newer := kept.Checkpoint, shown.Checkpoint
+	if older.Size > newer.Size {
+		older, newer = newer, older // an older checkpoint is shown, which proves to be of the same log or is refused
+	}
+	r := ledger.Reader{At: newer, Fetch: l.TileFetcher(ctx)}
+	err := r.CheckExtends(older)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ledger.ErrFork):
+	case IsNotFound(err) && kept.Size > shown.Size:
+		err = fmt.Errorf("%w: it went back from %d entries to %d", ledger.ErrFork, kept.Size, shown.Size)
+	default:
+		return evidence.Errorf(evidence.ClassOf(err), l.Name, "", err)
+	}
+	return ForkError(l.Name, "this machine was shown", kept.Note, "the registry shows", shown.Note, err)
+}
+
+// ForkError says that a log contradicts itself, with both checkpoints in full: together
+// they are a proof that others can verify.
+func ForkError(name, first string, one []byte, second string, other []byte, err error) error {
+	var b strings.Builder
+	for _, c := range []struct {
+		title string
+		note  []byte
+	}{{first, one}, {second, other}} {
+		fmt.Fprintf(&b, "  %s:\n", c.title)
+		for line := range strings.Lines(string(c.note)) {
+			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	b.WriteString("  A log only grows. Either the registry was set back to an older state, or somebody who has its key\n" +
+		"  shows different histories to different people. Nothing was changed on this machine.\n")
+	return &evidence.Error{
+		Subject: name, Kind: evidence.Integrity, Err: fmt.Errorf("SECURITY ERROR: %w", err), Detail: b.String(),
+		Hint: "keep this text; both checkpoints are signed, and prove it. Install nothing from the registry, tell its operator and others who use it, and see docs/ledger.md, Incident",
+	}
+}
+
+// judgeHead adds what the witnesses say of the newest checkpoint.
+func (l *Log) judgeHead() {
+	subject := fmt.Sprintf("log %s, %d entries", l.Head.Origin, l.Head.Size)
+	if l.Rules.Quorum > 0 {
+		of := func(n int) string { return fmt.Sprintf("%d of %d witnesses", n, len(l.Rules.Witnesses)) }
+		found := of(l.Rules.Quorum)
+		if n := len(l.Head.Cosignatures); n < l.Rules.Quorum {
+			found = of(n)
+		}
+		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
+			Subject: subject, Scheme: evidence.Cosignature, Authority: evidence.Log, Text: of(l.Rules.Quorum), Where: project.ConfigFile + ", witness_quorum",
+		}, found))
+	}
+	if l.Rules.MaxAge > 0 {
+		want := "cosigned within " + l.Rules.MaxAge.String()
+		found, at, now := want, l.Head.CosignedAt(l.Rules.Quorum), l.Host.Now()
+		switch {
+		case at.IsZero():
+			found = "not cosigned by the witnesses that must have seen it"
+		case now.Sub(at) > l.Rules.MaxAge:
+			found = "stale: cosigned at " + at.Format(time.RFC3339)
+		case at.Sub(now) > maxSkew:
+			found = "cosigned in the future, at " + at.Format(time.RFC3339)
+		}
+		l.Report = append(l.Report, evidence.Fact(evidence.Claim{
+			Subject: subject, Scheme: evidence.Checkpoint, Authority: evidence.Log, Text: want, Where: project.ConfigFile + ", max_age",
+		}, found))
+	}
+}
+
+// maxSkew is how far ahead the clock of a witness may be.
+const maxSkew = 10 * time.Minute
+
+// FetchProof fetches and verifies the proof that the record is in the log, and puts it into r.
+// Without a log there is none, which is evidence too.
+func (l *Log) FetchProof(ctx context.Context, r *project.RecordLock) (evidence.Report, error) {
+	if l == nil {
+		return evidence.Report{NoProofEvidence(*r, "the registry has no log")}, nil
+	}
+	if l.Key == "" {
+		return nil, nil // the evidence about the key says so
+	}
+	text, err := l.Client.Proof(ctx, r.Name, r.Version)
+	if IsNotFound(err) {
+		return evidence.Report{evidence.CannotVerify(ProofClaim(*r, l.Head.Origin), evidence.NotFound, "the registry has a log, and no proof that the record is in it")}, nil
+	}
+	if err != nil {
+		return nil, host.NoAnswer(r.Subject(), err)
+	}
+	return l.VerifyProof(ctx, text, r)
+}
+
+// VerifyProof verifies the text of a proof for the record r, and puts it into r.
+func (l *Log) VerifyProof(ctx context.Context, text []byte, r *project.RecordLock) (evidence.Report, error) {
+	p, err := ledger.ParseProof(text)
+	if err == nil {
+		_, err = p.Verify(l.Trust)
+	}
+	if err != nil {
+		return evidence.Report{badProofEvidence(*r, l.Head.Origin, err)}, nil
+	}
+	s, err := l.AcceptCheckpoint(ctx, p.Checkpoint)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.Cosignatures) < l.Rules.Quorum {
+		// The log signs at once, witnesses follow; the head is what they have seen.
+		if l.Head.Size <= p.Index {
+			return nil, evidence.Errorf(evidence.Operation, r.Subject(), "try again in a minute",
+				fmt.Errorf("the witnesses have not seen entry %d of the log yet", p.Index))
+		}
+		r := ledger.Reader{At: l.Head.Checkpoint, Fetch: l.TileFetcher(ctx)}
+		if p.Hashes, err = r.Prove(p.Index); err != nil {
+			return nil, l.tileError(err)
+		}
+		p.Checkpoint = l.Head.Note
+	}
+	trust := l.Trust
+	if len(l.Head.Cosignatures) >= l.Rules.Quorum { // else that is refused already
+		trust.Quorum = l.Rules.Quorum
+	}
+	r.Proof = string(p.Marshal())
+	return ProofEvidence(trust.Log.Name(), trust.Open, *r), nil
+}
+
+// ProofEvidence verifies the proof of a record without the network. Its checkpoint is
+// opened with open, as the trust in the log of that origin has it.
+func ProofEvidence(origin string, open func([]byte) (ledger.Signed, error), r project.RecordLock) evidence.Report {
+	p, err := ledger.ParseProof([]byte(r.Proof))
+	if err != nil {
+		return evidence.Report{badProofEvidence(r, origin, err)}
+	}
+	s, err := open(p.Checkpoint)
+	if err != nil {
+		return evidence.Report{badProofEvidence(r, origin, err)}
+	}
+	proven, err := p.VerifyIn(s)
+	if err != nil {
+		return evidence.Report{badProofEvidence(r, origin, err)}
+	}
+	entry := fmt.Sprintf("entry %d of the log %s", proven.Index, proven.Origin)
+	in := evidence.Fact(ProofClaim(r, proven.Origin), string(proven.Leaf.Kind)+" "+proven.Leaf.Name+"@"+proven.Leaf.Version)
+	in.Observed.Digests, in.Observed.From = []digest.Digest{r.ProofDigest()}, entry
+	report := evidence.Report{in}
+	if !r.Document.IsZero() { // of an archive it is known only while its record is at hand
+		report = append(report, evidence.Compare(
+			evidence.Claim{Subject: r.Subject(), Scheme: evidence.Document, Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.Document}, Where: entry},
+			evidence.Observed{Digests: []digest.Digest{r.Document}, From: "the record's document"},
+		))
+	}
+	if !r.Integrity.IsZero() {
+		report = append(report, evidence.Compare(
+			evidence.Claim{Subject: r.Subject(), Scheme: ContentsScheme(r.Kind), Authority: evidence.Log, Want: []digest.Digest{proven.Leaf.ContentIntegrity}, Where: entry},
+			evidence.Observed{Digests: []digest.Digest{r.Integrity}, From: "the record's content_integrity"},
+		))
+	}
+	return report
+}
+
+// ContentsScheme is the scheme of the content_integrity of archives of a kind.
+func ContentsScheme(kind ledger.Kind) evidence.Scheme {
+	if kind == ledger.Plugin {
+		return evidence.Tree
+	}
+	return evidence.FacetTar
+}
+
+func ProofClaim(r project.RecordLock, origin string) evidence.Claim {
+	return evidence.Claim{
+		Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log,
+		Text: string(cmp.Or(r.Kind, ledger.Server)) + " " + r.Subject(), Where: "the log " + origin,
+	}
+}
+
+func badProofEvidence(r project.RecordLock, origin string, err error) evidence.Evidence {
+	return evidence.CannotVerify(ProofClaim(r, origin), evidence.Malformed, err.Error())
+}
+
+// NoProofEvidence is evidence that nobody claims of the record that it is in a log.
+func NoProofEvidence(r project.RecordLock, why string) evidence.Evidence {
+	e := evidence.Compare(evidence.Claim{Subject: r.ProofSubject(), Scheme: evidence.Proof, Authority: evidence.Log}, evidence.Observed{})
+	e.Reason = why
+	return e
+}
+
+func IsNotFound(err error) bool {
+	var p *registry.Problem
+	return errors.As(err, &p) && p.Status == http.StatusNotFound
+}

@@ -1,0 +1,39 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Forget drops what this machine remembers of servers and facets of the project in dir: that
+// it approved or installed them, and drift that was noted. Then their lock entries are not
+// owed to this machine any more. The project's files stay as they are. Without a name there is
+// nothing to forget, and one of which nothing is remembered is an error: nothing is written.
+func Forget(ctx context.Context, h *host.Host, dir string, names []string) error {
+	w, done, err := OpenOrBegin(ctx, h, dir, true, true)
+	if err != nil {
+		return err
+	}
+	defer done()
+	names, remembered := slices.Clone(names), w.Approvals.Names()
+	slices.Sort(names)
+	var files []durable.File
+	for _, name := range slices.Compact(names) {
+		_, server := w.Approvals.Servers[name]
+		if !w.Approvals.Forget(name) {
+			return project.NoSuch("server or facet", "what this machine remembers of this project", name, remembered)
+		}
+		if server {
+			files = append(files, durable.File{Path: w.DriftPath(name), Remove: true})
+		}
+	}
+	data, err := w.Approvals.Encode()
+	if err != nil {
+		return err
+	}
+	return w.Replace(ctx, append(files, durable.File{Path: w.ApprovalsPath(), Data: data, Perm: 0o600}))
+}

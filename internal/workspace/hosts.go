@@ -1,0 +1,112 @@
+package workspace
+
+import (
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+	"github.com/hallmark-mcp/hallmark/launcher"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// MayAsk is MayAsk for a project of which the caller named a host.
+func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
+	return w.Host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.NamedHost != "" && u.Host == w.NamedHost })...)
+}
+
+// registryHosts is the project's registry, nil if it names none.
+func (w *Workspace) registryHosts() []consent.HostUse {
+	if w.Config.Registry.URL == "" {
+		return nil
+	}
+	return []consent.HostUse{{Host: host.HostOfURL(w.Config.Registry.URL), File: project.ConfigFile + ", [registry] url"}}
+}
+
+// registryClient is a client of the project's registry, which asks nothing before somebody agreed.
+func (w *Workspace) registryClient() *client.Client {
+	return &client.Client{Base: w.Config.Registry.URL, May: func() error { return w.Host.MayAsk(w.registryHosts()...) }}
+}
+
+// facetHosts are the hosts that a facet comes from.
+func (w *Workspace) facetHosts(f project.Facet) []consent.HostUse {
+	switch f.Kind() {
+	case project.FromGit:
+		return []consent.HostUse{{Host: host.HostOfURL(f.Git), File: project.ConfigFile + ", facet " + f.Name}}
+	case project.FromRegistry:
+		return w.registryHosts()
+	}
+	return nil
+}
+
+// FacetHosts are the hosts that all declared facets come from.
+func (w *Workspace) FacetHosts() (uses []consent.HostUse) {
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Facets)) {
+		uses = append(uses, w.facetHosts(w.Config.Facets[name])...)
+	}
+	return uses
+}
+
+// ServerHosts are the hosts that are asked for what a server is started from. One that is
+// reached by its URL is a question of its own: see PinOptions.
+func (w *Workspace) ServerHosts(s project.Server) (uses []consent.HostUse) {
+	theirs := func(kind artifact.Kind) []consent.HostUse {
+		if w.Host.Fetch == nil {
+			return nil
+		}
+		return w.Host.Fetch.Theirs(kind)
+	}
+	if s.Record != "" || s.Source != "" {
+		uses = w.registryHosts()
+	}
+	if s.Record != "" { // which says of which kind its package is
+		return slices.Concat(uses, theirs(artifact.NPM), theirs(artifact.PyPI))
+	}
+	if s.Command == "" {
+		return uses
+	}
+	for _, p := range launcher.Parse(s.Command, s.Arguments).Packages {
+		if p.Repository() != "" {
+			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(p.Repository()), File: project.ConfigFile + ", server " + s.Name})
+			continue
+		}
+		uses = append(uses, w.registryHosts()...) // whose record may vouch for it
+		uses = append(uses, theirs(artifact.Kind(p.Ecosystem))...)
+	}
+	return uses
+}
+
+// LockHosts are the hosts that are asked about what is locked.
+func (w *Workspace) LockHosts() (uses []consent.HostUse) {
+	for _, name := range w.Lock.Servers() {
+		entry, _ := w.Lock.Server(name)
+		if entry.Record != nil && entry.Record.Registry == w.Config.Registry.Name() {
+			uses = append(uses, w.registryHosts()...)
+		}
+		if repository, _, ok := host.CutLast(entry.Image, ":"); ok {
+			uses = append(uses, consent.HostUse{Host: fetch.RepositoryHost(repository), File: project.LockFile + ", server " + name})
+		}
+	}
+	for _, name := range w.Lock.Facets() {
+		if entry, _ := w.Lock.Facet(name); entry.Source.Kind == project.FromRegistry && entry.Source.Registry == w.Config.Registry.Name() {
+			uses = append(uses, w.registryHosts()...)
+		}
+	}
+	return uses
+}
+
+func NoRegistryError(subject string) error {
+	return evidence.Errorf(evidence.Validation, subject, "add [registry] url = \"…\" to "+project.ConfigFile, errors.New("no registry is configured"))
+}
+
+func (w *Workspace) Registry() *client.Client {
+	if w.Config.Registry.URL == "" {
+		return nil
+	}
+	return w.registryClient()
+}

@@ -1,0 +1,77 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/clients"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// maxNested bounds how many projects below one are named.
+const maxNested = 20
+
+// NestedProjects names the projects below this one, whose locks are not looked at, and the
+// hallmark.toml of clients' directories, which count for nothing. Installed packages have no
+// say here, and are passed over.
+func (w *Workspace) NestedProjects(ctx context.Context) (unseen []string, err error) {
+	count, found := 0, 0
+	var last string
+	err = filepath.WalkDir(w.Dir, func(name string, d fs.DirEntry, err error) error {
+		if count++; count > clients.MaxEntries {
+			unseen = append(unseen, fmt.Sprintf("projects in more than %d files", clients.MaxEntries))
+			return fs.SkipAll
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return nil // nor can a client read it
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") && name != w.Dir:
+			return fs.SkipDir
+		case d.Name() != project.ConfigFile && d.Name() != project.LockFile:
+			return nil
+		}
+		dir := filepath.Dir(name)
+		if dir == w.Dir || dir == last {
+			return nil
+		}
+		if last, found = dir, found+1; found > maxNested {
+			return nil
+		}
+		shown := host.RelativeTo(w.Dir, name)
+		if clients.OwnerDir(w.Dir, dir) != dir {
+			unseen = append(unseen, shown+" (in a client's directory, where it counts for nothing)")
+		} else {
+			unseen = append(unseen, fmt.Sprintf("%s (a project of its own: 'hallmark check --project %s')", shown, host.RelativeTo(w.Dir, dir)))
+		}
+		return nil
+	})
+	if found > maxNested {
+		unseen = append(unseen, fmt.Sprintf("%d more projects below this one", found-maxNested))
+	}
+	return unseen, err
+}
+
+// DroppedNames names what this machine accepted and neither declaration nor lock knows any more.
+// Whoever takes both away on purpose is as right as a colleague who did, so that nothing is
+// owed; but nobody looks at it either, and a person is told.
+func (w *Workspace) DroppedNames(books owed.Books) (unseen []string) {
+	tell := func(names []string, accepted iter.Seq[string]) {
+		for _, name := range slices.Sorted(accepted) {
+			if !slices.Contains(names, name) {
+				unseen = append(unseen, fmt.Sprintf("%s (accepted on this machine, and neither declared nor locked now: 'hallmark forget %[1]s' if that is right)", name))
+			}
+		}
+	}
+	tell(books.Servers(), maps.Keys(w.Approvals.Servers))
+	tell(books.Facets(), maps.Keys(w.Approvals.Facets))
+	return unseen
+}

@@ -1,0 +1,68 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/owed"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// RemovedEvidence is evidence of what this machine accepted in a project whose hallmark.toml is gone; nil
+// if that is there, or nothing was accepted. Of the project's files none is read, as whoever took
+// one away chose what is left of the others.
+func (w *Workspace) RemovedEvidence() (evidence.Report, error) {
+	if _, err := os.Lstat(w.Path(project.ConfigFile)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // if it cannot be read, reading it says so
+	}
+	if err := w.ReadApprovals(); err != nil {
+		return nil, err
+	}
+	forget := "hallmark forget "
+	if !host.SameFile(w.Dir, ".") {
+		forget += "--project " + host.QuoteArguments([]string{w.Dir}) + " "
+	}
+	return owed.Removed(w.Approvals, forget).Settle(nil), nil
+}
+
+// missingConfig is why a project without a hallmark.toml is not opened: what this machine accepted in
+// it is missing, or there never was one.
+func (w *Workspace) missingConfig() error {
+	report, err := w.RemovedEvidence()
+	if err != nil {
+		return err
+	}
+	if err := policy.Judge(policy.Check, policy.Settings{}, report).Err(); err != nil {
+		return err
+	}
+	return &evidence.Error{
+		Subject: w.Path(project.ConfigFile), Kind: evidence.Validation, Err: errors.New("there is no such file"),
+		Hint: "declare servers or facets in " + project.ConfigFile + ", or name the project's directory with --project",
+	}
+}
+
+// Empty is dir as a project that declares and locks nothing, whatever lies there.
+func Empty(h *host.Host, dir string) *Workspace {
+	return &Workspace{Host: h, Dir: dir, Config: &project.Config{}, Lock: &project.Lock{}, Release: func() {}}
+}
+
+// Peek is the project in dir, none of whose files is read yet, for reading alone: it says
+// nothing to the user.
+func Peek(h *host.Host, dir string) (*Workspace, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return nil, err
+	}
+	quiet := *h
+	quiet.Logger = slog.New(slog.DiscardHandler)
+	return &Workspace{Host: &quiet, Dir: real, State: ProjectState(&quiet, real), Release: func() {}}, nil
+}

@@ -1,0 +1,354 @@
+// Package workspace opens, locks and replaces the files of a project, and knows what this
+// machine keeps about it.
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// LockedServer is a server that a facet declares, as it was locked; what hallmark.toml says
+// more of it now counts.
+func (w *Workspace) LockedServer(name string) (project.Server, bool) {
+	mine, declared := w.Config.Servers[name]
+	if declared && mine.Facet == "" {
+		return mine, true
+	}
+	entry, ok := w.Lock.Server(name)
+	if !ok || entry.Launch.Facet == "" || declared && mine.Facet != entry.Launch.Facet {
+		return project.Server{}, false
+	}
+	if _, ok := w.Lock.Facet(entry.Launch.Facet); !ok {
+		return project.Server{}, false
+	}
+	l := entry.Launch
+	s := project.Server{
+		Name: name, Type: "stdio", Command: l.Command, Arguments: l.Arguments, Source: l.Source, Facet: l.Facet, Environment: l.Environment,
+	}
+	if declared {
+		s.Line, s.OnDrift, s.Kinds, s.Variables, s.Requests = mine.Line, mine.OnDrift, mine.Kinds, mine.Variables, mine.Requests
+	} else {
+		// Without a table of its own in hallmark.toml it has what every server begins with.
+		s.OnDrift, s.Requests = "withhold", "allow"
+	}
+	return s, true
+}
+
+// MaxSurface bounds a file of hallmark.surfaces, in bytes.
+const MaxSurface = 256 << 20
+
+// Workspace is a project on this machine: its files, and what the state directory
+// holds about it.
+type Workspace struct {
+	Host      *host.Host
+	Dir       string // absolute, all links resolved
+	State     string // this project's directory in the state directory
+	Text      []byte // of hallmark.toml; nil if there is none
+	Config    *project.Config
+	Lock      *project.Lock
+	Approvals *project.Approvals
+	Release   func() // lets writers in again
+	NamedHost string // a host that the caller named, "" for none: see mayAsk
+
+	LogOptions trail.Options
+	Log        *trail.Log // of the registry; nil if it has none, or before logRead
+	LogRead    bool
+
+	logsOnce sync.Once // guards what follows
+	logs     *project.Logs
+	logsErr  error
+
+	LockedLogs sync.Map // by name of a registry: a func() (*lockedLog, error)
+
+	ShownOnce sync.Once  // guards what follows
+	Shown     *trail.Log // the log that the registry shows, where nobody said which key it has
+	ShownErr  error
+	Showing   sync.Mutex // one at a time talks with it
+}
+
+// KnownLogs is what this machine knows of logs, read once: each of their checkpoints is
+// verified as it is read.
+func (w *Workspace) KnownLogs() (*project.Logs, error) {
+	w.logsOnce.Do(func() { w.logs, w.logsErr = trail.KnownLogs(w.Host) })
+	return w.logs, w.logsErr
+}
+
+// Open reads the project in dir, whose files nobody changes until done or
+// w.release is called. With write the project stays locked against other writers until
+// done. A change that was interrupted is finished first, so that the files read belong
+// together.
+//
+// There are two locks, because a writer works for minutes and changes files for
+// milliseconds: "writer" is held by whoever is going to change the project, "files" by
+// whoever reads its files or replaces them.
+func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspace, done func(), err error) {
+	return OpenOrBegin(ctx, h, dir, write, false)
+}
+
+// OpenOrBegin is openWorkspace that can begin a project: with begin a missing
+// hallmark.toml is read as an empty one.
+func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(), err error) {
+	w = &Workspace{Host: h, Release: func() {}}
+	if w.Dir, err = filepath.Abs(dir); err != nil {
+		return nil, nil, err
+	}
+	if w.Dir, err = filepath.EvalSymlinks(w.Dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, evidence.Errorf(evidence.Validation, dir, "name the project's directory with --project", errors.New("there is no such directory"))
+	} else if err != nil {
+		return nil, nil, err
+	}
+	if h.Dir != dir { // its files are no programs of ours, wherever this is called
+		mine := *h
+		mine.Dir = w.Dir
+		w.Host = &mine
+	}
+	w.State = ProjectState(h, w.Dir)
+	if _, err := os.Lstat(w.Path(project.ConfigFile)); errors.Is(err, fs.ErrNotExist) && !begin {
+		return nil, nil, w.missingConfig()
+	}
+	done = func() { w.Release() }
+	if err := os.MkdirAll(w.State, 0o700); err != nil {
+		if write || !host.IsUnwritable(err) {
+			return nil, nil, err
+		}
+		return w, done, w.ReadFiles() // nobody on this machine can write here either
+	}
+	if write {
+		unlock, err := w.waitForLock(ctx, "writer", "another change of "+w.Dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		done = func() { w.Release(); unlock() }
+	}
+	if err := w.HoldFiles(ctx); err != nil && (write || !host.IsUnwritable(err)) {
+		done()
+		return nil, nil, err
+	}
+	if err := w.ReadFiles(); err != nil {
+		done()
+		return nil, nil, err
+	}
+	if write {
+		w.Release()
+	}
+	return w, done, nil
+}
+
+// ProjectState is where this machine keeps what it knows of the project in dir.
+func ProjectState(h *host.Host, dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(h.Places.State, "projects", hex.EncodeToString(sum[:8]))
+}
+
+// waitForLock takes a lock of the project, and says so if somebody else holds it.
+func (w *Workspace) waitForLock(ctx context.Context, name, what string) (unlock func(), err error) {
+	return w.Host.Lock(ctx, filepath.Join(w.State, name), what, 0)
+}
+
+// HoldFiles keeps the project's files as they are until w.release.
+func (w *Workspace) HoldFiles(ctx context.Context) error {
+	unlock, err := w.waitForLock(ctx, "files", "a replacement of the files of "+w.Dir)
+	if err != nil {
+		return err
+	}
+	w.Release = sync.OnceFunc(unlock)
+	finished, err := durable.Recover(w.journal())
+	if finished {
+		w.Host.Logger.Warn("finished an interrupted change of " + w.Dir)
+	}
+	return err
+}
+
+// Replace changes several files of the project and of its state, all or none.
+func (w *Workspace) Replace(ctx context.Context, files []durable.File) error {
+	if err := w.HoldFiles(ctx); err != nil {
+		return err
+	}
+	defer w.Release()
+	for _, f := range files {
+		if err := w.RefuseLink(filepath.Dir(f.Path)); err != nil {
+			return err
+		}
+		if f.Remove {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
+			return err
+		}
+	}
+	return durable.Replace(w.journal(), files)
+}
+
+// RefuseLink refuses a directory of the project that is a link, or lies below one: a checkout
+// must not choose which files elsewhere are read, replaced or removed.
+func (w *Workspace) RefuseLink(dir string) error {
+	rel, err := filepath.Rel(w.Dir, dir)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
+		return nil // not of the project
+	}
+	at := w.Dir
+	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !info.IsDir() {
+			return evidence.Errorf(evidence.Refused, at, "", errors.Join(err, errors.New("is not a plain directory")))
+		}
+	}
+	return nil
+}
+
+// ReadFile reads a file of a directory of the project; a missing one gives nil.
+func (w *Workspace) ReadFile(path string, limit int64) ([]byte, error) {
+	if err := w.RefuseLink(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return ReadPlain(path, limit)
+}
+
+// ReadPlain is readFile of a file that belongs to a project: a link is refused, as it would
+// choose a file elsewhere to be read, and to be replaced by one of the project; and so is
+// what is no file, which may never end.
+func ReadPlain(path string, limit int64) ([]byte, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		hint := ""
+		if to, err := os.Readlink(path); err == nil {
+			hint = fmt.Sprintf("it is a link to %+q; put the file itself there", to)
+		}
+		return nil, evidence.Errorf(evidence.Refused, path, hint, errors.New("is not a regular file"))
+	}
+	return host.ReadFile(path, limit)
+}
+
+func (w *Workspace) Path(names ...string) string {
+	return filepath.Join(append([]string{w.Dir}, names...)...)
+}
+
+func (w *Workspace) journal() string { return filepath.Join(w.State, "journal") }
+
+func (w *Workspace) ApprovalsPath() string { return filepath.Join(w.State, "approvals.json") }
+
+func (w *Workspace) DriftPath(n string) string { return filepath.Join(w.State, "drift-"+n+".json") }
+
+func (w *Workspace) SurfacePath(n string) string {
+	return w.Path(project.SurfacesDir, n+".json")
+}
+
+func (w *Workspace) ClosurePath(n string) string {
+	return w.Path(project.ClosuresDir, n+".json")
+}
+
+// ReadFiles reads the project's files at the same time. Of what is wrong with several of them
+// the first in the order hallmark.toml, lock, approvals is reported.
+func (w *Workspace) ReadFiles() error {
+	var (
+		others            sync.WaitGroup
+		locked, approvals error
+	)
+	others.Go(func() { locked = w.readLock() })
+	others.Go(func() { approvals = w.ReadApprovals() })
+	err := w.readConfig()
+	others.Wait()
+	return cmp.Or(err, locked, approvals)
+}
+
+func (w *Workspace) readConfig() error {
+	data, err := ReadPlain(w.Path(project.ConfigFile), project.MaxConfig)
+	if err != nil {
+		return err
+	}
+	if w.Text = data; data == nil {
+		data = []byte(project.EmptyConfig)
+	}
+	if w.Config, err = project.ParseConfig(data); err != nil {
+		return err
+	}
+	for _, warning := range w.Config.Warnings {
+		w.Host.Logger.Warn(warning)
+	}
+	return nil
+}
+
+func (w *Workspace) readLock() error {
+	w.Lock = &project.Lock{}
+	data, err := ReadPlain(w.Path(project.LockFile), project.MaxLock)
+	if data == nil || err != nil {
+		return err
+	}
+	w.Lock, err = project.ParseLock(data)
+	return err
+}
+
+func (w *Workspace) ReadApprovals() error {
+	data, err := host.ReadFile(w.ApprovalsPath(), project.MaxApprovals)
+	if err != nil {
+		return err
+	}
+	if w.Approvals, err = project.ParseApprovals(data, w.Dir); err != nil {
+		return &evidence.Error{
+			Subject: w.ApprovalsPath(), Kind: evidence.Validation, Err: err,
+			Hint: "restore it from a backup; if it is removed this machine forgets what it approved, installed and misses in " + w.Dir + " until 'hallmark review' approves the servers again",
+		}
+	}
+	return nil
+}
+
+// Server finds the declaration of name.
+func (w *Workspace) Server(name string) (project.Server, error) {
+	s, ok := w.LockedServer(name)
+	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
+		return s, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "run 'hallmark install'",
+			fmt.Errorf("is not locked as a server of the facet %+q", mine.Facet))
+	}
+	if !ok {
+		return s, project.NoSuch("server", project.ConfigFile, name, w.ServerNames())
+	}
+	return s, nil
+}
+
+// ServerNames are those of the servers that hallmark.toml declares, or the lock has.
+func (w *Workspace) ServerNames() []string {
+	return slices.AppendSeq(w.Lock.Servers(), maps.Keys(w.Config.Servers))
+}
+
+// FacetNames are those of the facets that hallmark.toml declares.
+func (w *Workspace) FacetNames() []string { return slices.Collect(maps.Keys(w.Config.Facets)) }
+
+// DriftNote is what a guard noted about the entry of name, or nil. A note about another
+// surface than the locked one is out of date.
+func (w *Workspace) DriftNote(name string, entry project.ServerLock) (*project.DriftNote, error) {
+	data, err := host.ReadFile(w.DriftPath(name), project.MaxDrift)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	n, err := project.ParseDrift(data)
+	if err == nil && n.Server != name {
+		err = errors.New("is about another server")
+	}
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, w.DriftPath(name), "remove the file; the next run notes drift again", err)
+	}
+	if !evidence.Same(n.Locked, entry.Surface) {
+		return nil, nil
+	}
+	return n, nil
+}
