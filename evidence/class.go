@@ -62,25 +62,26 @@ func ClassOf(err error) Class {
 	if err == nil {
 		return OK
 	}
-	if c := find(err); c != OK {
+	if c := classIn(err); c != OK {
 		return c
 	}
 	return Operation
 }
 
-func find(err error) Class {
+// classIn is the most urgent class that an error in the tree of err names; OK if none does.
+func classIn(err error) Class {
 	if c, ok := err.(Classed); ok {
 		return c.Class()
 	}
 	switch x := err.(type) {
 	case interface{ Unwrap() error }:
 		if inner := x.Unwrap(); inner != nil {
-			return find(inner)
+			return classIn(inner)
 		}
 	case interface{ Unwrap() []error }:
 		worst := OK
 		for _, inner := range x.Unwrap() {
-			worst = Worse(worst, find(inner))
+			worst = Worse(worst, classIn(inner))
 		}
 		return worst
 	}

@@ -142,9 +142,10 @@ type Observed struct {
 }
 
 // SHA256 is the observed sha256 digest, or the zero value.
-func (o Observed) SHA256() digest.Digest { return o.under(digest.SHA256) }
+func (o Observed) SHA256() digest.Digest { return o.digestUnder(digest.SHA256) }
 
-func (o Observed) under(alg digest.Algorithm) digest.Digest {
+// digestUnder is the observed digest of an algorithm, or the zero value.
+func (o Observed) digestUnder(alg digest.Algorithm) digest.Digest {
 	for _, d := range o.Digests {
 		if d.Algorithm() == alg {
 			return d
@@ -176,7 +177,7 @@ func Compare(c Claim, o Observed) Evidence {
 	}
 	computed := false
 	for _, want := range c.Want {
-		got := o.under(want.Algorithm())
+		got := o.digestUnder(want.Algorithm())
 		if got.IsZero() {
 			continue
 		}
@@ -222,7 +223,10 @@ func Waive(c Claim, o Observed, reason string) Evidence {
 
 // Next is what to do next about e, where Fix says that and not what to write.
 func (e Evidence) Next() string {
-	if e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine || e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree) {
+	switch {
+	case e.Outcome == Missing || e.Outcome == Waived || e.Authority == Machine:
+		return e.Fix
+	case e.Authority == Lock && (e.Scheme == Unhashed || e.Scheme == Tree):
 		return e.Fix
 	}
 	return ""
@@ -275,7 +279,7 @@ func (e Evidence) Actual() string {
 		return e.Observed.Text
 	}
 	if len(e.Want) > 0 {
-		if d := e.Observed.under(e.Want[0].Algorithm()); !d.IsZero() {
+		if d := e.Observed.digestUnder(e.Want[0].Algorithm()); !d.IsZero() {
 			return d.String()
 		}
 	}

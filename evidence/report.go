@@ -51,7 +51,7 @@ func (r Report) Count(o Outcome) int {
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range r {
-		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.what(), e.who())
+		fmt.Fprintf(&b, "%-12s  %s  %s  (%s)\n", e.Outcome, surface.Escape(e.Subject), e.fingerprintName(), e.claimant())
 		if e.Outcome != Match {
 			b.WriteString(e.Detail())
 		}
@@ -60,8 +60,8 @@ func (r Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// what is the short name of the fingerprint: the algorithm of a file, else the scheme.
-func (e Evidence) what() string {
+// fingerprintName is the short name of the fingerprint: the algorithm of a file, else the scheme.
+func (e Evidence) fingerprintName() string {
 	name := string(e.Scheme)
 	if e.Rule != "" {
 		return e.Rule
@@ -80,7 +80,8 @@ func (e Evidence) what() string {
 	return name
 }
 
-func (e Evidence) who() string {
+// claimant is who makes the claim: its place, where it has one.
+func (e Evidence) claimant() string {
 	switch {
 	case e.Where != "":
 		return surface.Escape(e.Where)
@@ -98,11 +99,11 @@ func (e Evidence) Title() string {
 	}
 	switch e.Outcome {
 	case Mismatch:
-		return subject + ": " + e.what() + " mismatch"
+		return subject + ": " + e.fingerprintName() + " mismatch"
 	case Unverifiable:
-		return subject + ": " + e.what() + " cannot be verified: " + strings.ReplaceAll(string(e.Cause), "_", " ")
+		return subject + ": " + e.fingerprintName() + " cannot be verified: " + strings.ReplaceAll(string(e.Cause), "_", " ")
 	}
-	return subject + ": " + e.what() + " " + string(e.Outcome)
+	return subject + ": " + e.fingerprintName() + " " + string(e.Outcome)
 }
 
 // Detail is the indented lines below a title: expected and by whom it was claimed,
@@ -110,7 +111,7 @@ func (e Evidence) Title() string {
 func (e Evidence) Detail() string {
 	var b strings.Builder
 	if want := e.Expected(); want != "" {
-		fmt.Fprintf(&b, "  expected %s  (claimed by %s)\n", surface.Escape(want), e.who())
+		fmt.Fprintf(&b, "  expected %s  (claimed by %s)\n", surface.Escape(want), e.claimant())
 	}
 	if got := e.Actual(); got != "" {
 		from := surface.Escape(e.Observed.From)
@@ -183,8 +184,8 @@ func Count(n int, noun string) string {
 	return Group(int64(n)) + " " + noun
 }
 
-// wire is the JSON form of Evidence. Its names are stable.
-type wire struct {
+// evidenceJSON is the JSON form of Evidence. Its names are stable.
+type evidenceJSON struct {
 	Subject   string      `json:"subject"`
 	Scheme    Scheme      `json:"scheme"`
 	Outcome   Outcome     `json:"outcome"`
@@ -209,7 +210,7 @@ type wire struct {
 // and where known authority, where, expected, actual, size (bytes), from, weak,
 // cause, reason, rule, fix, owed_by, file, line and column.
 func (e Evidence) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{
+	return json.Marshal(evidenceJSON{
 		Subject: e.Subject, Scheme: e.Scheme, Outcome: e.Outcome,
 		Authority: e.Authority, Where: e.Where,
 		Expected: e.Expected(), Actual: e.Actual(),

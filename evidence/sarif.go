@@ -108,7 +108,7 @@ func MakeSARIF(version string, rules map[string]string, results []Result) SARIF 
 			Message: sarifText{strings.TrimSpace(e.Title() + "\n" + e.Detail())},
 		}
 		if e.Place.File != "" {
-			out.Locations = append(out.Locations, e.Place.sarif())
+			out.Locations = append(out.Locations, e.Place.location())
 		}
 		// Line numbers move; the rule, the server and its file do not.
 		h := sha256.New()
@@ -121,9 +121,9 @@ func MakeSARIF(version string, rules map[string]string, results []Result) SARIF 
 	return log
 }
 
-// sarif is the place as a location: a relative file below the root of the sources, any
+// location is the place in SARIF: a relative file below the root of the sources, any
 // other as a file: URI.
-func (p Place) sarif() sarifLocation {
+func (p Place) location() sarifLocation {
 	var l sarifLocation
 	name := strings.ReplaceAll(p.File, `\`, "/")
 	switch {

@@ -21,7 +21,7 @@ const facetsTable = "facets"
 // else as it was, comments included. Empty data becomes a new file.
 func SetFacet(data []byte, f Facet) ([]byte, error) {
 	if f.Kind() != FromRegistry {
-		if err := f.check(); err != nil {
+		if err := f.checkSource(); err != nil {
 			return nil, invalid(fmt.Sprintf("%+q", f.Name), err)
 		}
 	}

@@ -40,37 +40,16 @@ type SourceLock struct {
 
 // String is the source as evidence shows it.
 func (s SourceLock) String() string {
-	switch s.Kind {
-	case FromGit:
-		text := "git+" + s.URL
-		switch {
-		case s.Tag != "":
-			text += " tag " + s.Tag
-		case s.Branch != "":
-			text += " branch " + s.Branch
-		}
-		if s.Sub != "" {
-			text += " directory " + s.Sub
-		}
-		return text
-	case FromLocal:
-		return "directory " + s.Path
-	}
-	return "registry " + s.Registry
+	kind, _ := s.Kind.kind()
+	return kind.title(s)
 }
 
 // Source is how f is declared, in the form of its lock entry; registry is the project's.
 // The commit is that of the declaration, if it names one.
 func (f Facet) Source(registry Registry) SourceLock {
-	s := SourceLock{Kind: f.Kind()}
-	switch s.Kind {
-	case FromGit:
-		s.URL, s.Tag, s.Branch, s.Commit, s.Sub = f.Git, f.Tag, f.Branch, f.Commit, f.Sub
-	case FromLocal:
-		s.Path = f.Path
-	default:
-		s.Registry = registry.Name()
-	}
+	kind, _ := f.Kind().kind()
+	s := kind.lock(f, registry)
+	s.Kind = kind.name
 	return s
 }
 
@@ -80,7 +59,8 @@ func (l FacetLock) Covers(f Facet, registry Registry) bool {
 	if f.Commit == "" {
 		have.Commit = ""
 	}
-	return want == have && (f.Kind() != FromRegistry || f.Requirement.Matches(l.Version))
+	kind, _ := f.Kind().kind()
+	return want == have && (kind.covers == nil || kind.covers(f, l))
 }
 
 // Subject names the facet in evidence: "NAME@VERSION".
@@ -196,25 +176,12 @@ func (f FacetLock) check(name string) error {
 			return fmt.Errorf("composes %+q, which is no facet at an exact version", other+"@"+version)
 		}
 	}
-	switch s.Kind {
-	case FromRegistry:
-		if s.Registry == "" || s != (SourceLock{Kind: s.Kind, Registry: s.Registry}) {
-			return errors.New("its source is no registry")
-		}
-	case FromGit:
-		if s.Registry != "" || s.Path != "" || !commitRE().MatchString(s.Commit) {
-			return errors.New("its source is no commit of a repository")
-		}
-		declared := Facet{Git: s.URL, Tag: s.Tag, Branch: s.Branch, Sub: s.Sub}
-		if err := declared.check(); err != nil {
-			return err
-		}
-	case FromLocal:
-		if s.Path == "" || s != (SourceLock{Kind: s.Kind, Path: s.Path}) {
-			return errors.New("its source is no directory")
-		}
-	default:
+	kind, known := s.Kind.kind()
+	if !known {
 		return fmt.Errorf("unknown source %+q", string(s.Kind))
+	}
+	if err := kind.check(s); err != nil {
+		return err
 	}
 	if f.Proof == "" {
 		return nil

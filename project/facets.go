@@ -15,16 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// SourceKind is where a facet comes from.
-type SourceKind string
-
-// The kinds of sources.
-const (
-	FromRegistry SourceKind = "registry"
-	FromGit      SourceKind = "git"
-	FromLocal    SourceKind = "local"
-)
-
 // Facet is an entry of the [facets] table.
 type Facet struct {
 	Name string
@@ -43,13 +33,8 @@ type Facet struct {
 
 // Kind is where f comes from.
 func (f Facet) Kind() SourceKind {
-	switch {
-	case f.Git != "":
-		return FromGit
-	case f.Path != "":
-		return FromLocal
-	}
-	return FromRegistry
+	i := slices.IndexFunc(sourceKinds, func(k sourceKind) bool { return k.declared(f) })
+	return sourceKinds[i].name // the last of which any facet is
 }
 
 // String is f as hallmark.toml declares it: a requirement, or the source.
@@ -135,7 +120,7 @@ func parseFacet(name string, value any) (f Facet, err error) {
 			return f, fmt.Errorf("%s must be a text that is not empty", key)
 		}
 	}
-	return f, f.check()
+	return f, f.checkSource()
 }
 
 // Check says what is wrong with the source of f, as for one of hallmark.toml.
@@ -143,11 +128,11 @@ func (f Facet) Check() error {
 	if f.Kind() == FromRegistry && f.Tag+f.Branch+f.Commit+f.Sub == "" {
 		return nil
 	}
-	return f.check()
+	return f.checkSource()
 }
 
-// check says what is wrong with the source of f, which is no registry.
-func (f Facet) check() error {
+// checkSource says what is wrong with the source of f, which is no registry.
+func (f Facet) checkSource() error {
 	refs := 0
 	for _, ref := range []string{f.Tag, f.Branch, f.Commit} {
 		if ref != "" {

@@ -1,0 +1,95 @@
+package project
+
+import (
+	"errors"
+	"slices"
+)
+
+// SourceKind is where a facet comes from.
+type SourceKind string
+
+// The kinds of sources.
+const (
+	FromRegistry SourceKind = "registry"
+	FromGit      SourceKind = "git"
+	FromLocal    SourceKind = "local"
+)
+
+// sourceKinds is the table of all kinds of sources: what is declared and locked of one asks it.
+var sourceKinds = []sourceKind{sourceGit, sourceLocal, sourceRegistry}
+
+// sourceKind says how a facet of one kind of source is declared and locked.
+type sourceKind struct {
+	name     SourceKind
+	declared func(Facet) bool                 // whether a facet is declared to be of this kind
+	lock     func(Facet, Registry) SourceLock // the declaration in the form of a lock entry; the kind is set
+	title    func(SourceLock) string          // as evidence shows it
+	check    func(SourceLock) error           // refuses what no declaration of this kind is locked as
+	covers   func(Facet, FacetLock) bool      // nil: one source has one facet, whatever its version
+}
+
+// sourceRegistry is a registry, which has a facet in versions.
+var sourceRegistry = sourceKind{
+	name:     FromRegistry,
+	declared: func(Facet) bool { return true }, // which is what names no other source
+	lock:     func(_ Facet, r Registry) SourceLock { return SourceLock{Registry: r.Name()} },
+	title:    func(s SourceLock) string { return "registry " + s.Registry },
+	check: func(s SourceLock) error {
+		if s.Registry == "" || s != (SourceLock{Kind: s.Kind, Registry: s.Registry}) {
+			return errors.New("its source is no registry")
+		}
+		return nil
+	},
+	covers: func(f Facet, l FacetLock) bool { return f.Requirement.Matches(l.Version) },
+}
+
+// sourceGit is a commit of a repository, which a tag or a branch may name.
+var sourceGit = sourceKind{
+	name:     FromGit,
+	declared: func(f Facet) bool { return f.Git != "" },
+	lock: func(f Facet, _ Registry) SourceLock {
+		return SourceLock{URL: f.Git, Tag: f.Tag, Branch: f.Branch, Commit: f.Commit, Sub: f.Sub}
+	},
+	title: func(s SourceLock) string {
+		text := "git+" + s.URL
+		switch {
+		case s.Tag != "":
+			text += " tag " + s.Tag
+		case s.Branch != "":
+			text += " branch " + s.Branch
+		}
+		if s.Sub != "" {
+			text += " directory " + s.Sub
+		}
+		return text
+	},
+	check: func(s SourceLock) error {
+		if s.Registry != "" || s.Path != "" || !commitRE().MatchString(s.Commit) {
+			return errors.New("its source is no commit of a repository")
+		}
+		return Facet{Git: s.URL, Tag: s.Tag, Branch: s.Branch, Sub: s.Sub}.checkSource()
+	},
+}
+
+// sourceLocal is a directory of this machine.
+var sourceLocal = sourceKind{
+	name:     FromLocal,
+	declared: func(f Facet) bool { return f.Path != "" },
+	lock:     func(f Facet, _ Registry) SourceLock { return SourceLock{Path: f.Path} },
+	title:    func(s SourceLock) string { return "directory " + s.Path },
+	check: func(s SourceLock) error {
+		if s.Path == "" || s != (SourceLock{Kind: s.Kind, Path: s.Path}) {
+			return errors.New("its source is no directory")
+		}
+		return nil
+	},
+}
+
+// kind is the value of k in the table; that of a registry, and false, if k is not known.
+func (k SourceKind) kind() (sourceKind, bool) {
+	i := slices.IndexFunc(sourceKinds, func(known sourceKind) bool { return known.name == k })
+	if i < 0 {
+		return sourceRegistry, false
+	}
+	return sourceKinds[i], true
+}
