@@ -69,7 +69,7 @@ cross:
 	@for p in $(PLATFORMS); do \
 		export GOOS=$${p%/*} GOARCH=$${p#*/}; \
 		echo "build $$p"; \
-		$(GO) build ./cmd/... || exit 1; \
+		$(GO) build -ldflags '-s -w' ./cmd/... || exit 1; \
 		[ $$p != darwin/amd64 ] || continue; \
 		echo "vet $$p"; \
 		$(GO) vet ./... || exit 1; \
