@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -52,7 +53,8 @@ func (c *captor) died(ctx context.Context, method string, err error) error {
 // server refuses, or says that it does not speak that version. Requests by the server are answered as by a client that cannot
 // serve them; everything else that the server says is passed over. A kind that cannot
 // be listed is an error; one in exclude is not asked for. ctx bounds the whole.
-func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
+func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string,
+	exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
 	defer p.stdout.close()
 	listing, info, err := capture(ctx, p, caps, version, exclude)
 	grace := graceClose
@@ -67,7 +69,8 @@ func Capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	return listing, info, nil
 }
 
-func capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
+func capture(ctx context.Context, p *Process, caps json.RawMessage, version string,
+	exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
 	if len(caps) == 0 {
 		caps = json.RawMessage("{}")
 	}
@@ -134,7 +137,7 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 type captor struct {
 	p       *Process
 	lines   *lines
-	s       scanner
+	s       jsonrpc.Scanner
 	caps    []byte
 	version string
 	asked   int
@@ -167,30 +170,31 @@ func (c *captor) spoken(result []byte) bool {
 	var said struct {
 		Versions []string `json:"supportedVersions"`
 	}
-	return c.meta == nil || json.Unmarshal(result, &said) != nil || len(said.Versions) == 0 || slices.Contains(said.Versions, max(c.version, firstStateless))
+	return c.meta == nil || json.Unmarshal(result, &said) != nil || len(said.Versions) == 0 ||
+		slices.Contains(said.Versions, max(c.version, firstStateless))
 }
 
-var helloFields = names("capabilities", "instructions", "protocolVersion", "serverInfo")
+var helloFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
 
 // welcome reads the result of initialize or server/discover.
 func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o offers, err error) {
-	var at [4]span
-	if _, err := c.s.object(result, space(result, 0), helloFields, at[:]); err != nil {
+	var at [4]jsonrpc.Span
+	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), helloFields, at[:]); err != nil {
 		return o, fmt.Errorf("the server's introduction: %w", err)
 	}
-	if o, err = c.s.offersOf(result, at[0]); err != nil {
+	if o, err = readOffers(&c.s, result, at[0]); err != nil {
 		return o, err
 	}
-	if at[1].ok() {
-		if l.Instructions, err = surface.ParseInstructions(at[1].of(result)); err != nil {
+	if at[1].Present() {
+		if l.Instructions, err = surface.ParseInstructions(at[1].Of(result)); err != nil {
 			return o, err
 		}
 	}
-	if info.ProtocolVersion, _ = text(at[2].of(result)); c.meta != nil {
+	if info.ProtocolVersion, _ = jsonrpc.Text(at[2].Of(result)); c.meta != nil {
 		info.ProtocolVersion = max(c.version, firstStateless)
 	}
-	server := at[3].of(result)
-	if !at[3].ok() { // stateless servers say it in _meta
+	server := at[3].Of(result)
+	if !at[3].Present() { // stateless servers say it in _meta
 		var meta struct {
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
@@ -229,7 +233,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		case err != nil:
 			return answer{}, c.died(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
 		}
-		i := space(line, 0)
+		i := jsonrpc.SkipSpace(line, 0)
 		if i == len(line) {
 			continue
 		}
@@ -244,10 +248,10 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 				return answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
 			}
 		} else {
-			m, err := c.s.message(line, i)
+			m, err := c.s.Message(line, i)
 			switch {
-			case err == nil && !ends(line, m.whole.hi):
-				err = errSyntax
+			case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
+				err = jsonrpc.ErrSyntax
 			case err == nil && strayReturn(line):
 				err = errReturn
 			}
@@ -264,7 +268,8 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 			}
 		}
 		for _, m := range seemings(line) {
-			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc && string(m.id) != "null") {
+			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc &&
+				string(m.id) != "null") {
 				return answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
 			}
 		}
@@ -273,26 +278,26 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 
 // take handles one message of the server; ok reports whether it answers id.
 func (c *captor) take(line []byte, m *element, id string) (a answer, ok bool, err error) {
-	if errors.Is(m.fault, errSyntax) {
+	if errors.Is(m.fault, jsonrpc.ErrSyntax) {
 		return a, false, nil // such as a greeting
 	}
 	if m.fault != nil {
 		return a, false, fmt.Errorf("the server sent: %w", m.fault)
 	}
-	if !m.method.ok() {
-		got, known := idKey(m.id.of(line))
-		if !known || got != id || m.result.ok() == m.err.ok() {
+	if !m.Method.Present() {
+		got, known := jsonrpc.IDKey(m.ID.Of(line))
+		if !known || got != id || m.Result.Present() == m.Err.Present() {
 			return a, false, nil
 		}
-		return copyAnswer(line, &m.message), true, nil
+		return copyAnswer(line, &m.Message), true, nil
 	}
-	if !m.id.ok() {
+	if !m.ID.Present() {
 		return a, false, nil
 	}
-	method, _ := text(m.method.of(line))
-	reply := failure(m.id.of(line), codeNoMethod, "not served while a surface is captured")
+	method, _ := jsonrpc.Text(m.Method.Of(line))
+	reply := failure(m.ID.Of(line), codeNoMethod, "not served while a surface is captured")
 	if method == "ping" {
-		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.id.of(line))
+		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID.Of(line))
 	}
 	return a, false, c.send(reply[:len(reply)-1])
 }

@@ -66,7 +66,8 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 		return nil, fmt.Errorf("%s: %w", surface.Escape(c.Exe.Path()), ErrNotScript)
 	case script:
 		if _, _, nested := c.Interpreter.Interpreter(); nested {
-			return nil, fmt.Errorf("%s: the interpreter of a script is itself a script", surface.Escape(c.Interpreter.Path()))
+			return nil, fmt.Errorf("%s: the interpreter of a script is itself a script",
+				surface.Escape(c.Interpreter.Path()))
 		}
 		images = append(images, c.Interpreter)
 	}

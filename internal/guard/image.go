@@ -37,7 +37,8 @@ const maxLinks = 40
 func OpenImage(path string, algs ...digest.Algorithm) (*Image, error) {
 	for _, a := range algs {
 		if a.Size() == 0 {
-			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), &digest.UnknownAlgorithmError{Algorithm: string(a)})
+			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path),
+				&digest.UnknownAlgorithmError{Algorithm: string(a)})
 		}
 	}
 	chain, err := resolve(path)

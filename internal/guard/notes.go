@@ -7,7 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
-	"unicode/utf16"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // maxNotes bounds the lines on standard error of one session.
@@ -66,20 +67,9 @@ func (r *relay) audit(method, name, outcome, reason string) {
 // ascii is the JSON text b with everything else than printable ASCII as \u escapes: a log
 // is read in a terminal.
 func ascii(b []byte) []byte {
-	if !bytes.ContainsFunc(b, func(r rune) bool { return r > '~' }) {
+	hidden := func(r rune) bool { return r > '~' }
+	if !bytes.ContainsFunc(b, hidden) {
 		return b
 	}
-	var out []byte
-	for _, r := range string(b) {
-		switch {
-		case r <= '~':
-			out = append(out, byte(r))
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
+	return surface.EscapeJSON(b, hidden)
 }

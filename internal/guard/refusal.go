@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -84,15 +85,17 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 	if !g.approved[key(surface.KindResource, uri)].IsZero() {
 		return ""
 	}
-	plain := normalURI(uri)
+	plain := jsonrpc.NormalURI(uri)
 	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		for k, d := range drift {
 			// A name that was too long to be kept may match anything.
 			if template, ok := strings.CutPrefix(k, "template:"); ok && !g.exclude[surface.KindTemplate] &&
-				(strings.HasPrefix(template, longMark) || matchTemplate(template, uri) || matchTemplate(template, plain)) {
+				(strings.HasPrefix(template, longMark) || jsonrpc.MatchTemplate(template, uri) ||
+					jsonrpc.MatchTemplate(template, plain)) {
 				return quoted(surface.KindTemplate, template) + ": " + d.Reason
 			}
-			if other, ok := strings.CutPrefix(k, "resource:"); ok && (strings.HasPrefix(other, longMark) || normalURI(other) == plain) {
+			if other, ok := strings.CutPrefix(k, "resource:"); ok && (strings.HasPrefix(other, longMark) ||
+				jsonrpc.NormalURI(other) == plain) {
 				return quoted(surface.KindResource, other) + ": " + d.Reason
 			}
 		}
