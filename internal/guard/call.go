@@ -209,7 +209,7 @@ func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
 // refusal says why a guarded request is not forwarded, or returns nil. r.mu is held.
 func (r *relay) refusal(c *call, method string) error {
 	if !r.listed {
-		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + shown(method)}
+		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + showText(method)}
 	}
 	if r.o.OnDrift == Warn {
 		return nil
@@ -219,16 +219,16 @@ func (r *relay) refusal(c *call, method string) error {
 		why = r.sight.any()
 	}
 	if why == "" {
-		why = r.named(c)
+		why = r.itemReason(c)
 	}
 	if why == "" {
 		return nil
 	}
-	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, shown(r.o.Server))}
+	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, showText(r.o.Server))}
 }
 
-// named says why what c names must not be used, or "". r.mu is held.
-func (r *relay) named(c *call) string {
+// itemReason says why what c names must not be used, or "". r.mu is held.
+func (r *relay) itemReason(c *call) string {
 	g := r.sight
 	switch {
 	case c.kind == surface.KindResource:

@@ -39,8 +39,8 @@ func (e *DiedError) Error() string {
 // before it counts as one that runs on.
 const graceDeath = 2 * time.Second
 
-// died is the error err of the first question, or a DiedError if the process is gone.
-func (c *captor) died(ctx context.Context, method string, err error) error {
+// explainDeath is the error err of the first question, or a DiedError if the process is gone.
+func (c *captor) explainDeath(ctx context.Context, method string, err error) error {
 	if c.answered || c.p.remote != nil || !c.p.waitFor(ctx.Done(), graceDeath) {
 		return err
 	}
@@ -50,9 +50,10 @@ func (c *captor) died(ctx context.Context, method string, err error) error {
 // Capture speaks to p as a client with the capabilities object caps (nil is {}) under
 // the protocol version, lists everything, and ends p. From version 2026-07-28 on it
 // begins with server/discover, before with initialize, and tries the other way if the
-// server refuses, or says that it does not speak that version. Requests by the server are answered as by a client that cannot
-// serve them; everything else that the server says is passed over. A kind that cannot
-// be listed is an error; one in exclude is not asked for. ctx bounds the whole.
+// server refuses, or says that it does not speak that version. Requests by the server are
+// answered as by a client that cannot serve them; everything else that the server says is
+// passed over. A kind that cannot be listed is an error; one in exclude is not asked for. ctx
+// bounds the whole.
 func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string,
 	exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
 	defer p.stdout.close()
@@ -64,7 +65,7 @@ func Capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	p.stdout.stop()
 	p.end(ctx.Done(), grace, graceTerm)
 	if err != nil {
-		return surface.Listing{}, info, fmt.Errorf("%s: %w", shown(p.name), err)
+		return surface.Listing{}, info, fmt.Errorf("%s: %w", showText(p.name), err)
 	}
 	return listing, info, nil
 }
@@ -97,7 +98,7 @@ func capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	var reading lister
 	if err == nil && welcome.err != nil {
 		code, why := reading.failure(welcome.err)
-		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, serverSaid(why))
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, showReason(why))
 	}
 	if err != nil {
 		return l, info, err
@@ -159,7 +160,8 @@ func (c *captor) initialize(ctx context.Context) (answer, error) {
 }
 
 func (c *captor) discover(ctx context.Context) (answer, error) {
-	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
+	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
 		max(c.version, firstStateless), clientInfo, c.caps)
 	return c.ask(ctx, "server/discover", append(append([]byte(`{"_meta":`), c.meta...), '}'))
 }
@@ -220,8 +222,9 @@ func (c *captor) send(line []byte) error {
 func (c *captor) ask(ctx context.Context, method string, params []byte) (answer, error) {
 	c.asked++
 	id := fmt.Sprintf("hallmark-%d", c.asked)
-	if err := c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)); err != nil {
-		return answer{}, c.died(ctx, method, err)
+	question := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
+	if err := c.send(question); err != nil {
+		return answer{}, c.explainDeath(ctx, method, err)
 	}
 	for {
 		line, err := c.lines.next()
@@ -231,7 +234,7 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		case errors.Is(err, errLong):
 			return answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
-			return answer{}, c.died(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
+			return answer{}, c.explainDeath(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
 		}
 		i := jsonrpc.SkipSpace(line, 0)
 		if i == len(line) {

@@ -168,10 +168,10 @@ func TestTooManyTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if why := r.named(&call{taskID: "other"}); why != "" || made("0", "add") != nil || made("0", "mul") == nil {
+	if why := r.itemReason(&call{taskID: "other"}); why != "" || made("0", "add") != nil || made("0", "mul") == nil {
 		t.Errorf("refused because %q, or the task of another tool was taken over", why)
 	}
-	if made("more", "add") == nil || r.named(&call{taskID: "more"}) == "" || r.named(&call{taskID: "other"}) == "" {
+	if made("more", "add") == nil || r.itemReason(&call{taskID: "more"}) == "" || r.itemReason(&call{taskID: "other"}) == "" {
 		t.Error("a task that is not remembered")
 	}
 }

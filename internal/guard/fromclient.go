@@ -225,9 +225,9 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 	case method == "notifications/initialized":
 		s.then = s.beginStateful
 	case method == "notifications/cancelled":
-		return s.cancelled(line, m)
+		return s.cancelRequest(line, m)
 	case guardedMethod(method):
-		return &refused{jsonrpc.CodeRequest, "a call without an id: " + shown(method)}
+		return &refused{jsonrpc.CodeRequest, "a call without an id: " + showText(method)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,8 +238,8 @@ func (s *session) notification(line []byte, m *jsonrpc.Message, method string) e
 
 var cancelFields = jsonrpc.Names("requestId")
 
-// cancelled takes a held call out of the queue, or marks a pending one.
-func (s *session) cancelled(line []byte, m *jsonrpc.Message) error {
+// cancelRequest takes a held call out of the queue, or marks a pending one.
+func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
 	var at [1]jsonrpc.Span
 	if !m.Params.Present() {
 		return nil

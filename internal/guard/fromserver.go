@@ -85,7 +85,7 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 		s.lose(m.Whole.Of(line), nil, errID)
 		return nil
 	}
-	out := s.answered(line, &m, q)
+	out := s.handleAnswer(line, &m, q)
 	if lost {
 		s.settleLost()
 	}
@@ -122,7 +122,7 @@ func (s *session) broken(q *request, why string) []byte {
 		q.answer <- answer{err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
 		return nil
 	case askInitialize:
-		s.initializeFailed()
+		s.releaseWaiting()
 	}
 	return failure(q.raw, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
 }
@@ -163,14 +163,14 @@ func (s *session) noteChange(method string) {
 	for _, l := range listings {
 		if l.note == method {
 			s.mu.Lock()
-			s.changed(l.kind)
+			s.relist(l.kind)
 			s.mu.Unlock()
 		}
 	}
 }
 
-// answered handles the answer to q.
-func (s *session) answered(line []byte, m *jsonrpc.Message, q *request) []byte {
+// handleAnswer handles the answer to q.
+func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
 	switch {
 	case q.what == askGuard:
 		q.answer <- copyAnswer(line, m)
@@ -183,7 +183,7 @@ func (s *session) answered(line []byte, m *jsonrpc.Message, q *request) []byte {
 	}
 	switch {
 	case q.what == askInitialize && m.Err.Present():
-		s.initializeFailed()
+		s.releaseWaiting()
 		return s.pruneError(line, m, q)
 	case m.Err.Present() && (q.what == askList || q.what == askDiscover):
 		return s.pruneError(line, m, q)
@@ -200,8 +200,8 @@ func (s *session) answered(line []byte, m *jsonrpc.Message, q *request) []byte {
 	return line
 }
 
-// initializeFailed lets go of what waits for a handshake that did not succeed.
-func (s *session) initializeFailed() {
+// releaseWaiting lets go of what waits for a handshake that did not succeed.
+func (s *session) releaseWaiting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.initializing = false

@@ -212,7 +212,8 @@ func parseShebang(head string) ([]string, error) {
 	if rest, ok := strings.CutPrefix(arg, "-S"); ok {
 		words = strings.Fields(rest)
 	}
-	if len(words) == 0 || strings.ContainsAny(arg, `\"'$#=`) || strings.HasPrefix(words[0], "-") || len(words) == 1 && strings.Contains(words[0], " ") {
+	if len(words) == 0 || strings.ContainsAny(arg, `\"'$#=`) || strings.HasPrefix(words[0], "-") ||
+		len(words) == 1 && strings.Contains(words[0], " ") {
 		return nil, fmt.Errorf("the #! line asks env(1) for more than to find a program: %+q", line)
 	}
 	return words, nil

@@ -63,7 +63,7 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 			if code == codeNoMethod && cursor == nil {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s: error %d; %s", listings[k].method, code, serverSaid(why))
+			return nil, fmt.Errorf("%s: error %d; %s", listings[k].method, code, showReason(why))
 		}
 		page, next, err := l.page(k, a.result)
 		if err != nil {

@@ -33,9 +33,9 @@ func (n *notes) printf(format string, args ...any) {
 	n.n++
 	switch {
 	case n.n < maxNotes:
-		fmt.Fprintf(n.w, "hallmark: %s: %s\n", shown(n.server), fmt.Sprintf(format, args...))
+		fmt.Fprintf(n.w, "hallmark: %s: %s\n", showText(n.server), fmt.Sprintf(format, args...))
 	case n.n == maxNotes:
-		fmt.Fprintf(n.w, "hallmark: %s: further lines are left out\n", shown(n.server))
+		fmt.Fprintf(n.w, "hallmark: %s: further lines are left out\n", showText(n.server))
 	}
 }
 

@@ -62,7 +62,7 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 		}
 		if k == 0 {
 			p.method = method
-			cancelled = b.about(s, p, body, m)
+			cancelled = b.readRepeated(s, p, body, m)
 		}
 	}
 	ctx, cancel := context.WithCancel(b.calls)
@@ -94,9 +94,9 @@ func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
 	}
 }
 
-// about reads what the headers of a message repeat, and returns the key of the id that
+// readRepeated reads what the headers of a message repeat, and returns the key of the id that
 // it takes back, if it does.
-func (b *bridge) about(s *jsonrpc.Scanner, p *post, body []byte, m *jsonrpc.Message) (cancelled string) {
+func (b *bridge) readRepeated(s *jsonrpc.Scanner, p *post, body []byte, m *jsonrpc.Message) (cancelled string) {
 	if !m.Params.Present() {
 		return ""
 	}
@@ -166,7 +166,7 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 		return b.status(p, resp)
 	}
 	if p.method == "initialize" {
-		if err := b.greeted(resp); err != nil {
+		if err := b.takeSession(resp); err != nil {
 			return err
 		}
 	}
@@ -184,12 +184,12 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 		return errors.New("the server gave no answer")
 	default:
 		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream",
-			named(kind))
+			showName(kind))
 	}
 }
 
-// greeted takes the session's id from the answer to initialize.
-func (b *bridge) greeted(resp *http.Response) error {
+// takeSession takes the session's id from the answer to initialize.
+func (b *bridge) takeSession(resp *http.Response) error {
 	id := resp.Header.Get("Mcp-Session-Id")
 	if len(id) > jsonrpc.MaxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the id of the session is not made of at most 1024 visible ASCII characters")
@@ -222,7 +222,7 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 	case errors.Is(err, errGone):
 		b.fail(err)
 	case err != nil && ctx.Err() == nil:
-		b.notes.printf("%s was not taken: %s", shown(p.method), err)
+		b.notes.printf("%s was not taken: %s", showText(p.method), err)
 	case err == nil && p.method == "notifications/initialized":
 		b.running.Go(b.listen)
 	}
@@ -281,17 +281,17 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	}
 	resp, err := b.client.Do(req)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, withoutURL(err)
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", named(e))
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", showName(e))
 	}
 	return resp, nil
 }
 
-// unreached is an error of the HTTP client without the URL, which is long and known.
-func unreached(err error) error {
+// withoutURL is an error of the HTTP client without the URL, which is long and known.
+func withoutURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}

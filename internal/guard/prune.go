@@ -43,7 +43,8 @@ func word(v []byte) bool {
 }
 
 // programVersion is a version of a program: numbers, commits, and the words that versions have.
-var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
+var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
+	`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
 
 func release(v []byte) bool { return word(v) && programVersion.Match(v) }
 
@@ -142,15 +143,19 @@ func pages(member, server string, stand func([]byte) []byte) shape {
 // failures is the shape of an error that answers one of those. Of its data is passed on what
 // a client needs to choose another version of the protocol.
 var failures = object(map[string]shape{
-	"code":    flag,
-	"message": {fits: oneOf(`"Parse error"`, `"Invalid Request"`, `"Method not found"`, `"Invalid params"`, `"Internal error"`), instead: attributed, quiet: anything},
-	"data":    object(map[string]shape{"supported": {fits: protocolVersions}, "requested": {fits: protocolVersion}}),
+	"code": flag,
+	"message": {
+		fits: oneOf(`"Parse error"`, `"Invalid Request"`, `"Method not found"`, `"Invalid params"`,
+			`"Internal error"`),
+		instead: attributeReason, quiet: anything,
+	},
+	"data": object(map[string]shape{"supported": {fits: protocolVersions}, "requested": {fits: protocolVersion}}),
 })
 
-// attributed is the reason of a server's error as Hallmark repeats it.
-func attributed(v []byte) []byte {
+// attributeReason is the reason of a server's error as Hallmark repeats it.
+func attributeReason(v []byte) []byte {
 	said, _ := jsonrpc.Text(v)
-	out, err := json.Marshal("hallmark: " + serverSaid(said))
+	out, err := json.Marshal("hallmark: " + showReason(said))
 	if err != nil {
 		return nil
 	}
@@ -244,7 +249,8 @@ func (s *session) prune(line []byte, m *jsonrpc.Message, result, fault shape, wh
 	}
 	var p pruner
 	out, err := p.object(line, m.Whole, object(map[string]shape{
-		"jsonrpc": {fits: oneOf(`"2.0"`), instead: always([]byte(`"2.0"`))}, "id": opaque, "result": result, "error": fault,
+		"jsonrpc": {fits: oneOf(`"2.0"`), instead: always([]byte(`"2.0"`))},
+		"id":      opaque, "result": result, "error": fault,
 	}), "")
 	if err != nil {
 		return line, m, err

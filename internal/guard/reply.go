@@ -23,13 +23,13 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 	why := ""
 	if mediaType(resp) == "application/json" {
 		if answer, err := whole(resp.Body); err == nil {
-			if b.answered(p, answer) {
+			if b.isAnswer(p, answer) {
 				b.deliver(p, answer)
 				return nil
 			}
 			var said struct{ Error struct{ Message string } }
 			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
-				why = "; " + serverSaid(said.Error.Message)
+				why = "; " + showReason(said.Error.Message)
 			}
 		}
 	}
@@ -46,8 +46,8 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 	return fmt.Errorf("the server answered %d %s%s", code, http.StatusText(code), why)
 }
 
-// answered reports whether data is an answer to the only request of p.
-func (b *bridge) answered(p *post, data []byte) bool {
+// isAnswer reports whether data is an answer to the only request of p.
+func (b *bridge) isAnswer(p *post, data []byte) bool {
 	var s jsonrpc.Scanner
 	m, err := s.Message(data, jsonrpc.SkipSpace(data, 0))
 	if err != nil || m.Method.Present() || len(p.ids) != 1 {

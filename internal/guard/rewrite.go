@@ -42,7 +42,7 @@ func (s *session) page(line []byte, m *jsonrpc.Message, q *request) []byte {
 	s.mu.Lock()
 	keep, drifted, again := s.sight.page(k.kind, raw)
 	if again {
-		s.changed(k.kind)
+		s.relist(k.kind)
 	}
 	s.mu.Unlock()
 	for _, d := range drifted {

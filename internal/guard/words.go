@@ -18,8 +18,8 @@ func failure(id []byte, code int, message string) []byte {
 	return jsonrpc.ErrorLine(id, code, "hallmark: "+message)
 }
 
-// shown is text from outside for a message: escaped and cut.
-func shown(s string) string { return cut(s, 200) }
+// showText is text from outside for a message: escaped and cut.
+func showText(s string) string { return cut(s, 200) }
 
 func cut(s string, most int) string {
 	if len(s) > most {
@@ -35,16 +35,16 @@ func quote(s string) string {
 	return `"` + strings.ReplaceAll(cut(s, 80), `"`, "'") + `"`
 }
 
-// serverSaid is what a server gave as a reason.
-func serverSaid(s string) string {
+// showReason is what a server gave as a reason.
+func showReason(s string) string {
 	if s == "" {
 		return "the server said nothing"
 	}
 	return "the server said: " + quote(s)
 }
 
-// named is a name for a message: in quotation marks unless it is one word, as most are.
-func named(s string) string {
+// showName is a name for a message: in quotation marks unless it is one word, as most are.
+func showName(s string) string {
 	if s == "" || len(s) > 128 || strings.ContainsFunc(s, func(r rune) bool {
 		return r <= ' ' || r > '~' || r == '"' ||
 			r == '\\'
