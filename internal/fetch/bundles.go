@@ -33,5 +33,5 @@ func (bundles) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []di
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("it holds no URL")}
 	}
 	u.Fragment, u.RawFragment = "", ""
-	return c.download(ctx, ref, transfer.Request{URL: u, Authorization: c.authorized(nil)}, algs)
+	return c.download(ctx, ref, transfer.Request{URL: u, Authorization: c.addCredentials(nil)}, algs)
 }

@@ -65,7 +65,8 @@ func (c *Client) cargoConfig(ctx context.Context, ref artifact.Ref) (object, *ur
 			Err:  fmt.Errorf("the crates index: %w", err),
 			Hint: "crates come from a sparse index over https; see [source] in cargo's config.toml"}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig,
+		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // no index is there, which says nothing of the crate
@@ -100,13 +101,13 @@ func (cargo) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dige
 		claims, bad = registryClaim(ref, "the crates index, cksum", "sha256:"+line.checksum)
 	}
 	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
-		Authorization: c.authorized(nil)}, needed(algs, claims))
+		Authorization: c.addCredentials(nil)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
 	}
 	d.Claims, d.Unverifiable = claims, bad
 	if line.yanked {
-		d.Yanked = yanked("") // an index has no room for a reason
+		d.Yanked = yankReason("") // an index has no room for a reason
 	}
 	return d, nil
 }
@@ -118,7 +119,8 @@ func (c *Client) cargoLine(ctx context.Context, ref artifact.Ref) (crate, error)
 		return crate{}, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported,
 			Err: fmt.Errorf("the crates index: %w", err)}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig,
+		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Hint = "is this crate published, and to this registry?"
@@ -226,7 +228,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 		return refuse(evidence.Unsupported, fmt.Errorf("the crates API: %w", err))
 	}
 	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer, Accept: "application/json",
-		Authorization: c.authorized(nil)})
+		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		return "", err
 	}
@@ -247,7 +249,7 @@ func (cargo) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 			fmt.Errorf("the readme is said to be at %s, a host that is not the registry's", wire.ShowURL(at)))
 	}
 	page, err := c.document(ctx, ref, transfer.Request{URL: at, By: consent.ByAnswer, Accept: "text/html",
-		Authorization: c.authorized(nil)})
+		Authorization: c.addCredentials(nil)})
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusNotFound) {
 		// The public host of readmes says 403 of what it does not have.

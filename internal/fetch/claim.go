@@ -41,8 +41,8 @@ func hashClaim(ref artifact.Ref, where string, hashes map[string]string) ([]evid
 	return nil, nil
 }
 
-// needed adds the algorithms that claims are under.
-func needed(algs []digest.Algorithm, claims []evidence.Claim) []digest.Algorithm {
+// addAlgorithms adds the algorithms that claims are under.
+func addAlgorithms(algs []digest.Algorithm, claims []evidence.Claim) []digest.Algorithm {
 	for _, c := range claims {
 		for _, want := range c.Want {
 			algs = append(algs, want.Algorithm())

@@ -52,8 +52,8 @@ func (c *Client) credential(u *url.URL) (HostCredential, bool) {
 	return c.credentials[i], true
 }
 
-// authorized adds the operator's credentials to those that own gives. Own may be nil.
-func (c *Client) authorized(own func(*url.URL) (string, error)) func(*url.URL) (string, error) {
+// addCredentials adds the operator's credentials to those that own gives. Own may be nil.
+func (c *Client) addCredentials(own func(*url.URL) (string, error)) func(*url.URL) (string, error) {
 	if c.namespace == "" || len(c.credentials) == 0 {
 		return own
 	}

@@ -83,8 +83,6 @@ func (ordinary) configure(*Config, *userconfig.Reader) error { return nil }
 
 func (ordinary) route(Config, transfer.Route) *transfer.Route { return nil }
 
-func (ordinary) registries(Config) (public, configured []string) { return nil, nil }
-
 func (ordinary) packageHosts(Config, string) []string { return nil }
 
 func (ordinary) namedHost(artifact.Ref) string { return "" }

@@ -67,7 +67,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub: %w", err)}
 	}
-	r := transfer.Request{URL: site, By: consent.ByConfig, Authorization: c.authorized(nil)}
+	r := transfer.Request{URL: site, By: consent.ByConfig, Authorization: c.addCredentials(nil)}
 	asset, err := c.gitHubAsset(ctx, ref)
 	if e, ok := errors.AsType[*wire.Error](err); ok && (e.Status == http.StatusForbidden ||
 		e.Status == http.StatusTooManyRequests) {
@@ -87,7 +87,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	if err != nil {
 		return nil, err
 	}
-	auth := c.authorized(tokenOf(g))
+	auth := c.addCredentials(tokenOf(g))
 	at, err := below(apiURL(g), "repos", owner, repo, "releases", "assets", asset.id)
 	if err != nil {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, Err: fmt.Errorf("GitHub API: %w", err)}
@@ -107,7 +107,7 @@ func (github) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []dig
 	if asset.digest != "" {
 		claims, bad = registryClaim(ref, "the GitHub API, digest", asset.digest)
 	}
-	d, err := c.download(ctx, ref, r, needed(algs, claims))
+	d, err := c.download(ctx, ref, r, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (c *Client) gitHubAsset(ctx context.Context, ref artifact.Ref) (gitHubAsset
 	}
 	data, err := c.document(ctx, ref, transfer.Request{
 		URL: u, By: consent.ByConfig, Accept: "application/vnd.github+json", Final429: true,
-		Authorization: c.authorized(tokenOf(g))})
+		Authorization: c.addCredentials(tokenOf(g))})
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Hint == "" && e.Cause == evidence.NotFound && g.Token == "" {
 		e.Hint = "is there a release of this tag? if the repository is private, set GITHUB_TOKEN"
 	}

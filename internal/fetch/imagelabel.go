@@ -35,7 +35,7 @@ func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (
 	fail := func(cause evidence.Cause, err error) (string, error) {
 		return "", &wire.Error{Ref: ref.String(), Cause: cause, URL: wire.ShowURL(repo.base), Err: err}
 	}
-	data, err := c.ociDocument(ctx, ref, repo, ociContent{"manifests", ociReference(ref), ref.Digest(), -1})
+	data, err := c.fetchContent(ctx, ref, repo, ociContent{"manifests", ociReference(ref), ref.Digest(), -1})
 	if err != nil {
 		return "", err
 	}
@@ -44,7 +44,7 @@ func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (
 		if !ok {
 			return fail(evidence.Unsupported, errors.New("the index has no image"))
 		}
-		if data, err = c.ociDescribed(ctx, ref, repo, "manifests", child); err != nil {
+		if data, err = c.fetchDescribed(ctx, ref, repo, "manifests", child); err != nil {
 			return "", err
 		}
 	}
@@ -52,7 +52,7 @@ func (c *Client) OCILabel(ctx context.Context, ref artifact.Ref, label string) (
 	if err != nil || manifest.Config.Digest.Hex == "" {
 		return fail(evidence.Unsupported, errors.New("the manifest is not that of an image with a configuration"))
 	}
-	if data, err = c.ociDescribed(ctx, ref, repo, "blobs", manifest.Config); err != nil {
+	if data, err = c.fetchDescribed(ctx, ref, repo, "blobs", manifest.Config); err != nil {
 		return "", err
 	}
 	config, err := v1.ParseConfigFile(bytes.NewReader(data))
@@ -83,15 +83,15 @@ func chooseImage(all []v1.Descriptor) (v1.Descriptor, bool) {
 	return *first, true
 }
 
-// ociDescribed fetches what a descriptor describes.
-func (c *Client) ociDescribed(ctx context.Context, ref artifact.Ref, repo *ociRepository, what string,
+// fetchDescribed fetches what a descriptor describes.
+func (c *Client) fetchDescribed(ctx context.Context, ref artifact.Ref, repo *ociRepository, what string,
 	d v1.Descriptor) ([]byte, error) {
 	want, err := digest.Parse(d.Digest.String())
 	if err != nil || want.Weak() {
 		return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(repo.base),
 			Err: fmt.Errorf("the digest %s of a descriptor cannot be used", wire.Quoted(d.Digest.String()))}
 	}
-	return c.ociDocument(ctx, ref, repo, ociContent{what, want.String(), want, d.Size})
+	return c.fetchContent(ctx, ref, repo, ociContent{what, want.String(), want, d.Size})
 }
 
 // ociContent is what is asked of a repository.
@@ -102,8 +102,8 @@ type ociContent struct {
 	size      int64         // of the content; -1 is any
 }
 
-// ociDocument fetches a document and checks it.
-func (c *Client) ociDocument(ctx context.Context, ref artifact.Ref, repo *ociRepository, o ociContent) ([]byte, error) {
+// fetchContent fetches a document and checks it.
+func (c *Client) fetchContent(ctx context.Context, ref artifact.Ref, repo *ociRepository, o ociContent) ([]byte, error) {
 	r := repo.get(c, o.what, o.reference)
 	data, err := c.document(ctx, ref, r)
 	if err != nil || o.want.IsZero() {

@@ -94,7 +94,7 @@ func (npm) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []digest
 	}
 	claims, bad := v.claims(ref)
 	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
-		Authorization: c.authorized(c.config.NPM.Authorization)}, needed(algs, claims))
+		Authorization: c.addCredentials(c.config.NPM.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +113,7 @@ func (c *Client) npmVersion(ctx context.Context, ref artifact.Ref) (*NPMVersion,
 			Hint: "see 'registry' in your npm configuration"}
 	}
 	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
-		Authorization: c.authorized(c.config.NPM.Authorization)})
+		Authorization: c.addCredentials(c.config.NPM.Authorization)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 			e.Hint = "is this version published, and to this registry?"

@@ -56,7 +56,7 @@ func (c *Client) nugetIndex(ctx context.Context, ref artifact.Ref) (*serviceInde
 			Err: errors.New("the URL of the NuGet service index cannot be parsed")}
 	}
 	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
-		Authorization: c.authorized(nil)})
+		Authorization: c.addCredentials(nil)})
 	if err != nil {
 		if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 			e.Cause = evidence.Unreachable // the index is missing, which says nothing of the package
@@ -94,7 +94,7 @@ func (c *Client) nugetPackage(ctx context.Context, ref artifact.Ref, index *serv
 			Err: fmt.Errorf("%s is not a URL to fetch from", nugetFlat)}
 	}
 	d, err := c.download(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
-		Authorization: c.authorized(nil)}, algs)
+		Authorization: c.addCredentials(nil)}, algs)
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound && e.Hint == "" {
 		e.Hint = "is this version published? a new one takes some minutes to appear"
 	}
@@ -123,7 +123,8 @@ func (nuget) description(ctx context.Context, c *Client, ref artifact.Ref) (stri
 	if err != nil {
 		return "", &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(index.from), Err: err}
 	}
-	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer, Authorization: c.authorized(nil)})
+	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByAnswer,
+		Authorization: c.addCredentials(nil)})
 	if e, ok := errors.AsType[*wire.Error](err); ok && e.Cause == evidence.NotFound {
 		e.Hint = "the package needs a readme, and a new one takes some minutes to appear"
 	}

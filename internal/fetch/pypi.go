@@ -108,7 +108,7 @@ func (pypi) fetch(ctx context.Context, c *Client, ref artifact.Ref, algs []diges
 	file := files[0]
 	claims, bad := hashClaim(ref, file.where, file.hashes)
 	d, err := c.download(ctx, ref, transfer.Request{URL: file.url, By: consent.ByAnswer,
-		Authorization: c.authorized(c.config.PyPI.Authorization)}, needed(algs, claims))
+		Authorization: c.addCredentials(c.config.PyPI.Authorization)}, addAlgorithms(algs, claims))
 	if err != nil {
 		return nil, err
 	}

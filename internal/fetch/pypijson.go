@@ -24,7 +24,7 @@ func (c *Client) pypiRelease(ctx context.Context, ref artifact.Ref, base string,
 			Err: fmt.Errorf("the package index: %w", err)}
 	}
 	data, err := c.document(ctx, ref, transfer.Request{URL: u, By: consent.ByConfig, Accept: "application/json",
-		Authorization: c.authorized(c.config.PyPI.Authorization)})
+		Authorization: c.addCredentials(c.config.PyPI.Authorization)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,7 +59,7 @@ func (c *Client) pypiJSON(ctx context.Context, ref artifact.Ref, base string) ([
 			return nil, &wire.Error{Ref: ref.String(), Cause: evidence.Unsupported, URL: wire.ShowURL(from), Err: err}
 		}
 		if entry.truth("yanked") {
-			f.yanked = yanked(entry.text("yanked_reason"))
+			f.yanked = yankReason(entry.text("yanked_reason"))
 		}
 		files = append(files, f)
 	}
@@ -77,8 +77,8 @@ func hashes(o object) map[string]string {
 	return all
 }
 
-// yanked is the reason for a withdrawal, for one who gave none too.
-func yanked(reason string) string {
+// yankReason is the reason for a withdrawal, for one who gave none too.
+func yankReason(reason string) string {
 	if strings.TrimSpace(reason) == "" {
 		return "no reason given"
 	}

@@ -39,7 +39,7 @@ func (c *Client) pypiSimple(ctx context.Context, ref artifact.Ref, root string) 
 	from := u
 	data, err := c.document(ctx, ref, transfer.Request{
 		URL: u, By: consent.ByConfig, Accept: simpleJSON + ", " + simpleHTML + ";q=0.2, text/html;q=0.1",
-		Authorization: c.authorized(c.config.PyPI.Authorization),
+		Authorization: c.addCredentials(c.config.PyPI.Authorization),
 		Head: func(resp *http.Response) {
 			media, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 			from = resp.Request.URL // links are relative to where a redirect led
@@ -83,7 +83,7 @@ func parseSimpleJSON(data []byte, from *url.URL) ([]pypiFile, error) {
 			continue // of another release, perhaps
 		}
 		if reason := entry.text("yanked"); reason != "" || entry.truth("yanked") {
-			f.yanked = yanked(reason)
+			f.yanked = yankReason(reason)
 		}
 		files = append(files, f)
 	}
@@ -140,7 +140,7 @@ func simpleLink(tag html.Token, href string, from *url.URL) (pypiFile, bool) {
 	}
 	f.name = path.Base(f.url.Path)
 	if reason, ok := attribute(tag, "data-yanked"); ok {
-		f.yanked = yanked(reason)
+		f.yanked = yankReason(reason)
 	}
 	return f, true
 }

@@ -18,7 +18,8 @@ func attend(in, out any, closed, broken func()) (done func()) {
 	if err != nil {
 		return func() {}
 	}
-	fds := []unix.PollFd{{Fd: descriptor(in), Events: unix.POLLRDHUP}, {Fd: descriptor(out)}, {Fd: int32(wake), Events: unix.POLLIN}}
+	fds := []unix.PollFd{{Fd: descriptor(in), Events: unix.POLLRDHUP}, {Fd: descriptor(out)},
+		{Fd: int32(wake), Events: unix.POLLIN}}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -3,19 +3,21 @@ package guard
 import (
 	"bytes"
 	"errors"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // clientBatch handles an array of messages.
 func (s *session) clientBatch(line []byte, i int) []byte {
 	batch, end, err := s.batch(line, i)
 	switch {
-	case err == nil && !ends(line, end):
-		err = errSyntax
+	case err == nil && !jsonrpc.Ends(line, end):
+		err = jsonrpc.ErrSyntax
 	case err == nil && len(batch) == 0:
-		err = &refused{codeRequest, "the batch is empty"}
+		err = &refused{jsonrpc.CodeRequest, "the batch is empty"}
 	}
 	if err != nil {
-		code := codeParse
+		code := jsonrpc.CodeParse
 		if r := (*refused)(nil); errors.As(err, &r) {
 			code = r.code
 		}
@@ -24,18 +26,18 @@ func (s *session) clientBatch(line []byte, i int) []byte {
 	}
 	wait := false
 	for k := range batch {
-		wait = wait || batch[k].fault == nil && s.mustWait(line, &batch[k].message)
+		wait = wait || batch[k].fault == nil && s.mustWait(line, &batch[k].Message)
 	}
 	if !wait {
 		return s.passBatch(line, batch)
 	}
-	var waiting []message
+	var waiting []jsonrpc.Message
 	for k := range batch {
 		if batch[k].fault != nil {
-			s.answer(line, &batch[k].message, batch[k].fault)
+			s.answer(line, &batch[k].Message, batch[k].fault)
 			continue
 		}
-		waiting = append(waiting, batch[k].message)
+		waiting = append(waiting, batch[k].Message)
 	}
 	if err := s.hold(line, waiting); err != nil {
 		for k := range waiting {
@@ -47,22 +49,22 @@ func (s *session) clientBatch(line []byte, i int) []byte {
 
 // element is one message of a batch; fault says why it cannot be routed.
 type element struct {
-	message
+	jsonrpc.Message
 	fault error
 }
 
 // batch scans the array at b[i].
 func (s *session) batch(b []byte, i int) (batch []element, end int, err error) {
-	var inner scanner // the array's own scan goes on around it
-	end, err = s.s.array(b, i, func(at span) error {
-		e := element{message: message{whole: at}}
-		if b[at.lo] != '{' {
-			e.fault = &refused{codeRequest, "not a JSON-RPC message"}
-		} else if m, err := inner.message(b, at.lo); err != nil {
-			e.message, e.fault = m, &refused{codeRequest, err.Error()}
-			e.whole = at
+	var inner jsonrpc.Scanner // the array's own scan goes on around it
+	end, err = s.s.Array(b, i, func(at jsonrpc.Span) error {
+		e := element{Message: jsonrpc.Message{Whole: at}}
+		if b[at.Lo] != '{' {
+			e.fault = &refused{jsonrpc.CodeRequest, "not a JSON-RPC message"}
+		} else if m, err := inner.Message(b, at.Lo); err != nil {
+			e.Message, e.fault = m, &refused{jsonrpc.CodeRequest, err.Error()}
+			e.Whole = at
 		} else {
-			e.message = m
+			e.Message = m
 		}
 		batch = append(batch, e)
 		return nil
@@ -73,13 +75,13 @@ func (s *session) batch(b []byte, i int) (batch []element, end int, err error) {
 // passBatch routes each message of a batch and returns what is left of it: the line
 // itself if all messages pass.
 func (s *session) passBatch(line []byte, batch []element) []byte {
-	var pass []span
+	var pass []jsonrpc.Span
 	for k := range batch {
 		e := &batch[k]
 		if e.fault != nil {
-			s.answer(line, &e.message, e.fault)
-		} else if s.request(line, &e.message) {
-			pass = append(pass, e.whole)
+			s.answer(line, &e.Message, e.fault)
+		} else if s.request(line, &e.Message) {
+			pass = append(pass, e.Whole)
 		}
 	}
 	if len(pass) == len(batch) {
@@ -89,7 +91,7 @@ func (s *session) passBatch(line []byte, batch []element) []byte {
 }
 
 // joinBatch is a batch of the messages at parts, or nil if there are none.
-func joinBatch(line []byte, parts []span) []byte {
+func joinBatch(line []byte, parts []jsonrpc.Span) []byte {
 	if len(parts) == 0 {
 		return nil
 	}
@@ -98,28 +100,28 @@ func joinBatch(line []byte, parts []span) []byte {
 		if k > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, at.of(line)...)
+		out = append(out, at.Of(line)...)
 	}
 	return append(out, "]\n"...)
 }
 
 // serverBatch handles an array of messages, each by itself.
 func (s *session) serverBatch(line []byte, i int) []byte {
-	var elements []span
-	end, err := s.s.array(line, i, func(e span) error {
+	var elements []jsonrpc.Span
+	end, err := s.s.Array(line, i, func(e jsonrpc.Span) error {
 		elements = append(elements, e)
 		return nil
 	})
-	if err == nil && !ends(line, end) {
-		err = errSyntax
+	if err == nil && !jsonrpc.Ends(line, end) {
+		err = jsonrpc.ErrSyntax
 	}
 	if err != nil {
-		return s.drop(line, &message{}, err)
+		return s.drop(line, &jsonrpc.Message{}, err)
 	}
 	untouched := true
 	out := []byte{'['}
 	for _, e := range elements {
-		part := e.of(line)
+		part := e.Of(line)
 		got := s.serverMessage(part, 0)
 		untouched = untouched && len(got) == len(part) && &got[0] == &part[0]
 		if got = bytes.TrimRight(got, "\r\n"); len(got) == 0 {

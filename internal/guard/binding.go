@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // From version 2026-07-28 on a tool's inputSchema can ask, by "x-mcp-header", that an
@@ -58,7 +60,7 @@ func collect(properties map[string]json.RawMessage, path []string, found *[]bind
 			continue
 		}
 		at := append(path[:len(path):len(path)], name)
-		if header, ok := text(p.Header); ok && token(header) {
+		if header, ok := jsonrpc.Text(p.Header); ok && token(header) {
 			*found = append(*found, binding{at, "Mcp-Param-" + header})
 		}
 		collect(p.Properties, at, found)
@@ -107,7 +109,7 @@ func headerText(raw []byte) (string, bool) {
 	case len(raw) == 0:
 		return "", false
 	case raw[0] == '"':
-		return text(raw)
+		return jsonrpc.Text(raw)
 	case string(raw) == "true" || string(raw) == "false":
 		return string(raw), true
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -11,7 +12,8 @@ import (
 // and are judged by what they name.
 func guardedMethod(method string) bool {
 	switch method {
-	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete", "subscriptions/listen":
+	case "tools/call", "prompts/get", "resources/read", "resources/subscribe", "completion/complete",
+		"subscriptions/listen":
 		return true
 	}
 	return len(method) > len("tasks/") && method[:len("tasks/")] == "tasks/"
@@ -24,40 +26,40 @@ const maxSubscriptions = 1000
 const maxMeta = 1 << 20 // bytes
 
 var (
-	callFields = names("_meta", "name", "uri", "ref", "task", "taskId", "notifications")
-	subsFields = names("resourceSubscriptions")
-	refFields  = names("type", "name", "uri")
-	metaFields = names("io.modelcontextprotocol/protocolVersion", "progressToken")
+	callFields = jsonrpc.Names("_meta", "name", "uri", "ref", "task", "taskId", "notifications")
+	subsFields = jsonrpc.Names("resourceSubscriptions")
+	refFields  = jsonrpc.Names("type", "name", "uri")
+	metaFields = jsonrpc.Names("io.modelcontextprotocol/protocolVersion", "progressToken")
 )
 
 // call reads what a guarded request names.
-func (s *session) call(line []byte, m *message, method string) (call, error) {
+func (s *session) call(line []byte, m *jsonrpc.Message, method string) (call, error) {
 	c, err := s.callOf(line, m, method)
 	switch {
 	case err != nil:
 	case c.kind == surface.KindTool && len(c.name) > maxName:
-		err = &refused{codeParams, fmt.Sprintf("params.name is longer than %d bytes", maxName)}
-	case len(c.taskID) > maxID:
-		err = &refused{codeParams, fmt.Sprintf("params.taskId is longer than %d bytes", maxID)}
+		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.name is longer than %d bytes", maxName)}
+	case len(c.taskID) > jsonrpc.MaxID:
+		err = &refused{jsonrpc.CodeParams, fmt.Sprintf("params.taskId is longer than %d bytes", jsonrpc.MaxID)}
 	}
 	return c, err
 }
 
-func (s *session) callOf(line []byte, m *message, method string) (c call, err error) {
-	var at [7]span
-	if !m.params.ok() {
+func (s *session) callOf(line []byte, m *jsonrpc.Message, method string) (c call, err error) {
+	var at [7]jsonrpc.Span
+	if !m.Params.Present() {
 		return c, needs(method, &c, at[:])
 	}
-	s.s.again = true // as a part of the message
-	_, err = s.s.object(line, m.params.lo, callFields, at[:])
-	s.s.again = false
+	s.s.Rescan = true // as a part of the message
+	_, err = s.s.Object(line, m.Params.Lo, callFields, at[:])
+	s.s.Rescan = false
 	if err != nil {
-		if err == errSyntax {
-			return c, &refused{codeParams, "params are not an object"}
+		if err == jsonrpc.ErrSyntax {
+			return c, &refused{jsonrpc.CodeParams, "params are not an object"}
 		}
-		return c, &refused{codeParams, "params: " + err.Error()}
+		return c, &refused{jsonrpc.CodeParams, "params: " + err.Error()}
 	}
-	if at[0].ok() && line[at[0].lo] == '{' {
+	if at[0].Present() && line[at[0].Lo] == '{' {
 		if c.stateless, err = s.metaOf(line, at[0]); err != nil {
 			return c, err
 		}
@@ -65,22 +67,22 @@ func (s *session) callOf(line []byte, m *message, method string) (c call, err er
 	ok := true
 	switch method {
 	case "tools/call":
-		c.kind, c.task = surface.KindTool, at[4].ok()
-		c.name, ok = text(at[1].of(line))
+		c.kind, c.task = surface.KindTool, at[4].Present()
+		c.name, ok = jsonrpc.Text(at[1].Of(line))
 	case "prompts/get":
 		c.kind = surface.KindPrompt
-		c.name, ok = text(at[1].of(line))
+		c.name, ok = jsonrpc.Text(at[1].Of(line))
 	case "resources/read", "resources/subscribe":
 		c.kind = surface.KindResource
-		c.name, ok = text(at[2].of(line))
+		c.name, ok = jsonrpc.Text(at[2].Of(line))
 	case "completion/complete":
 		return s.ref(line, at[3], c)
 	case "subscriptions/listen":
 		c.uris, err = s.subscriptions(line, at[6])
 		return c, err
 	default:
-		if at[5].ok() {
-			c.taskID, ok = text(at[5].of(line))
+		if at[5].Present() {
+			c.taskID, ok = jsonrpc.Text(at[5].Of(line))
 		}
 	}
 	if !ok {
@@ -90,126 +92,95 @@ func (s *session) callOf(line []byte, m *message, method string) (c call, err er
 }
 
 // needs is the error of a call whose params lack what they must name.
-func needs(method string, c *call, at []span) error {
+func needs(method string, c *call, at []jsonrpc.Span) error {
 	switch method {
 	case "tools/call", "prompts/get":
-		return &refused{codeParams, "params.name is not a string of characters"}
+		return &refused{jsonrpc.CodeParams, "params.name is not a string of characters"}
 	case "resources/read", "resources/subscribe":
-		return &refused{codeParams, "params.uri is not a string of characters"}
+		return &refused{jsonrpc.CodeParams, "params.uri is not a string of characters"}
 	case "completion/complete":
-		return &refused{codeParams, "params.ref is not an object"}
+		return &refused{jsonrpc.CodeParams, "params.ref is not an object"}
 	}
-	if at[5].ok() {
-		return &refused{codeParams, "params.taskId is not a string of characters"}
+	if at[5].Present() {
+		return &refused{jsonrpc.CodeParams, "params.taskId is not a string of characters"}
 	}
 	return nil
 }
 
 // subscriptions reads the resources that params.notifications asks to hear of.
-func (s *session) subscriptions(line []byte, at span) (uris []string, err error) {
-	if !at.ok() || line[at.lo] == 'n' {
+func (s *session) subscriptions(line []byte, at jsonrpc.Span) (uris []string, err error) {
+	if !at.Present() || line[at.Lo] == 'n' {
 		return nil, nil // the server says what it thinks of that
 	}
-	var in [1]span
-	if _, err := s.s.object(line, at.lo, subsFields, in[:]); err != nil {
-		return nil, &refused{codeParams, "params.notifications: " + err.Error()}
+	var in [1]jsonrpc.Span
+	if _, err := s.s.Object(line, at.Lo, subsFields, in[:]); err != nil {
+		return nil, &refused{jsonrpc.CodeParams, "params.notifications: " + err.Error()}
 	}
-	if !in[0].ok() || line[in[0].lo] == 'n' {
+	if !in[0].Present() || line[in[0].Lo] == 'n' {
 		return nil, nil
 	}
-	_, err = s.s.array(line, in[0].lo, func(e span) error {
-		uri, ok := text(e.of(line))
+	_, err = s.s.Array(line, in[0].Lo, func(e jsonrpc.Span) error {
+		uri, ok := jsonrpc.Text(e.Of(line))
 		if !ok || len(uris) == maxSubscriptions {
-			return errSyntax
+			return jsonrpc.ErrSyntax
 		}
 		uris = append(uris, uri)
 		return nil
 	})
 	if err != nil {
-		return nil, &refused{codeParams, fmt.Sprintf("params.notifications.resourceSubscriptions is not a list of at most %d strings", maxSubscriptions)}
+		return nil, &refused{jsonrpc.CodeParams, fmt.Sprintf(
+			"params.notifications.resourceSubscriptions is not a list of at most %d strings", maxSubscriptions)}
 	}
 	return uris, nil
 }
 
 // ref reads params.ref of a completion.
-func (s *session) ref(line []byte, at span, c call) (call, error) {
-	var in [3]span
-	if !at.ok() {
+func (s *session) ref(line []byte, at jsonrpc.Span, c call) (call, error) {
+	var in [3]jsonrpc.Span
+	if !at.Present() {
 		return c, needs("completion/complete", nil, nil)
 	}
-	if _, err := s.s.object(line, at.lo, refFields, in[:]); err != nil {
-		return c, &refused{codeParams, "params.ref: " + err.Error()}
+	if _, err := s.s.Object(line, at.Lo, refFields, in[:]); err != nil {
+		return c, &refused{jsonrpc.CodeParams, "params.ref: " + err.Error()}
 	}
 	ok := false
-	switch kind, _ := text(in[0].of(line)); kind {
+	switch kind, _ := jsonrpc.Text(in[0].Of(line)); kind {
 	case "ref/prompt":
 		c.ref = "prompt"
-		c.name, ok = text(in[1].of(line))
+		c.name, ok = jsonrpc.Text(in[1].Of(line))
 	case "ref/resource":
 		c.ref = "resource"
-		c.name, ok = text(in[2].of(line))
+		c.name, ok = jsonrpc.Text(in[2].Of(line))
 	}
 	if !ok {
-		return c, &refused{codeParams, "params.ref names neither a prompt nor a resource"}
+		return c, &refused{jsonrpc.CodeParams, "params.ref names neither a prompt nor a resource"}
 	}
 	return c, nil
 }
 
 // metaOf is a copy of a params._meta that holds a protocol version, without its
 // progress token, for requests of the guard's own; nil if it holds none.
-func (s *session) metaOf(line []byte, at span) ([]byte, error) {
-	var in [2]span
-	if _, err := s.s.object(line, at.lo, metaFields, in[:]); err != nil {
-		return nil, &refused{codeParams, "params._meta: " + err.Error()}
+func (s *session) metaOf(line []byte, at jsonrpc.Span) ([]byte, error) {
+	var in [2]jsonrpc.Span
+	if _, err := s.s.Object(line, at.Lo, metaFields, in[:]); err != nil {
+		return nil, &refused{jsonrpc.CodeParams, "params._meta: " + err.Error()}
 	}
 	switch {
-	case !in[0].ok():
+	case !in[0].Present():
 		return nil, nil
-	case at.hi-at.lo > maxMeta:
-		return nil, &refused{codeParams, fmt.Sprintf("params._meta is longer than %d bytes", maxMeta)}
+	case at.Hi-at.Lo > maxMeta:
+		return nil, &refused{jsonrpc.CodeParams, fmt.Sprintf("params._meta is longer than %d bytes", maxMeta)}
 	}
-	if in[1].ok() {
-		return cutMember(line, at, in[1]), nil
+	if in[1].Present() {
+		return jsonrpc.CutMember(line, at, in[1]), nil
 	}
-	return bytes.Clone(at.of(line)), nil
-}
-
-// cutMember is a copy of the object at whole without the member whose value is at
-// value. Everything else stays byte for byte.
-func cutMember(b []byte, whole, value span) []byte {
-	// The member's name begins at the last quote that opens a string before the
-	// colon. Walk the members from the left to find it.
-	var s scanner
-	i := space(b, whole.lo+1)
-	for {
-		start := i
-		v, _ := scanName(b, i)
-		end, _ := s.value(b, v)
-		after := space(b, end)
-		if v == value.lo {
-			switch {
-			case b[after] == ',': // with the comma after it
-				end = space(b, after+1)
-			case b[before(b, start)] == ',': // the last one, with the comma before it
-				start = before(b, start)
-			}
-			return append(bytes.Clone(b[whole.lo:start]), b[end:whole.hi]...)
-		}
-		i = space(b, after+1)
-	}
-}
-
-// before is the index of the last byte before i that is no white space.
-func before(b []byte, i int) int {
-	for i--; i > 0 && space(b[:i+1], i) > i; i-- {
-	}
-	return i
+	return bytes.Clone(at.Of(line)), nil
 }
 
 // mustWait reports whether m is a guarded request that has to wait for a listing. It
 // begins one if this is the first guarded request of a stateless client.
-func (s *session) mustWait(line []byte, m *message) bool {
-	if !m.method.ok() || !m.id.ok() {
+func (s *session) mustWait(line []byte, m *jsonrpc.Message) bool {
+	if !m.Method.Present() || !m.ID.Present() {
 		return false
 	}
 	s.mu.Lock()
@@ -218,7 +189,7 @@ func (s *session) mustWait(line []byte, m *message) bool {
 	if known && !holding {
 		return false // as nearly always
 	}
-	method, _ := text(m.method.of(line))
+	method, _ := jsonrpc.Text(m.Method.Of(line))
 	if !guardedMethod(method) {
 		return false
 	}
@@ -238,7 +209,7 @@ func (s *session) mustWait(line []byte, m *message) bool {
 // refusal says why a guarded request is not forwarded, or returns nil. r.mu is held.
 func (r *relay) refusal(c *call, method string) error {
 	if !r.listed {
-		return &refused{codeRequest, "a call before the handshake is complete: " + shown(method)}
+		return &refused{jsonrpc.CodeRequest, "a call before the handshake is complete: " + showText(method)}
 	}
 	if r.o.OnDrift == Warn {
 		return nil
@@ -248,16 +219,16 @@ func (r *relay) refusal(c *call, method string) error {
 		why = r.sight.any()
 	}
 	if why == "" {
-		why = r.named(c)
+		why = r.itemReason(c)
 	}
 	if why == "" {
 		return nil
 	}
-	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, shown(r.o.Server))}
+	return &refused{codeWithheld, fmt.Sprintf("%s; run 'hallmark review %s'", why, showText(r.o.Server))}
 }
 
-// named says why what c names must not be used, or "". r.mu is held.
-func (r *relay) named(c *call) string {
+// itemReason says why what c names must not be used, or "". r.mu is held.
+func (r *relay) itemReason(c *call) string {
 	g := r.sight
 	switch {
 	case c.kind == surface.KindResource:
@@ -275,7 +246,8 @@ func (r *relay) named(c *call) string {
 		return g.refusal(surface.KindPrompt, c.name)
 	case c.ref == "resource":
 		// A template, or a resource by its own URI.
-		if why := g.refusal(surface.KindTemplate, c.name); why == "" || !g.approved[key(surface.KindTemplate, c.name)].IsZero() {
+		if why := g.refusal(surface.KindTemplate, c.name); why == "" || !g.approved[key(surface.KindTemplate,
+			c.name)].IsZero() {
 			return why
 		}
 		if !g.exclude[surface.KindResource] && g.approved[key(surface.KindResource, c.name)].IsZero() {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -38,8 +39,8 @@ func (e *DiedError) Error() string {
 // before it counts as one that runs on.
 const graceDeath = 2 * time.Second
 
-// died is the error err of the first question, or a DiedError if the process is gone.
-func (c *captor) died(ctx context.Context, method string, err error) error {
+// explainDeath is the error err of the first question, or a DiedError if the process is gone.
+func (c *captor) explainDeath(ctx context.Context, method string, err error) error {
 	if c.answered || c.p.remote != nil || !c.p.waitFor(ctx.Done(), graceDeath) {
 		return err
 	}
@@ -49,10 +50,12 @@ func (c *captor) died(ctx context.Context, method string, err error) error {
 // Capture speaks to p as a client with the capabilities object caps (nil is {}) under
 // the protocol version, lists everything, and ends p. From version 2026-07-28 on it
 // begins with server/discover, before with initialize, and tries the other way if the
-// server refuses, or says that it does not speak that version. Requests by the server are answered as by a client that cannot
-// serve them; everything else that the server says is passed over. A kind that cannot
-// be listed is an error; one in exclude is not asked for. ctx bounds the whole.
-func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
+// server refuses, or says that it does not speak that version. Requests by the server are
+// answered as by a client that cannot serve them; everything else that the server says is
+// passed over. A kind that cannot be listed is an error; one in exclude is not asked for. ctx
+// bounds the whole.
+func Capture(ctx context.Context, p *Process, caps json.RawMessage, version string,
+	exclude map[surface.Kind]bool) (surface.Listing, ServerInfo, error) {
 	defer p.stdout.close()
 	listing, info, err := capture(ctx, p, caps, version, exclude)
 	grace := graceClose
@@ -62,12 +65,13 @@ func Capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	p.stdout.stop()
 	p.end(ctx.Done(), grace, graceTerm)
 	if err != nil {
-		return surface.Listing{}, info, fmt.Errorf("%s: %w", shown(p.name), err)
+		return surface.Listing{}, info, fmt.Errorf("%s: %w", showText(p.name), err)
 	}
 	return listing, info, nil
 }
 
-func capture(ctx context.Context, p *Process, caps json.RawMessage, version string, exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
+func capture(ctx context.Context, p *Process, caps json.RawMessage, version string,
+	exclude map[surface.Kind]bool) (l surface.Listing, info ServerInfo, err error) {
 	if len(caps) == 0 {
 		caps = json.RawMessage("{}")
 	}
@@ -94,7 +98,7 @@ func capture(ctx context.Context, p *Process, caps json.RawMessage, version stri
 	var reading lister
 	if err == nil && welcome.err != nil {
 		code, why := reading.failure(welcome.err)
-		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, serverSaid(why))
+		err = fmt.Errorf("neither initialize nor server/discover is accepted: error %d; %s", code, showReason(why))
 	}
 	if err != nil {
 		return l, info, err
@@ -134,7 +138,7 @@ func compact(raw json.RawMessage) (json.RawMessage, error) {
 type captor struct {
 	p       *Process
 	lines   *lines
-	s       scanner
+	s       jsonrpc.Scanner
 	caps    []byte
 	version string
 	asked   int
@@ -156,7 +160,8 @@ func (c *captor) initialize(ctx context.Context) (answer, error) {
 }
 
 func (c *captor) discover(ctx context.Context) (answer, error) {
-	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
+	c.meta = fmt.Appendf(nil, `{"io.modelcontextprotocol/protocolVersion":%q,`+
+		`"io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":%s}`,
 		max(c.version, firstStateless), clientInfo, c.caps)
 	return c.ask(ctx, "server/discover", append(append([]byte(`{"_meta":`), c.meta...), '}'))
 }
@@ -167,30 +172,31 @@ func (c *captor) spoken(result []byte) bool {
 	var said struct {
 		Versions []string `json:"supportedVersions"`
 	}
-	return c.meta == nil || json.Unmarshal(result, &said) != nil || len(said.Versions) == 0 || slices.Contains(said.Versions, max(c.version, firstStateless))
+	return c.meta == nil || json.Unmarshal(result, &said) != nil || len(said.Versions) == 0 ||
+		slices.Contains(said.Versions, max(c.version, firstStateless))
 }
 
-var helloFields = names("capabilities", "instructions", "protocolVersion", "serverInfo")
+var helloFields = jsonrpc.Names("capabilities", "instructions", "protocolVersion", "serverInfo")
 
 // welcome reads the result of initialize or server/discover.
 func (c *captor) welcome(result []byte, l *surface.Listing, info *ServerInfo) (o offers, err error) {
-	var at [4]span
-	if _, err := c.s.object(result, space(result, 0), helloFields, at[:]); err != nil {
+	var at [4]jsonrpc.Span
+	if _, err := c.s.Object(result, jsonrpc.SkipSpace(result, 0), helloFields, at[:]); err != nil {
 		return o, fmt.Errorf("the server's introduction: %w", err)
 	}
-	if o, err = c.s.offersOf(result, at[0]); err != nil {
+	if o, err = readOffers(&c.s, result, at[0]); err != nil {
 		return o, err
 	}
-	if at[1].ok() {
-		if l.Instructions, err = surface.ParseInstructions(at[1].of(result)); err != nil {
+	if at[1].Present() {
+		if l.Instructions, err = surface.ParseInstructions(at[1].Of(result)); err != nil {
 			return o, err
 		}
 	}
-	if info.ProtocolVersion, _ = text(at[2].of(result)); c.meta != nil {
+	if info.ProtocolVersion, _ = jsonrpc.Text(at[2].Of(result)); c.meta != nil {
 		info.ProtocolVersion = max(c.version, firstStateless)
 	}
-	server := at[3].of(result)
-	if !at[3].ok() { // stateless servers say it in _meta
+	server := at[3].Of(result)
+	if !at[3].Present() { // stateless servers say it in _meta
 		var meta struct {
 			Meta map[string]json.RawMessage `json:"_meta"`
 		}
@@ -216,8 +222,9 @@ func (c *captor) send(line []byte) error {
 func (c *captor) ask(ctx context.Context, method string, params []byte) (answer, error) {
 	c.asked++
 	id := fmt.Sprintf("hallmark-%d", c.asked)
-	if err := c.send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)); err != nil {
-		return answer{}, c.died(ctx, method, err)
+	question := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":%q,"params":%s}`, id, method, params)
+	if err := c.send(question); err != nil {
+		return answer{}, c.explainDeath(ctx, method, err)
 	}
 	for {
 		line, err := c.lines.next()
@@ -227,9 +234,9 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 		case errors.Is(err, errLong):
 			return answer{}, fmt.Errorf("%s: %w", method, err)
 		case err != nil:
-			return answer{}, c.died(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
+			return answer{}, c.explainDeath(ctx, method, fmt.Errorf("%s: the server ended without an answer", method))
 		}
-		i := space(line, 0)
+		i := jsonrpc.SkipSpace(line, 0)
 		if i == len(line) {
 			continue
 		}
@@ -244,10 +251,10 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 				return answer{}, fmt.Errorf("%s: the server sent: %w", method, err)
 			}
 		} else {
-			m, err := c.s.message(line, i)
+			m, err := c.s.Message(line, i)
 			switch {
-			case err == nil && !ends(line, m.whole.hi):
-				err = errSyntax
+			case err == nil && !jsonrpc.Ends(line, m.Whole.Hi):
+				err = jsonrpc.ErrSyntax
 			case err == nil && strayReturn(line):
 				err = errReturn
 			}
@@ -264,7 +271,8 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 			}
 		}
 		for _, m := range seemings(line) {
-			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc && string(m.id) != "null") {
+			if got, known := m.key(); m.answers() && (known && got == "s"+id || !known && m.rpc &&
+				string(m.id) != "null") {
 				return answer{}, fmt.Errorf("%s: the server's answer cannot be read", method)
 			}
 		}
@@ -273,26 +281,26 @@ func (c *captor) ask(ctx context.Context, method string, params []byte) (answer,
 
 // take handles one message of the server; ok reports whether it answers id.
 func (c *captor) take(line []byte, m *element, id string) (a answer, ok bool, err error) {
-	if errors.Is(m.fault, errSyntax) {
+	if errors.Is(m.fault, jsonrpc.ErrSyntax) {
 		return a, false, nil // such as a greeting
 	}
 	if m.fault != nil {
 		return a, false, fmt.Errorf("the server sent: %w", m.fault)
 	}
-	if !m.method.ok() {
-		got, known := idKey(m.id.of(line))
-		if !known || got != id || m.result.ok() == m.err.ok() {
+	if !m.Method.Present() {
+		got, known := jsonrpc.IDKey(m.ID.Of(line))
+		if !known || got != id || m.Result.Present() == m.Err.Present() {
 			return a, false, nil
 		}
-		return copyAnswer(line, &m.message), true, nil
+		return copyAnswer(line, &m.Message), true, nil
 	}
-	if !m.id.ok() {
+	if !m.ID.Present() {
 		return a, false, nil
 	}
-	method, _ := text(m.method.of(line))
-	reply := failure(m.id.of(line), codeNoMethod, "not served while a surface is captured")
+	method, _ := jsonrpc.Text(m.Method.Of(line))
+	reply := failure(m.ID.Of(line), codeNoMethod, "not served while a surface is captured")
 	if method == "ping" {
-		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.id.of(line))
+		reply = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID.Of(line))
 	}
 	return a, false, c.send(reply[:len(reply)-1])
 }

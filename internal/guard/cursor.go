@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // The cursor of a page is text of the server's that no digest covers, and some clients show
@@ -21,7 +22,7 @@ func plainCursor(v []byte) bool { return nothing(v) || scalars(v) || plain.Match
 
 // standIn is what stands for the cursor v, raw, or nil if it cannot be remembered.
 func (s *session) standIn(v []byte) []byte {
-	position, ok := text(v)
+	position, ok := jsonrpc.Text(v)
 	if !ok {
 		return nil
 	}
@@ -34,45 +35,45 @@ func (s *session) standIn(v []byte) []byte {
 	return []byte(`"` + name + `"`)
 }
 
-var cursorFields = names("cursor")
+var cursorFields = jsonrpc.Names("cursor")
 
 // withCursors is a line of the client with the server's own cursors in its requests of pages:
 // line itself if there are none.
 func (s *session) withCursors(line []byte) []byte {
-	i := space(line, 0)
+	i := jsonrpc.SkipSpace(line, 0)
 	if i == len(line) || !bytes.Contains(line, []byte(cursorMark)) {
 		return line
 	}
-	var messages []message
+	var messages []jsonrpc.Message
 	if line[i] == '[' {
 		batch, _, err := s.batch(line, i)
 		if err != nil {
 			return line
 		}
 		for _, e := range batch {
-			messages = append(messages, e.message)
+			messages = append(messages, e.Message)
 		}
-	} else if m, err := s.s.message(line, i); err == nil {
-		messages = []message{m}
+	} else if m, err := s.s.Message(line, i); err == nil {
+		messages = []jsonrpc.Message{m}
 	}
 	var out []byte
 	from := 0
 	for k := range messages {
 		m := &messages[k]
-		if method, _ := text(m.method.of(line)); !lists(method) || !m.params.ok() {
+		if method, _ := jsonrpc.Text(m.Method.Of(line)); !lists(method) || !m.Params.Present() {
 			continue
 		}
-		var at [1]span
-		if _, err := s.s.object(line, m.params.lo, cursorFields, at[:]); err != nil || !at[0].ok() {
+		var at [1]jsonrpc.Span
+		if _, err := s.s.Object(line, m.Params.Lo, cursorFields, at[:]); err != nil || !at[0].Present() {
 			continue
 		}
-		name, _ := text(at[0].of(line))
+		name, _ := jsonrpc.Text(at[0].Of(line))
 		s.mu.Lock()
 		own := s.cursors.m[name]
 		s.mu.Unlock()
 		if own != nil {
-			out = append(append(out, line[from:at[0].lo]...), own...)
-			from = at[0].hi
+			out = append(append(out, line[from:at[0].Lo]...), own...)
+			from = at[0].Hi
 		}
 	}
 	if from == 0 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -355,18 +356,18 @@ func TestHolding(t *testing.T) {
 			"!sleep 0.3", tools(addTool)}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.send(callTool("1", "add"))
-	c.wantError("1", codeRequest, "before the handshake")
+	c.wantError("1", jsonrpc.CodeRequest, "before the handshake")
 	c.send(hello)
 	c.next()
 	c.send(callTool("1", "add"))
-	c.wantError("1", codeRequest, "before the handshake")
+	c.wantError("1", jsonrpc.CodeRequest, "before the handshake")
 	c.send(initialized)
 	c.want(`{"jsonrpc":"2.0","id":"s","method":"roots/list"}`)
 	c.want(`{"jsonrpc":"2.0","method":"notifications/message","params":{}}`)
 	c.send(callTool("1", "add"), callTool("2", "add"), callTool("3", "add"))
 	c.send(`{"jsonrpc":"2.0","id":"s","result":{"roots":[]}}`, `{"jsonrpc":"2.0","id":4,"method":"ping"}`)
 	c.send(callTool("2", "add"))
-	c.wantError("2", codeRequest, "waiting")
+	c.wantError("2", jsonrpc.CodeRequest, "waiting")
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	c.send(`[` + callTool("5", "add") + `, ` + callTool("6", "evil") + `,{"jsonrpc":"2.0","id":7,"method":"ping"}]`)
 	got := []string{c.next(), c.next(), c.next(), c.next(), c.next(), c.next()}
@@ -465,7 +466,7 @@ func TestInstructions(t *testing.T) {
 	p, _ := startPeer(t, base(addTool).set("initialize", welcome(`,"instructions":"Be kind.","Instructions":"Evil."`)), nil)
 	c := relayTo(t, p, Options{Approved: approved})
 	c.send(hello)
-	c.wantError("0", codeInternal, "letter case")
+	c.wantError("0", jsonrpc.CodeInternal, "letter case")
 }
 
 func TestOnDrift(t *testing.T) {
@@ -608,8 +609,8 @@ func TestBatches(t *testing.T) {
 	c.next()
 	c.send(`[` + callTool("2", "mul") + `,` + callTool("3", "add") + `,7,{"jsonrpc":"2.0","id":3,"method":"ping"}]`)
 	c.wantError("2", codeWithheld, Changed)
-	c.wantError("null", codeRequest, "not a JSON-RPC")
-	c.wantError("3", codeRequest, "waiting")
+	c.wantError("null", jsonrpc.CodeRequest, "not a JSON-RPC")
+	c.wantError("3", jsonrpc.CodeRequest, "waiting")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":{"content":[]}}`)
 	if got, _ := os.ReadFile(log); !strings.HasSuffix(string(got), "["+callTool("3", "add")+"]\n") {
 		t.Errorf("the server got %s", got)

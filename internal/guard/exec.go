@@ -66,12 +66,13 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 		return nil, fmt.Errorf("%s: %w", surface.Escape(c.Exe.Path()), ErrNotScript)
 	case script:
 		if _, _, nested := c.Interpreter.Interpreter(); nested {
-			return nil, fmt.Errorf("%s: the interpreter of a script is itself a script", surface.Escape(c.Interpreter.Path()))
+			return nil, fmt.Errorf("%s: the interpreter of a script is itself a script",
+				surface.Escape(c.Interpreter.Path()))
 		}
 		images = append(images, c.Interpreter)
 	}
 	for _, image := range images {
-		if !image.named(subjects) {
+		if !image.isOneOf(subjects) {
 			return nil, fmt.Errorf("%s: %w: no judged subject has its digest %s",
 				surface.Escape(image.Path()), policy.ErrNotAdmitted, image.observed.SHA256())
 		}
@@ -86,8 +87,8 @@ func Exec(ctx context.Context, adm policy.Admitted, subjects []Subject, c Comman
 	return p, nil
 }
 
-// named reports whether one of the subjects has the digest of m.
-func (m *Image) named(subjects []Subject) bool {
+// isOneOf reports whether one of the subjects has the digest of m.
+func (m *Image) isOneOf(subjects []Subject) bool {
 	for _, s := range subjects {
 		e := evidence.Compare(
 			evidence.Claim{Subject: s.Name, Scheme: evidence.File, Want: []digest.Digest{s.Digest}},

@@ -144,13 +144,15 @@ func start(c Command) (*Process, error) {
 	process, family, err := descend.StartFile(run.file, argv, &os.ProcAttr{Dir: c.Dir, Env: c.Env, Files: files})
 	childIn.Close()
 	childOut.Close()
-	stdin, stdout := newSink(os.NewFile(uintptr(in[1]), "stdin"), true), newSource(os.NewFile(uintptr(out[0]), "stdout"), true)
+	stdin, stdout := newSink(os.NewFile(uintptr(in[1]), "stdin"), true), newSource(os.NewFile(uintptr(out[0]),
+		"stdout"), true)
 	if err != nil {
 		stdin.close()
 		stdout.close()
 		return nil, err
 	}
-	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
+	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout,
+		exited: make(chan struct{})}
 	go p.wait()
 	return p, nil
 }

@@ -87,7 +87,8 @@ func start(c Command) (*Process, error) {
 		stdout.close()
 		return nil, err
 	}
-	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout, exited: make(chan struct{})}
+	p := &Process{name: c.Name, process: process, family: family, stdin: stdin, stdout: stdout,
+		exited: make(chan struct{})}
 	go p.wait()
 	return p, nil
 }

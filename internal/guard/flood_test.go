@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -126,25 +127,25 @@ func TestLongNames(t *testing.T) {
 
 // TestLongIDs: an id beyond the bound is refused in either direction.
 func TestLongIDs(t *testing.T) {
-	long := strings.Repeat("i", maxID)
+	long := strings.Repeat("i", jsonrpc.MaxID)
 	p, log := startPeer(t, base(addTool).
 		set("x", []string{`{"jsonrpc":"2.0","id":"` + long + `","method":"roots/list"}`, `{"jsonrpc":"2.0","id":{},"method":"roots/list"}`, `{"jsonrpc":"2.0","method":"end"}`}).
 		set("tools/call", []string{result(`{"task":{"taskId":"` + long + `x"}}`)}, []string{result(`{"task":{"taskId":"T"}}`)}), nil)
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake()
 	c.send(`{"jsonrpc":"2.0","id":"` + long + `","method":"x"}`)
-	c.wantError("null", codeRequest, "the id")
+	c.wantError("null", jsonrpc.CodeRequest, "the id")
 	c.send(`{"jsonrpc":"2.0","method":"x"}`)
 	c.want(`{"jsonrpc":"2.0","method":"end"}`)
 	task := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","task":{}}}`
 	c.send(task)
-	c.wantError("1", codeInternal, "the id of its task")
+	c.wantError("1", jsonrpc.CodeInternal, "the id of its task")
 	c.send(task)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"T"}}}`)
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"tasks/result","params":{"taskId":"` + long + `x"}}`)
-	c.wantError("2", codeParams, "taskId")
+	c.wantError("2", jsonrpc.CodeParams, "taskId")
 	c.send(callTool("3", strings.Repeat("n", maxName+1)))
-	c.wantError("3", codeParams, "params.name")
+	c.wantError("3", jsonrpc.CodeParams, "params.name")
 	if got, _ := os.ReadFile(log); strings.Contains(string(got), long) {
 		t.Error("the server got a long id")
 	}
@@ -156,7 +157,7 @@ func TestTooManyTasks(t *testing.T) {
 	s := session{relay: r}
 	made := func(id, tool string) error {
 		line := []byte(`{"result":{"task":{"taskId":"` + id + `"}}}`)
-		m, err := s.s.message(line, 0)
+		m, err := s.s.Message(line, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,10 +168,10 @@ func TestTooManyTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if why := r.named(&call{taskID: "other"}); why != "" || made("0", "add") != nil || made("0", "mul") == nil {
+	if why := r.itemReason(&call{taskID: "other"}); why != "" || made("0", "add") != nil || made("0", "mul") == nil {
 		t.Errorf("refused because %q, or the task of another tool was taken over", why)
 	}
-	if made("more", "add") == nil || r.named(&call{taskID: "more"}) == "" || r.named(&call{taskID: "other"}) == "" {
+	if made("more", "add") == nil || r.itemReason(&call{taskID: "more"}) == "" || r.itemReason(&call{taskID: "other"}) == "" {
 		t.Error("a task that is not remembered")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -29,20 +30,20 @@ func (e *refused) Error() string { return e.why }
 // fromClient handles one line from the client and returns what the server gets.
 func (s *session) fromClient(line []byte, err error) []byte {
 	if err != nil {
-		s.toClient(failure(nil, codeRequest, "the line is too long"))
+		s.toClient(failure(nil, jsonrpc.CodeRequest, "the line is too long"))
 		return nil
 	}
 	line = s.withCursors(line)
-	i := space(line, 0)
+	i := jsonrpc.SkipSpace(line, 0)
 	switch {
 	case strayReturn(line):
-		var m message
+		var m jsonrpc.Message
 		if i < len(line) && line[i] == '{' {
-			if m, err = s.s.message(line, i); errors.Is(err, errSyntax) {
-				m = message{}
+			if m, err = s.s.Message(line, i); errors.Is(err, jsonrpc.ErrSyntax) {
+				m = jsonrpc.Message{}
 			}
 		}
-		s.toClient(failure(m.id.of(line), codeRequest, errReturn.Error()))
+		s.toClient(failure(m.ID.Of(line), jsonrpc.CodeRequest, errReturn.Error()))
 		return nil
 	case i == len(line):
 		return line
@@ -51,30 +52,31 @@ func (s *session) fromClient(line []byte, err error) []byte {
 	case line[i] == '[':
 		return s.clientBatch(line, i)
 	}
-	code, why := codeParse, errSyntax.Error()
-	if end, err := s.s.value(line, i); err == nil && ends(line, end) {
-		code, why = codeRequest, "not a JSON-RPC message"
+	code, why := jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()
+	if end, err := s.s.Value(line, i); err == nil && jsonrpc.Ends(line, end) {
+		code, why = jsonrpc.CodeRequest, "not a JSON-RPC message"
 	}
 	s.toClient(failure(nil, code, why))
 	return nil
 }
 
 func (s *session) clientMessage(line []byte, i int) []byte {
-	m, err := s.s.message(line, i)
+	m, err := s.s.Message(line, i)
 	switch {
-	case (err == nil || !errors.Is(err, errSyntax) && !errors.Is(err, errNesting)) && !ends(line, m.whole.hi):
-		s.toClient(failure(nil, codeParse, errSyntax.Error()))
+	case (err == nil || !errors.Is(err, jsonrpc.ErrSyntax) && !errors.Is(err, jsonrpc.ErrNesting)) &&
+		!jsonrpc.Ends(line, m.Whole.Hi):
+		s.toClient(failure(nil, jsonrpc.CodeParse, jsonrpc.ErrSyntax.Error()))
 		return nil
 	case err != nil:
-		code := codeRequest
-		if errors.Is(err, errSyntax) {
-			code, m.id = codeParse, span{}
+		code := jsonrpc.CodeRequest
+		if errors.Is(err, jsonrpc.ErrSyntax) {
+			code, m.ID = jsonrpc.CodeParse, jsonrpc.Span{}
 		}
-		s.toClient(failure(m.id.of(line), code, err.Error()))
+		s.toClient(failure(m.ID.Of(line), code, err.Error()))
 		return nil
 	}
 	if s.mustWait(line, &m) {
-		if err := s.hold(line, []message{m}); err != nil {
+		if err := s.hold(line, []jsonrpc.Message{m}); err != nil {
 			s.answer(line, &m, err)
 		}
 		return nil
@@ -87,22 +89,22 @@ func (s *session) clientMessage(line []byte, i int) []byte {
 
 // answer tells the client that a message is not forwarded. Notifications get no
 // answer.
-func (s *session) answer(line []byte, m *message, err error) {
-	code := codeRequest
+func (s *session) answer(line []byte, m *jsonrpc.Message, err error) {
+	code := jsonrpc.CodeRequest
 	var r *refused
 	if errors.As(err, &r) {
 		code = r.code
 	}
-	if m.method.ok() && !m.id.ok() {
+	if m.Method.Present() && !m.ID.Present() {
 		s.notes.printf("a notification of the client was not forwarded: %s", err)
 		return
 	}
-	s.toClient(failure(m.id.of(line), code, err.Error()))
+	s.toClient(failure(m.ID.Of(line), code, err.Error()))
 }
 
 // request handles one message from the client, which need not wait, and reports
 // whether it is to be forwarded. If not it has been answered.
-func (s *session) request(line []byte, m *message) bool {
+func (s *session) request(line []byte, m *jsonrpc.Message) bool {
 	err := s.route(line, m)
 	if err == errQuiet {
 		return false
@@ -118,28 +120,28 @@ func (s *session) request(line []byte, m *message) bool {
 var errQuiet = errors.New("dropped")
 
 // route registers a message of the client, or says why it is not forwarded.
-func (s *session) route(line []byte, m *message) error {
-	if !m.method.ok() {
-		if m.id.ok() && m.result.ok() != m.err.ok() {
+func (s *session) route(line []byte, m *jsonrpc.Message) error {
+	if !m.Method.Present() {
+		if m.ID.Present() && m.Result.Present() != m.Err.Present() {
 			return nil // an answer to the server
 		}
-		return &refused{codeRequest, "neither a request nor an answer"}
+		return &refused{jsonrpc.CodeRequest, "neither a request nor an answer"}
 	}
-	if m.result.ok() || m.err.ok() {
-		return &refused{codeRequest, "both a request and an answer"}
+	if m.Result.Present() || m.Err.Present() {
+		return &refused{jsonrpc.CodeRequest, "both a request and an answer"}
 	}
-	method, ok := text(m.method.of(line))
+	method, ok := jsonrpc.Text(m.Method.Of(line))
 	if !ok {
-		return &refused{codeRequest, "the method is not a string of characters"}
+		return &refused{jsonrpc.CodeRequest, "the method is not a string of characters"}
 	}
-	if !m.id.ok() {
+	if !m.ID.Present() {
 		return s.notification(line, m, method)
 	}
-	id, ok := idKey(m.id.of(line))
+	id, ok := jsonrpc.IDKey(m.ID.Of(line))
 	if !ok {
-		return &refused{codeRequest, errID.Error()}
+		return &refused{jsonrpc.CodeRequest, errID.Error()}
 	}
-	q := &request{raw: bytes.Clone(m.id.of(line))}
+	q := &request{raw: bytes.Clone(m.ID.Of(line))}
 	var c call
 	guarded := guardedMethod(method)
 	if guarded {
@@ -161,7 +163,7 @@ func (s *session) route(line []byte, m *message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending[id] != nil || s.heldIDs[id] != nil {
-		return &refused{codeRequest, "a request under this id is waiting for its answer"}
+		return &refused{jsonrpc.CodeRequest, "a request under this id is waiting for its answer"}
 	}
 	if guarded {
 		why := s.refusal(&c, method)
@@ -177,7 +179,7 @@ func (s *session) route(line []byte, m *message) error {
 		s.forget()
 	}
 	if len(s.pending) >= maxPending {
-		return &refused{codeRequest, "too many requests wait for an answer"}
+		return &refused{jsonrpc.CodeRequest, "too many requests wait for an answer"}
 	}
 	s.asks++
 	q.turn = s.asks
@@ -189,7 +191,7 @@ func (s *session) route(line []byte, m *message) error {
 }
 
 // classify sets what the answer to an unguarded request will be.
-func (s *session) classify(q *request, line []byte, m *message, method string) {
+func (s *session) classify(q *request, line []byte, m *jsonrpc.Message, method string) {
 	switch method {
 	case "initialize":
 		q.what = askInitialize
@@ -218,14 +220,14 @@ func (r *relay) forget() {
 }
 
 // notification handles a message without an id.
-func (s *session) notification(line []byte, m *message, method string) error {
+func (s *session) notification(line []byte, m *jsonrpc.Message, method string) error {
 	switch {
 	case method == "notifications/initialized":
 		s.then = s.beginStateful
 	case method == "notifications/cancelled":
-		return s.cancelled(line, m)
+		return s.cancelRequest(line, m)
 	case guardedMethod(method):
-		return &refused{codeRequest, "a call without an id: " + shown(method)}
+		return &refused{jsonrpc.CodeRequest, "a call without an id: " + showText(method)}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -234,18 +236,18 @@ func (s *session) notification(line []byte, m *message, method string) error {
 	return nil
 }
 
-var cancelFields = names("requestId")
+var cancelFields = jsonrpc.Names("requestId")
 
-// cancelled takes a held call out of the queue, or marks a pending one.
-func (s *session) cancelled(line []byte, m *message) error {
-	var at [1]span
-	if !m.params.ok() {
+// cancelRequest takes a held call out of the queue, or marks a pending one.
+func (s *session) cancelRequest(line []byte, m *jsonrpc.Message) error {
+	var at [1]jsonrpc.Span
+	if !m.Params.Present() {
 		return nil
 	}
-	if _, err := s.s.object(line, m.params.lo, cancelFields, at[:]); err != nil {
-		return &refused{codeParams, err.Error()}
+	if _, err := s.s.Object(line, m.Params.Lo, cancelFields, at[:]); err != nil {
+		return &refused{jsonrpc.CodeParams, err.Error()}
 	}
-	id, ok := idKey(at[0].of(line))
+	id, ok := jsonrpc.IDKey(at[0].Of(line))
 	if !ok {
 		return nil
 	}

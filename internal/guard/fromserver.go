@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // errID stands for an id that no request may have.
@@ -14,18 +16,18 @@ type rawItem = json.RawMessage
 
 // fromServer handles one line from the server and returns what the client gets.
 func (s *session) fromServer(line []byte, err error) []byte {
-	i := space(line, 0)
+	i := jsonrpc.SkipSpace(line, 0)
 	switch {
 	case err != nil:
-		var m message
+		var m jsonrpc.Message
 		if i < len(line) && line[i] == '{' {
-			m, _ = s.s.message(line, i) // finds an id that stands before the cut
+			m, _ = s.s.Message(line, i) // finds an id that stands before the cut
 		}
 		return s.drop(line, &m, errLong)
 	case strayReturn(line):
-		var m message
+		var m jsonrpc.Message
 		if i < len(line) && line[i] == '{' {
-			if m, err = s.s.message(line, i); errors.Is(err, errSyntax) {
+			if m, err = s.s.Message(line, i); errors.Is(err, jsonrpc.ErrSyntax) {
 				return s.drop(line, &m, err)
 			}
 		}
@@ -41,32 +43,33 @@ func (s *session) fromServer(line []byte, err error) []byte {
 // serverMessage handles the message that begins at line[i] and returns line, another
 // line, or nil.
 func (s *session) serverMessage(line []byte, i int) []byte {
-	m, err := s.s.message(line, i)
-	if (err == nil || errors.Is(err, errDuplicate) || errors.Is(err, errFold)) && !ends(line, m.whole.hi) {
-		err = errSyntax
+	m, err := s.s.Message(line, i)
+	if (err == nil || errors.Is(err, jsonrpc.ErrDuplicate) || errors.Is(err, jsonrpc.ErrFold)) && !jsonrpc.Ends(line,
+		m.Whole.Hi) {
+		err = jsonrpc.ErrSyntax
 	}
 	switch {
 	case err != nil:
 		return s.drop(line, &m, err)
-	case m.method.ok() && (m.result.ok() || m.err.ok()):
+	case m.Method.Present() && (m.Result.Present() || m.Err.Present()):
 		return s.drop(line, &m, errors.New("both a request and an answer"))
-	case m.method.ok():
+	case m.Method.Present():
 		return s.serverRequest(line, &m)
 	}
-	if m.result.ok() && m.err.ok() {
+	if m.Result.Present() && m.Err.Present() {
 		switch { // a null counts as absent
-		case string(m.err.of(line)) == "null":
-			m.err = span{}
-		case string(m.result.of(line)) == "null":
-			m.result = span{}
+		case string(m.Err.Of(line)) == "null":
+			m.Err = jsonrpc.Span{}
+		case string(m.Result.Of(line)) == "null":
+			m.Result = jsonrpc.Span{}
 		default:
 			return s.drop(line, &m, errors.New("both a result and an error"))
 		}
 	}
-	if !m.result.ok() && !m.err.ok() {
+	if !m.Result.Present() && !m.Err.Present() {
 		return s.drop(line, &m, errors.New("neither a request nor an answer"))
 	}
-	id, ok := idKey(m.id.of(line))
+	id, ok := jsonrpc.IDKey(m.ID.Of(line))
 	s.mu.Lock()
 	q := s.pending[id]
 	lost := len(s.lost) > 0
@@ -79,10 +82,10 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 	s.mu.Unlock()
 	if !ok || q == nil {
 		s.notes.printf("dropped an answer of the server that no request waits for")
-		s.lose(m.whole.of(line), nil, errID)
+		s.lose(m.Whole.Of(line), nil, errID)
 		return nil
 	}
-	out := s.answered(line, &m, q)
+	out := s.handleAnswer(line, &m, q)
 	if lost {
 		s.settleLost()
 	}
@@ -91,13 +94,13 @@ func (s *session) serverMessage(line []byte, i int) []byte {
 
 // drop leaves out a message of the server. If it seems to answer a request, that is
 // answered with an error.
-func (s *session) drop(line []byte, m *message, why error) []byte {
+func (s *session) drop(line []byte, m *jsonrpc.Message, why error) []byte {
 	const most = 64
 	s.notes.printf("dropped a message of the server: %s; it began %s", why, quote(string(line[:min(len(line), most)])))
-	id, ok := idKey(m.id.of(line))
+	id, ok := jsonrpc.IDKey(m.ID.Of(line))
 	s.mu.Lock()
 	q := s.pending[id]
-	if ok = ok && !m.method.ok() && q != nil; ok {
+	if ok = ok && !m.Method.Present() && q != nil; ok {
 		delete(s.pending, id)
 	}
 	s.mu.Unlock()
@@ -119,22 +122,22 @@ func (s *session) broken(q *request, why string) []byte {
 		q.answer <- answer{err: []byte(`{"code":0,"message":"the answer cannot be read"}`)}
 		return nil
 	case askInitialize:
-		s.initializeFailed()
+		s.releaseWaiting()
 	}
-	return failure(q.raw, codeInternal, "the server's answer is not passed on: "+why)
+	return failure(q.raw, jsonrpc.CodeInternal, "the server's answer is not passed on: "+why)
 }
 
 // serverRequest handles a request or notification of the server.
-func (s *session) serverRequest(line []byte, m *message) []byte {
-	method, ok := text(m.method.of(line))
+func (s *session) serverRequest(line []byte, m *jsonrpc.Message) []byte {
+	method, ok := jsonrpc.Text(m.Method.Of(line))
 	if !ok {
 		return s.drop(line, m, errors.New("the method is not a string of characters"))
 	}
-	if !m.id.ok() {
+	if !m.ID.Present() {
 		s.noteChange(method)
 		return line
 	}
-	if _, ok := idKey(m.id.of(line)); !ok {
+	if _, ok := jsonrpc.IDKey(m.ID.Of(line)); !ok {
 		return s.drop(line, m, errID)
 	}
 	policy := s.requestPolicy()
@@ -146,7 +149,7 @@ func (s *session) serverRequest(line []byte, m *message) []byte {
 		return line
 	}
 	s.audit(method, "", "refused", "requests by the server are denied")
-	reply := failure(m.id.of(line), codeNoMethod, "requests by the server are denied")
+	reply := failure(m.ID.Of(line), codeNoMethod, "requests by the server are denied")
 	select {
 	case s.replies <- reply:
 	default: // a server that does not read its answers
@@ -160,14 +163,14 @@ func (s *session) noteChange(method string) {
 	for _, l := range listings {
 		if l.note == method {
 			s.mu.Lock()
-			s.changed(l.kind)
+			s.relist(l.kind)
 			s.mu.Unlock()
 		}
 	}
 }
 
-// answered handles the answer to q.
-func (s *session) answered(line []byte, m *message, q *request) []byte {
+// handleAnswer handles the answer to q.
+func (s *session) handleAnswer(line []byte, m *jsonrpc.Message, q *request) []byte {
 	switch {
 	case q.what == askGuard:
 		q.answer <- copyAnswer(line, m)
@@ -179,12 +182,12 @@ func (s *session) answered(line []byte, m *message, q *request) []byte {
 		}
 	}
 	switch {
-	case q.what == askInitialize && m.err.ok():
-		s.initializeFailed()
+	case q.what == askInitialize && m.Err.Present():
+		s.releaseWaiting()
 		return s.pruneError(line, m, q)
-	case m.err.ok() && (q.what == askList || q.what == askDiscover):
+	case m.Err.Present() && (q.what == askList || q.what == askDiscover):
 		return s.pruneError(line, m, q)
-	case m.err.ok():
+	case m.Err.Present():
 	case q.what == askList:
 		return s.page(line, m, q)
 	case q.what == askInitialize, q.what == askDiscover:
@@ -197,8 +200,8 @@ func (s *session) answered(line []byte, m *message, q *request) []byte {
 	return line
 }
 
-// initializeFailed lets go of what waits for a handshake that did not succeed.
-func (s *session) initializeFailed() {
+// releaseWaiting lets go of what waits for a handshake that did not succeed.
+func (s *session) releaseWaiting() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.initializing = false
@@ -209,32 +212,32 @@ func (s *session) initializeFailed() {
 }
 
 var (
-	taskFields   = names("task")
-	taskIDFields = names("taskId")
+	taskFields   = jsonrpc.Names("task")
+	taskIDFields = jsonrpc.Names("taskId")
 )
 
 // taskMade remembers which tool the task runs that a call has made. A task that cannot
 // be remembered is an error: its result could not be judged.
-func (s *session) taskMade(line []byte, m *message, q *request) error {
-	var at [1]span
-	if line[m.result.lo] != '{' {
+func (s *session) taskMade(line []byte, m *jsonrpc.Message, q *request) error {
+	var at [1]jsonrpc.Span
+	if line[m.Result.Lo] != '{' {
 		return nil
 	}
-	if _, err := s.s.object(line, m.result.lo, taskFields, at[:]); err != nil {
+	if _, err := s.s.Object(line, m.Result.Lo, taskFields, at[:]); err != nil {
 		return err
 	}
-	if !at[0].ok() || line[at[0].lo] != '{' {
+	if !at[0].Present() || line[at[0].Lo] != '{' {
 		return nil
 	}
-	if _, err := s.s.object(line, at[0].lo, taskIDFields, at[:]); err != nil {
+	if _, err := s.s.Object(line, at[0].Lo, taskIDFields, at[:]); err != nil {
 		return err
 	}
-	if !at[0].ok() {
+	if !at[0].Present() {
 		return nil
 	}
-	id, ok := text(at[0].of(line))
-	if !ok || len(id) > maxID {
-		return fmt.Errorf("the id of its task is no string of characters, or longer than %d bytes", maxID)
+	id, ok := jsonrpc.Text(at[0].Of(line))
+	if !ok || len(id) > jsonrpc.MaxID {
+		return fmt.Errorf("the id of its task is no string of characters, or longer than %d bytes", jsonrpc.MaxID)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

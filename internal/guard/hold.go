@@ -1,6 +1,10 @@
 package guard
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
+)
 
 // maxHeld bounds the bytes of calls that wait for a listing.
 const maxHeld = 64 << 20
@@ -20,19 +24,19 @@ func (h *held) cancel(id string) {
 }
 
 // hold puts a line with the given messages into the queue.
-func (s *session) hold(line []byte, messages []message) error {
+func (s *session) hold(line []byte, messages []jsonrpc.Message) error {
 	s.flush() // what came before must not be overtaken by the queue
 	h := &held{line: bytes.Clone(line), methods: map[string]string{}}
 	for _, m := range messages {
-		if id, ok := idKey(m.id.of(line)); ok && m.method.ok() {
-			h.methods[id], _ = text(m.method.of(line))
+		if id, ok := jsonrpc.IDKey(m.ID.Of(line)); ok && m.Method.Present() {
+			h.methods[id], _ = jsonrpc.Text(m.Method.Of(line))
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id := range h.methods {
 		if s.pending[id] != nil || s.heldIDs[id] != nil {
-			return &refused{codeRequest, "a request under this id is waiting for its answer"}
+			return &refused{jsonrpc.CodeRequest, "a request under this id is waiting for its answer"}
 		}
 	}
 	if len(s.heldIDs)+len(h.methods) > maxPending || s.heldLen+len(line) > maxHeld {
@@ -43,7 +47,7 @@ func (s *session) hold(line []byte, messages []message) error {
 		s.startLister()
 	}
 	if s.holding == nil {
-		return &refused{codeInternal, "the session is ending"}
+		return &refused{jsonrpc.CodeInternal, "the session is ending"}
 	}
 	for id := range h.methods {
 		s.heldIDs[id] = h
@@ -91,9 +95,9 @@ func (s *session) release(last bool) bool {
 
 // unhold routes a held line now that the surface is known.
 func (s *session) unhold(h *held) []byte {
-	i := space(h.line, 0)
+	i := jsonrpc.SkipSpace(h.line, 0)
 	if h.line[i] == '{' {
-		m, err := s.s.message(h.line, i)
+		m, err := s.s.Message(h.line, i)
 		if err != nil || len(h.cancelled) > 0 || !s.request(h.line, &m) {
 			return nil
 		}
@@ -105,18 +109,18 @@ func (s *session) unhold(h *held) []byte {
 	}
 	var pass []element
 	for _, e := range batch {
-		id, _ := idKey(e.id.of(h.line))
-		if e.fault == nil && !(e.method.ok() && h.cancelled[id]) {
+		id, _ := jsonrpc.IDKey(e.ID.Of(h.line))
+		if e.fault == nil && !(e.Method.Present() && h.cancelled[id]) {
 			pass = append(pass, e)
 		}
 	}
 	if len(pass) == len(batch) {
 		return s.passBatch(h.line, pass)
 	}
-	var parts []span
+	var parts []jsonrpc.Span
 	for k := range pass {
-		if s.request(h.line, &pass[k].message) {
-			parts = append(parts, pass[k].whole)
+		if s.request(h.line, &pass[k].Message) {
+			parts = append(parts, pass[k].Whole)
 		}
 	}
 	return joinBatch(h.line, parts)

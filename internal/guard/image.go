@@ -37,7 +37,8 @@ const maxLinks = 40
 func OpenImage(path string, algs ...digest.Algorithm) (*Image, error) {
 	for _, a := range algs {
 		if a.Size() == 0 {
-			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path), &digest.UnknownAlgorithmError{Algorithm: string(a)})
+			return nil, fmt.Errorf("executable %s: %w", surface.Escape(path),
+				&digest.UnknownAlgorithmError{Algorithm: string(a)})
 		}
 	}
 	chain, err := resolve(path)
@@ -211,7 +212,8 @@ func parseShebang(head string) ([]string, error) {
 	if rest, ok := strings.CutPrefix(arg, "-S"); ok {
 		words = strings.Fields(rest)
 	}
-	if len(words) == 0 || strings.ContainsAny(arg, `\"'$#=`) || strings.HasPrefix(words[0], "-") || len(words) == 1 && strings.Contains(words[0], " ") {
+	if len(words) == 0 || strings.ContainsAny(arg, `\"'$#=`) || strings.HasPrefix(words[0], "-") ||
+		len(words) == 1 && strings.Contains(words[0], " ") {
 		return nil, fmt.Errorf("the #! line asks env(1) for more than to find a program: %+q", line)
 	}
 	return words, nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"maps"
 	"slices"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // A server asks its client for something (a completion by its model, an answer of the
@@ -19,7 +21,7 @@ const maxInputs = 100
 
 var (
 	errDenied   = errors.New("it asks the client for input, and requests by the server are denied")
-	inputFields = names("inputRequests")
+	inputFields = jsonrpc.Names("inputRequests")
 )
 
 // requestPolicy is what is done about requests of the server.
@@ -31,32 +33,32 @@ func (r *relay) requestPolicy() string {
 }
 
 // input finds what an answer asks of the client, and is errDenied if that is denied.
-func (s *session) input(line []byte, m *message, q *request) error {
+func (s *session) input(line []byte, m *jsonrpc.Message, q *request) error {
 	var asked []string
 	switch {
-	case m.err.ok():
-		var at [2]span
-		if _, err := s.s.object(line, m.err.lo, errorFields, at[:]); err != nil {
+	case m.Err.Present():
+		var at [2]jsonrpc.Span
+		if _, err := s.s.Object(line, m.Err.Lo, errorFields, at[:]); err != nil {
 			return err
 		}
-		if code, _ := idKey(at[0].of(line)); code != codeElicitURL {
+		if code, _ := jsonrpc.IDKey(at[0].Of(line)); code != codeElicitURL {
 			return nil
 		}
 		asked = []string{"elicitation/create"}
-	case line[m.result.lo] != '{':
+	case line[m.Result.Lo] != '{':
 		return nil
 	default:
-		var at [1]span
-		if _, err := s.s.object(line, m.result.lo, inputFields, at[:]); err != nil {
+		var at [1]jsonrpc.Span
+		if _, err := s.s.Object(line, m.Result.Lo, inputFields, at[:]); err != nil {
 			return err
 		}
-		if !at[0].ok() || line[at[0].lo] == 'n' {
+		if !at[0].Present() || line[at[0].Lo] == 'n' {
 			return nil
 		}
 		var requests map[string]struct {
 			Method string `json:"method"`
 		}
-		if err := json.Unmarshal(at[0].of(line), &requests); err != nil {
+		if err := json.Unmarshal(at[0].Of(line), &requests); err != nil {
 			return errors.New("inputRequests is not an object of requests")
 		}
 		for _, id := range slices.Sorted(maps.Keys(requests)) {

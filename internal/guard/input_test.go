@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 const statelessMeta = `{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
@@ -35,7 +37,7 @@ func TestInput(t *testing.T) {
 			c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool), ServerRequests: mode})
 			c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add","_meta":` + statelessMeta + `}}`)
 			if x.asks && (mode == RequestsDeny || mode == RequestsLog && x.audit == "") {
-				c.wantError("1", codeInternal, x.why)
+				c.wantError("1", jsonrpc.CodeInternal, x.why)
 			} else {
 				c.want(strings.Replace(x.answer, "$ID", "1", 1))
 			}
@@ -66,7 +68,7 @@ func TestSubscriptions(t *testing.T) {
 	c.wantError("1", codeWithheld, "resource mem://new: new, never approved; run 'hallmark review srv'")
 	for id, bad := range map[string]string{"2": `[]`, "3": `{"resourceSubscriptions":"mem://new"}`, "4": `{"resourceSubscriptions":[7]}`, "5": `{"resourceSubscriptions":[],"ResourceSubscriptions":["mem://new"]}`} {
 		listen(id, bad)
-		c.wantError(id, codeParams, "params.notifications")
+		c.wantError(id, jsonrpc.CodeParams, "params.notifications")
 	}
 	for id, good := range map[string]string{"6": `{"toolsListChanged":true}`, "7": `{"resourceSubscriptions":["mem://note"]}`, "8": `null`} {
 		listen(id, good)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -45,7 +46,7 @@ type lister struct {
 	ask         ask
 	meta        []byte // params._meta; nil is none
 	items, size int    // so far
-	s           scanner
+	s           jsonrpc.Scanner
 }
 
 // list returns the items of listings[k], nil if there is no such method.
@@ -62,7 +63,7 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 			if code == codeNoMethod && cursor == nil {
 				return nil, nil
 			}
-			return nil, fmt.Errorf("%s: error %d; %s", listings[k].method, code, serverSaid(why))
+			return nil, fmt.Errorf("%s: error %d; %s", listings[k].method, code, showReason(why))
 		}
 		page, next, err := l.page(k, a.result)
 		if err != nil {
@@ -72,7 +73,7 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 		if next == nil {
 			return items, nil
 		}
-		position, ok := text(next)
+		position, ok := jsonrpc.Text(next)
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("%s: the cursor is not a string of characters", listings[k].method)
@@ -90,26 +91,26 @@ func (l *lister) list(ctx context.Context, k int) (items []json.RawMessage, err 
 
 // page returns the items of one answer and the raw cursor of the next one, if any.
 func (l *lister) page(k int, result []byte) (items []json.RawMessage, next []byte, err error) {
-	var at [2]span
+	var at [2]jsonrpc.Span
 	used := 0 // bytes of items
-	if _, err := l.s.object(result, space(result, 0), listings[k].fields, at[:]); err != nil {
+	if _, err := l.s.Object(result, jsonrpc.SkipSpace(result, 0), listings[k].fields, at[:]); err != nil {
 		return nil, nil, err
 	}
 	if l.size += len(result); l.size > maxListing {
 		return nil, nil, fmt.Errorf("more than %d bytes", maxListing)
 	}
-	if !at[0].ok() {
+	if !at[0].Present() {
 		return nil, nil, fmt.Errorf("no member %q", listings[k].member)
 	}
-	if _, err := l.s.array(result, at[0].lo, func(e span) error {
+	if _, err := l.s.Array(result, at[0].Lo, func(e jsonrpc.Span) error {
 		if l.items++; l.items > maxItems {
 			return fmt.Errorf("more than %d items", maxItems)
 		}
-		items = append(items, e.of(result))
-		used += e.hi - e.lo
+		items = append(items, e.Of(result))
+		used += e.Hi - e.Lo
 		return nil
 	}); err != nil {
-		if errors.Is(err, errSyntax) {
+		if errors.Is(err, jsonrpc.ErrSyntax) {
 			err = fmt.Errorf("the member %q is not an array", listings[k].member)
 		}
 		return nil, nil, err
@@ -119,8 +120,8 @@ func (l *lister) page(k int, result []byte) (items []json.RawMessage, next []byt
 			items[i] = bytes.Clone(item)
 		}
 	}
-	if at[1].ok() && result[at[1].lo] != 'n' {
-		next = at[1].of(result)
+	if at[1].Present() && result[at[1].Lo] != 'n' {
+		next = at[1].Of(result)
 	}
 	return items, next, nil
 }
@@ -139,33 +140,33 @@ func (l *lister) params(cursor []byte) []byte {
 	return append(b, '}')
 }
 
-var errorFields = names("code", "message")
+var errorFields = jsonrpc.Names("code", "message")
 
 // failure reads a JSON-RPC error object.
 func (l *lister) failure(raw []byte) (code int, message string) {
-	var at [2]span
-	if _, err := l.s.object(raw, space(raw, 0), errorFields, at[:]); err != nil {
+	var at [2]jsonrpc.Span
+	if _, err := l.s.Object(raw, jsonrpc.SkipSpace(raw, 0), errorFields, at[:]); err != nil {
 		return 0, "malformed error"
 	}
-	if json.Unmarshal(at[0].of(raw), &code) != nil {
+	if json.Unmarshal(at[0].Of(raw), &code) != nil {
 		code = 0
 	}
-	message, _ = text(at[1].of(raw))
+	message, _ = jsonrpc.Text(at[1].Of(raw))
 	return code, message
 }
 
-var capabilityFields = names("tools", "prompts", "resources")
+var capabilityFields = jsonrpc.Names("tools", "prompts", "resources")
 
-// offersOf reads the capabilities object at b[at].
-func (s *scanner) offersOf(b []byte, at span) (o offers, err error) {
-	if !at.ok() || b[at.lo] == 'n' {
+// readOffers reads the capabilities object at b[at].
+func readOffers(s *jsonrpc.Scanner, b []byte, at jsonrpc.Span) (o offers, err error) {
+	if !at.Present() || b[at.Lo] == 'n' {
 		return o, nil
 	}
-	var in [3]span
-	if _, err := s.object(b, at.lo, capabilityFields, in[:]); err != nil {
+	var in [3]jsonrpc.Span
+	if _, err := s.Object(b, at.Lo, capabilityFields, in[:]); err != nil {
 		return o, fmt.Errorf("capabilities: %w", err)
 	}
-	there := func(v span) bool { return v.ok() && b[v.lo] != 'n' }
+	there := func(v jsonrpc.Span) bool { return v.Present() && b[v.Lo] != 'n' }
 	return offers{there(in[0]), there(in[1]), there(in[2])}, nil
 }
 
@@ -200,9 +201,9 @@ func (r *relay) ask(ctx context.Context, method string, params []byte) (answer, 
 }
 
 // copyAnswer returns the parts of an answer in memory of their own.
-func copyAnswer(line []byte, m *message) answer {
-	if m.err.ok() {
-		return answer{err: bytes.Clone(m.err.of(line))}
+func copyAnswer(line []byte, m *jsonrpc.Message) answer {
+	if m.Err.Present() {
+		return answer{err: bytes.Clone(m.Err.Of(line))}
 	}
-	return answer{result: bytes.Clone(m.result.of(line))}
+	return answer{result: bytes.Clone(m.Result.Of(line))}
 }

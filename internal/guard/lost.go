@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // An answer that cannot be read ends the request that it answers, so that nobody waits for
@@ -40,7 +42,7 @@ func seemings(line []byte) (found []seeming) {
 		switch c := line[i]; c {
 		case '{', '[':
 			inside := len(stack) == 0 || !stack[len(stack)-1].object && stack[len(stack)-1].message
-			if len(stack) == maxNesting {
+			if len(stack) == jsonrpc.MaxNesting {
 				return found
 			}
 			stack = append(stack, open{object: c == '{', message: inside, name: true})
@@ -53,20 +55,20 @@ func seemings(line []byte) (found []seeming) {
 				stack[len(stack)-1].name = true
 			}
 		case '"':
-			end, _ := skipString(line, i)
+			end, _ := jsonrpc.SkipString(line, i)
 			if end <= i+1 || end > len(line) || line[end-1] != '"' {
 				end = len(line)
 			}
 			if len(stack) > 0 && stack[len(stack)-1].name && stack[len(stack)-1].object {
 				top := &stack[len(stack)-1]
 				top.name = false
-				if at := space(line, end); top.message && at < len(line) && line[at] == ':' {
-					name, _ := text(line[i:end])
+				if at := jsonrpc.SkipSpace(line, end); top.message && at < len(line) && line[at] == ':' {
+					name, _ := jsonrpc.Text(line[i:end])
 					switch strings.ToLower(name) {
 					case "jsonrpc":
 						top.rpc = true
 					case "id":
-						top.id = scalar(line, space(line, at+1))
+						top.id = scalar(line, jsonrpc.SkipSpace(line, at+1))
 					case "method":
 						top.method = true
 					case "result", "error":
@@ -91,7 +93,7 @@ func scalar(line []byte, i int) []byte {
 	end := i + 1
 	switch {
 	case line[i] == '"':
-		end, _ = skipString(line, i)
+		end, _ = jsonrpc.SkipString(line, i)
 	case strings.IndexByte("{[", line[i]) < 0:
 		for end < len(line) && strings.IndexByte(" \t\r\n,]}", line[end]) < 0 {
 			end++
@@ -108,11 +110,11 @@ func (m seeming) key() (string, bool) {
 	if len(m.id) == 0 {
 		return "", false
 	}
-	var s scanner
-	if end, err := s.value(m.id, 0); err != nil || end != len(m.id) {
+	var s jsonrpc.Scanner
+	if end, err := s.Value(m.id, 0); err != nil || end != len(m.id) {
 		return "", false
 	}
-	return idKey(m.id)
+	return jsonrpc.IDKey(m.id)
 }
 
 // lose ends the requests that a line seems to answer, of which tail is the end if it was cut.

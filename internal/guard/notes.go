@@ -7,7 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
-	"unicode/utf16"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // maxNotes bounds the lines on standard error of one session.
@@ -32,9 +33,9 @@ func (n *notes) printf(format string, args ...any) {
 	n.n++
 	switch {
 	case n.n < maxNotes:
-		fmt.Fprintf(n.w, "hallmark: %s: %s\n", shown(n.server), fmt.Sprintf(format, args...))
+		fmt.Fprintf(n.w, "hallmark: %s: %s\n", showText(n.server), fmt.Sprintf(format, args...))
 	case n.n == maxNotes:
-		fmt.Fprintf(n.w, "hallmark: %s: further lines are left out\n", shown(n.server))
+		fmt.Fprintf(n.w, "hallmark: %s: further lines are left out\n", showText(n.server))
 	}
 }
 
@@ -66,20 +67,9 @@ func (r *relay) audit(method, name, outcome, reason string) {
 // ascii is the JSON text b with everything else than printable ASCII as \u escapes: a log
 // is read in a terminal.
 func ascii(b []byte) []byte {
-	if !bytes.ContainsFunc(b, func(r rune) bool { return r > '~' }) {
+	hidden := func(r rune) bool { return r > '~' }
+	if !bytes.ContainsFunc(b, hidden) {
 		return b
 	}
-	var out []byte
-	for _, r := range string(b) {
-		switch {
-		case r <= '~':
-			out = append(out, byte(r))
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
+	return surface.EscapeJSON(b, hidden)
 }

@@ -40,7 +40,8 @@ func (s *source) stop() {
 	if s.stopped.Swap(true) || !s.owned {
 		return
 	}
-	if d, ok := s.r.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Now().Add(linger)) == nil {
+	if d, ok := s.r.(interface{ SetReadDeadline(time.Time) error }); ok &&
+		d.SetReadDeadline(time.Now().Add(linger)) == nil {
 		return
 	}
 	time.AfterFunc(linger, s.close)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // post is one line of the client on its way to a remote server.
@@ -21,20 +23,20 @@ type post struct {
 }
 
 var (
-	postFields = names("_meta", "name", "uri", "requestId")
-	helloBack  = names("protocolVersion")
+	postFields = jsonrpc.Names("_meta", "name", "uri", "requestId")
+	helloBack  = jsonrpc.Names("protocolVersion")
 )
 
 // line sends one line. What has no answer is sent before the next line is read, so that
 // the server gets it in its place.
-func (b *bridge) line(s *scanner, line []byte) {
-	i := space(line, 0)
+func (b *bridge) line(s *jsonrpc.Scanner, line []byte) {
+	i := jsonrpc.SkipSpace(line, 0)
 	if i == len(line) {
 		return
 	}
 	body := bytes.Clone(bytes.TrimRight(line[i:], "\r\n \t"))
 	p := &post{ids: map[string][]byte{}}
-	var messages []message
+	var messages []jsonrpc.Message
 	if body[0] == '[' {
 		batch := session{}
 		elements, _, err := batch.batch(body, 0)
@@ -42,10 +44,10 @@ func (b *bridge) line(s *scanner, line []byte) {
 			return
 		}
 		for _, e := range elements {
-			messages = append(messages, e.message)
+			messages = append(messages, e.Message)
 		}
 	} else {
-		m, err := s.message(body, 0)
+		m, err := s.Message(body, 0)
 		if err != nil {
 			return
 		}
@@ -54,13 +56,13 @@ func (b *bridge) line(s *scanner, line []byte) {
 	cancelled := ""
 	for k := range messages {
 		m := &messages[k]
-		method, _ := text(m.method.of(body))
-		if id, ok := idKey(m.id.of(body)); ok && m.method.ok() {
-			p.ids[id] = bytes.Clone(m.id.of(body))
+		method, _ := jsonrpc.Text(m.Method.Of(body))
+		if id, ok := jsonrpc.IDKey(m.ID.Of(body)); ok && m.Method.Present() {
+			p.ids[id] = bytes.Clone(m.ID.Of(body))
 		}
 		if k == 0 {
 			p.method = method
-			cancelled = b.about(s, p, body, m)
+			cancelled = b.readRepeated(s, p, body, m)
 		}
 	}
 	ctx, cancel := context.WithCancel(b.calls)
@@ -92,35 +94,35 @@ func (b *bridge) line(s *scanner, line []byte) {
 	}
 }
 
-// about reads what the headers of a message repeat, and returns the key of the id that
+// readRepeated reads what the headers of a message repeat, and returns the key of the id that
 // it takes back, if it does.
-func (b *bridge) about(s *scanner, p *post, body []byte, m *message) (cancelled string) {
-	if !m.params.ok() {
+func (b *bridge) readRepeated(s *jsonrpc.Scanner, p *post, body []byte, m *jsonrpc.Message) (cancelled string) {
+	if !m.Params.Present() {
 		return ""
 	}
-	var at [4]span
-	if _, err := s.object(body, m.params.lo, postFields, at[:]); err != nil {
+	var at [4]jsonrpc.Span
+	if _, err := s.Object(body, m.Params.Lo, postFields, at[:]); err != nil {
 		return ""
 	}
-	if at[0].ok() && body[at[0].lo] == '{' {
-		var in [2]span
-		if _, err := s.object(body, at[0].lo, metaFields, in[:]); err == nil {
-			p.version, _ = text(in[0].of(body))
+	if at[0].Present() && body[at[0].Lo] == '{' {
+		var in [2]jsonrpc.Span
+		if _, err := s.Object(body, at[0].Lo, metaFields, in[:]); err == nil {
+			p.version, _ = jsonrpc.Text(in[0].Of(body))
 		}
 	}
 	switch p.method {
 	case "tools/call", "prompts/get":
-		p.name, _ = text(at[1].of(body))
+		p.name, _ = jsonrpc.Text(at[1].Of(body))
 	case "resources/read":
-		p.name, _ = text(at[2].of(body))
+		p.name, _ = jsonrpc.Text(at[2].Of(body))
 	case "notifications/cancelled":
-		cancelled, _ = idKey(at[3].of(body))
+		cancelled, _ = jsonrpc.IDKey(at[3].Of(body))
 	}
 	if p.method == "tools/call" && p.version >= firstStateless {
 		b.mu.Lock()
 		bound := b.bindings.m[p.name]
 		b.mu.Unlock()
-		p.params = paramHeaders(bound, m.params.of(body))
+		p.params = paramHeaders(bound, m.Params.Of(body))
 	}
 	return cancelled
 }
@@ -164,7 +166,7 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 		return b.status(p, resp)
 	}
 	if p.method == "initialize" {
-		if err := b.greeted(resp); err != nil {
+		if err := b.takeSession(resp); err != nil {
 			return err
 		}
 	}
@@ -181,14 +183,15 @@ func (b *bridge) exchange(ctx context.Context, p *post, body []byte) error {
 	case "":
 		return errors.New("the server gave no answer")
 	default:
-		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream", named(kind))
+		return fmt.Errorf("the server's answer is of type %s, neither application/json nor text/event-stream",
+			showName(kind))
 	}
 }
 
-// greeted takes the session's id from the answer to initialize.
-func (b *bridge) greeted(resp *http.Response) error {
+// takeSession takes the session's id from the answer to initialize.
+func (b *bridge) takeSession(resp *http.Response) error {
 	id := resp.Header.Get("Mcp-Session-Id")
-	if len(id) > maxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if len(id) > jsonrpc.MaxID || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return errors.New("the id of the session is not made of at most 1024 visible ASCII characters")
 	}
 	b.mu.Lock()
@@ -219,7 +222,7 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 	case errors.Is(err, errGone):
 		b.fail(err)
 	case err != nil && ctx.Err() == nil:
-		b.notes.printf("%s was not taken: %s", shown(p.method), err)
+		b.notes.printf("%s was not taken: %s", showText(p.method), err)
 	case err == nil && p.method == "notifications/initialized":
 		b.running.Go(b.listen)
 	}
@@ -229,7 +232,7 @@ func (b *bridge) notify(ctx context.Context, p *post, body []byte, cancelled str
 func (b *bridge) refuse(p *post, err error) {
 	for id, raw := range p.ids {
 		delete(p.ids, id)
-		b.say(failure(raw, codeInternal, err.Error()))
+		b.say(failure(raw, jsonrpc.CodeInternal, err.Error()))
 	}
 }
 
@@ -278,17 +281,17 @@ func (b *bridge) do(ctx context.Context, method string, body []byte, p *post) (*
 	}
 	resp, err := b.client.Do(req)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, withoutURL(err)
 	}
 	if e := resp.Header.Get("Content-Encoding"); e != "" && e != "identity" {
 		closeBody(resp)
-		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", named(e))
+		return nil, fmt.Errorf("the server's answer has the encoding %s, which was not asked for", showName(e))
 	}
 	return resp, nil
 }
 
-// unreached is an error of the HTTP client without the URL, which is long and known.
-func unreached(err error) error {
+// withoutURL is an error of the HTTP client without the URL, which is long and known.
+func withoutURL(err error) error {
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -34,21 +35,24 @@ const (
 
 // word reports whether v is a string that may be a name, a version or a date, and no sentence.
 func word(v []byte) bool {
-	s, ok := text(v)
+	s, ok := jsonrpc.Text(v)
 	return ok && s != "" && len(s) <= maxWord && !strings.ContainsFunc(s, func(r rune) bool {
-		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("._@/+-", r))
+		return !('0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune("._@/+-",
+			r))
 	})
 }
 
 // programVersion is a version of a program: numbers, commits, and the words that versions have.
-var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
+var programVersion = regexp.MustCompile(`^"v?[0-9](?:[-+._]?(?:alpha|beta|canary|dev|development|final|git|nightly|` +
+	`next|post|pre|preview|r|rc|release|snapshot|stable|SNAPSHOT|g)?[0-9a-f]*)*"$`)
 
 func release(v []byte) bool { return word(v) && programVersion.Match(v) }
 
 // protocolVersions reports whether v is a list of protocol versions.
 func protocolVersions(v []byte) bool {
 	var list []json.RawMessage
-	return json.Unmarshal(v, &list) == nil && len(list) <= 32 && !slices.ContainsFunc(list, func(v json.RawMessage) bool { return !protocolVersion(v) })
+	return json.Unmarshal(v, &list) == nil && len(list) <= 32 && !slices.ContainsFunc(list,
+		func(v json.RawMessage) bool { return !protocolVersion(v) })
 }
 
 // protocolDate is a protocol version: a date, of a draft or candidate with a few letters.
@@ -139,15 +143,19 @@ func pages(member, server string, stand func([]byte) []byte) shape {
 // failures is the shape of an error that answers one of those. Of its data is passed on what
 // a client needs to choose another version of the protocol.
 var failures = object(map[string]shape{
-	"code":    flag,
-	"message": {fits: oneOf(`"Parse error"`, `"Invalid Request"`, `"Method not found"`, `"Invalid params"`, `"Internal error"`), instead: attributed, quiet: anything},
-	"data":    object(map[string]shape{"supported": {fits: protocolVersions}, "requested": {fits: protocolVersion}}),
+	"code": flag,
+	"message": {
+		fits: oneOf(`"Parse error"`, `"Invalid Request"`, `"Method not found"`, `"Invalid params"`,
+			`"Internal error"`),
+		instead: attributeReason, quiet: anything,
+	},
+	"data": object(map[string]shape{"supported": {fits: protocolVersions}, "requested": {fits: protocolVersion}}),
 })
 
-// attributed is the reason of a server's error as Hallmark repeats it.
-func attributed(v []byte) []byte {
-	said, _ := text(v)
-	out, err := json.Marshal("hallmark: " + serverSaid(said))
+// attributeReason is the reason of a server's error as Hallmark repeats it.
+func attributeReason(v []byte) []byte {
+	said, _ := jsonrpc.Text(v)
+	out, err := json.Marshal("hallmark: " + showReason(said))
 	if err != nil {
 		return nil
 	}
@@ -156,7 +164,7 @@ func attributed(v []byte) []byte {
 
 // pruner copies what is passed on.
 type pruner struct {
-	s    scanner
+	s    jsonrpc.Scanner
 	left []string // paths of what is left out
 }
 
@@ -164,8 +172,8 @@ var errTwice = errors.New("a member is given twice")
 
 // value is what is passed on of the value at v, which is that of a member at path: the bytes of b
 // themselves if that is all of it, nil if it is nothing.
-func (p *pruner) value(b []byte, v span, sh shape, path string) ([]byte, error) {
-	raw := v.of(b)
+func (p *pruner) value(b []byte, v jsonrpc.Span, sh shape, path string) ([]byte, error) {
+	raw := v.Of(b)
 	switch {
 	case sh.fits != nil && sh.fits(raw):
 		return raw, nil
@@ -184,10 +192,10 @@ func (p *pruner) value(b []byte, v span, sh shape, path string) ([]byte, error) 
 	return out, nil
 }
 
-func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error) {
-	i := space(b, at.lo+1)
+func (p *pruner) object(b []byte, at jsonrpc.Span, sh shape, path string) ([]byte, error) {
+	i := jsonrpc.SkipSpace(b, at.Lo+1)
 	if b[i] == '}' {
-		return at.of(b), nil
+		return at.Of(b), nil
 	}
 	var (
 		kept [][]byte
@@ -196,20 +204,21 @@ func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error
 	)
 	for {
 		start := i
-		value, _ := scanName(b, i)
-		end, err := p.s.value(b, value)
+		value, _ := jsonrpc.ScanName(b, i)
+		end, err := p.s.Value(b, value)
 		if err != nil {
 			return nil, err
 		}
-		nameEnd, _ := scanString(b, start)
-		name, ok := text(b[start:nameEnd])
+		nameEnd, _ := jsonrpc.ScanString(b, start)
+		name, ok := jsonrpc.Text(b[start:nameEnd])
 		inside, known := sh.members[name]
 		var out []byte
 		if !ok || !known {
 			p.left = append(p.left, strings.TrimPrefix(path+".", ".")+"…")
 		} else if seen[name] {
 			return nil, errTwice
-		} else if out, err = p.value(b, span{value, end}, inside, strings.TrimPrefix(path+"."+name, ".")); err != nil {
+		} else if out, err = p.value(b, jsonrpc.Span{Lo: value, Hi: end}, inside, strings.TrimPrefix(path+"."+name,
+			".")); err != nil {
 			return nil, err
 		}
 		seen[name] = true
@@ -220,26 +229,28 @@ func (p *pruner) object(b []byte, at span, sh shape, path string) ([]byte, error
 				kept = append(kept, append(bytes.Clone(b[start:value]), out...))
 			}
 		}
-		if i = space(b, end); b[i] == '}' {
+		if i = jsonrpc.SkipSpace(b, end); b[i] == '}' {
 			break
 		}
-		i = space(b, i+1)
+		i = jsonrpc.SkipSpace(b, i+1)
 	}
 	if same {
-		return at.of(b), nil
+		return at.Of(b), nil
 	}
 	return append(append([]byte{'{'}, bytes.Join(kept, []byte(","))...), '}'), nil
 }
 
 // prune leaves out of an answer what the shape of its result, or of its error, has no room for.
 // It returns line and m themselves if that is nothing.
-func (s *session) prune(line []byte, m *message, result, fault shape, what string) ([]byte, *message, error) {
-	if !s.compares() || m.result.ok() && line[m.result.lo] != '{' {
+func (s *session) prune(line []byte, m *jsonrpc.Message, result, fault shape, what string) ([]byte, *jsonrpc.Message,
+	error) {
+	if !s.compares() || m.Result.Present() && line[m.Result.Lo] != '{' {
 		return line, m, nil
 	}
 	var p pruner
-	out, err := p.object(line, m.whole, object(map[string]shape{
-		"jsonrpc": {fits: oneOf(`"2.0"`), instead: always([]byte(`"2.0"`))}, "id": opaque, "result": result, "error": fault,
+	out, err := p.object(line, m.Whole, object(map[string]shape{
+		"jsonrpc": {fits: oneOf(`"2.0"`), instead: always([]byte(`"2.0"`))},
+		"id":      opaque, "result": result, "error": fault,
 	}), "")
 	if err != nil {
 		return line, m, err
@@ -250,18 +261,19 @@ func (s *session) prune(line []byte, m *message, result, fault shape, what strin
 		if s.o.OnDrift == Warn {
 			verb = "is let through with"
 		}
-		s.noteOnce(fmt.Sprintf("%s of the server %s %s", what, verb, strings.ReplaceAll(strings.Join(slices.Compact(p.left), ", "), "result.", "")))
+		s.noteOnce(fmt.Sprintf("%s of the server %s %s", what, verb,
+			strings.ReplaceAll(strings.Join(slices.Compact(p.left), ", "), "result.", "")))
 	}
-	if s.o.OnDrift == Warn || &out[0] == &line[m.whole.lo] {
+	if s.o.OnDrift == Warn || &out[0] == &line[m.Whole.Lo] {
 		return line, m, nil
 	}
 	out = append(out, '\n')
-	again, err := s.s.message(out, 0)
+	again, err := s.s.Message(out, 0)
 	return out, &again, err
 }
 
 // pruneError does that to an answer that is an error.
-func (s *session) pruneError(line []byte, m *message, q *request) []byte {
+func (s *session) pruneError(line []byte, m *jsonrpc.Message, q *request) []byte {
 	what := "the introduction"
 	if q.what == askList {
 		what = listings[q.listing].method

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -153,7 +154,7 @@ func TestIntroduction(t *testing.T) {
 		c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 		c.send(hello)
 		if x.want == "" {
-			c.wantError("0", codeInternal, "given twice")
+			c.wantError("0", jsonrpc.CodeInternal, "given twice")
 			continue
 		}
 		c.want(`{"jsonrpc":"2.0","id":0,"result":` + x.want + `}`)

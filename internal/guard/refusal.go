@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -45,26 +46,26 @@ func (g *sight) refusal(kind surface.Kind, name string) string {
 		return ""
 	}
 	if len(name) > maxName {
-		return quoted(kind, name) + ": " + tooLong
+		return showItem(kind, name) + ": " + tooLong
 	}
 	k := key(kind, name)
 	if d, ok := g.drifts(k); ok {
-		return quoted(kind, name) + ": " + d.Reason
+		return showItem(kind, name) + ": " + d.Reason
 	}
 	if why := g.blind(kind); why != "" {
 		return why
 	}
 	if g.approved[k].IsZero() {
-		return quoted(kind, name) + ": was never approved"
+		return showItem(kind, name) + ": was never approved"
 	}
 	if g.absent[k] && (kind == surface.KindTool || kind == surface.KindPrompt) {
-		return quoted(kind, name) + ": " + NotShown
+		return showItem(kind, name) + ": " + NotShown
 	}
 	return ""
 }
 
-// quoted is the name of an item for a message.
-func quoted(kind surface.Kind, name string) string { return string(kind) + " " + named(name) }
+// showItem is the name of an item for a message.
+func showItem(kind surface.Kind, name string) string { return string(kind) + " " + showName(name) }
 
 // uriRefusal says why the resource under uri must not be read, or "". The rules are
 // in the package comment.
@@ -73,10 +74,10 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 		return ""
 	}
 	if len(uri) > maxName {
-		return quoted(surface.KindResource, uri) + ": " + tooLong
+		return showItem(surface.KindResource, uri) + ": " + tooLong
 	}
 	if d, ok := g.drifts(key(surface.KindResource, uri)); ok {
-		return quoted(surface.KindResource, uri) + ": " + d.Reason
+		return showItem(surface.KindResource, uri) + ": " + d.Reason
 	}
 	if why := g.blind(surface.KindResource); why != "" {
 		return why
@@ -84,16 +85,18 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 	if !g.approved[key(surface.KindResource, uri)].IsZero() {
 		return ""
 	}
-	plain := normalURI(uri)
+	plain := jsonrpc.NormalURI(uri)
 	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		for k, d := range drift {
 			// A name that was too long to be kept may match anything.
 			if template, ok := strings.CutPrefix(k, "template:"); ok && !g.exclude[surface.KindTemplate] &&
-				(strings.HasPrefix(template, longMark) || matchTemplate(template, uri) || matchTemplate(template, plain)) {
-				return quoted(surface.KindTemplate, template) + ": " + d.Reason
+				(strings.HasPrefix(template, longMark) || jsonrpc.MatchTemplate(template, uri) ||
+					jsonrpc.MatchTemplate(template, plain)) {
+				return showItem(surface.KindTemplate, template) + ": " + d.Reason
 			}
-			if other, ok := strings.CutPrefix(k, "resource:"); ok && (strings.HasPrefix(other, longMark) || normalURI(other) == plain) {
-				return quoted(surface.KindResource, other) + ": " + d.Reason
+			if other, ok := strings.CutPrefix(k, "resource:"); ok && (strings.HasPrefix(other, longMark) ||
+				jsonrpc.NormalURI(other) == plain) {
+				return showItem(surface.KindResource, other) + ": " + d.Reason
 			}
 		}
 	}
@@ -101,7 +104,7 @@ func (g *sight) uriRefusal(uri string, offered bool) string {
 		return why
 	}
 	if !offered {
-		return quoted(surface.KindResource, uri) + ": the server offers no resources"
+		return showItem(surface.KindResource, uri) + ": the server offers no resources"
 	}
 	return ""
 }
@@ -111,7 +114,7 @@ func (g *sight) any() string {
 	for _, drift := range []map[string]Drift{g.listed.m, g.answered.m} {
 		if len(drift) > 0 {
 			k := slices.Min(slices.Collect(maps.Keys(drift)))
-			return named(k) + ": " + drift[k].Reason
+			return showName(k) + ": " + drift[k].Reason
 		}
 	}
 	for _, l := range listings {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -95,7 +96,7 @@ const maxPending = 10_000
 // session is what one goroutine needs to handle messages.
 type session struct {
 	*relay
-	s     scanner
+	s     jsonrpc.Scanner
 	flush func() bool // writes the lines before the current one; nil outside a pump
 	then  func()      // to do once the current line has been written
 	tail  []byte      // the end of the current line, if that is too long
@@ -110,7 +111,8 @@ type session struct {
 //
 // A read of clientIn that waits when Relay returns is ended if clientIn is an
 // [*os.File] on Linux; elsewhere it goes on waiting in a goroutine of its own.
-func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Process, o Options) (exitCode int, err error) {
+func Relay(ctx context.Context, clientIn io.Reader, clientOut io.Writer, p *Process, o Options) (exitCode int,
+	err error) {
 	inner, cancel := context.WithCancel(context.Background())
 	r := newRelay(inner, newSink(clientOut, false), p, o)
 	in := newSource(clientIn, false)

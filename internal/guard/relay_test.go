@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // TestUntouched sends lines in every odd spelling and expects them byte for byte on
@@ -59,33 +61,33 @@ func TestMalformed(t *testing.T) {
 		code int
 		text string
 	}{
-		{`{"jsonrpc":"2.0","id":2,"method":"ping"`, "null", codeParse, "not valid JSON"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping"} {}`, "null", codeParse, "not valid JSON"},
-		{`{"jsonrpc":"2.0","id":02,"method":"ping"}`, "null", codeParse, "not valid JSON"},
-		{`"ping"`, "null", codeRequest, "not a JSON-RPC message"},
-		{`[]`, "null", codeRequest, "empty"},
-		{`[1]`, "null", codeRequest, "not a JSON-RPC message"},
-		{`[{"jsonrpc":"2.0","id":2,"method":"ping"}`, "null", codeParse, "not valid JSON"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}`, "2", codeRequest, "twice"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","m\u0065thod":"tools/call"}`, "2", codeRequest, "twice"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","Method":"tools/call"}`, "2", codeRequest, "letter case"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","param` + "\u017f" + `":{}}`, "2", codeRequest, "letter case"},
-		{`{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}`, "2", codeRequest, "twice"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","result":{}}`, "2", codeRequest, "both"},
-		{`{"jsonrpc":"2.0","id":2}`, "2", codeRequest, "neither"},
-		{`{"jsonrpc":"2.0","id":2,"result":{},"error":{}}`, "2", codeRequest, "neither"},
-		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, "null", codeRequest, "the id"},
-		{`{"jsonrpc":"2.0","id":[2],"method":"ping"}`, "[2]", codeRequest, "the id"},
-		{`{"jsonrpc":"2.0","id":2,"method":7}`, "2", codeRequest, "the method"},
-		{`{"jsonrpc":"2.0","id":2,"method":"\ud800"}`, "2", codeRequest, "the method"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`, "2", codeParams, "params.name"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["add"]}`, "2", codeParams, "not an object"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":1}}`, "2", codeParams, "params.name"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","name":"evil"}}`, "2", codeParams, "twice"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","NAME":"evil"}}`, "2", codeParams, "letter case"},
-		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\udc00"}}`, "2", codeParams, "params.name"},
-		{`{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/tool","name":"add"}}}`, "2", codeParams, "params.ref"},
-		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"` + strings.Repeat("y", 5000) + `"}}`, "null", codeRequest, "too long"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping"`, "null", jsonrpc.CodeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping"} {}`, "null", jsonrpc.CodeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":02,"method":"ping"}`, "null", jsonrpc.CodeParse, "not valid JSON"},
+		{`"ping"`, "null", jsonrpc.CodeRequest, "not a JSON-RPC message"},
+		{`[]`, "null", jsonrpc.CodeRequest, "empty"},
+		{`[1]`, "null", jsonrpc.CodeRequest, "not a JSON-RPC message"},
+		{`[{"jsonrpc":"2.0","id":2,"method":"ping"}`, "null", jsonrpc.CodeParse, "not valid JSON"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","method":"tools/call"}`, "2", jsonrpc.CodeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","m\u0065thod":"tools/call"}`, "2", jsonrpc.CodeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","Method":"tools/call"}`, "2", jsonrpc.CodeRequest, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","param` + "\u017f" + `":{}}`, "2", jsonrpc.CodeRequest, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"id":3,"method":"ping"}`, "2", jsonrpc.CodeRequest, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","result":{}}`, "2", jsonrpc.CodeRequest, "both"},
+		{`{"jsonrpc":"2.0","id":2}`, "2", jsonrpc.CodeRequest, "neither"},
+		{`{"jsonrpc":"2.0","id":2,"result":{},"error":{}}`, "2", jsonrpc.CodeRequest, "neither"},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, "null", jsonrpc.CodeRequest, "the id"},
+		{`{"jsonrpc":"2.0","id":[2],"method":"ping"}`, "[2]", jsonrpc.CodeRequest, "the id"},
+		{`{"jsonrpc":"2.0","id":2,"method":7}`, "2", jsonrpc.CodeRequest, "the method"},
+		{`{"jsonrpc":"2.0","id":2,"method":"\ud800"}`, "2", jsonrpc.CodeRequest, "the method"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call"}`, "2", jsonrpc.CodeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":["add"]}`, "2", jsonrpc.CodeParams, "not an object"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":1}}`, "2", jsonrpc.CodeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","name":"evil"}}`, "2", jsonrpc.CodeParams, "twice"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","NAME":"evil"}}`, "2", jsonrpc.CodeParams, "letter case"},
+		{`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"a\udc00"}}`, "2", jsonrpc.CodeParams, "params.name"},
+		{`{"jsonrpc":"2.0","id":2,"method":"completion/complete","params":{"ref":{"type":"ref/tool","name":"add"}}}`, "2", jsonrpc.CodeParams, "params.ref"},
+		{`{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"` + strings.Repeat("y", 5000) + `"}}`, "null", jsonrpc.CodeRequest, "too long"},
 	} {
 		c.send(x.line)
 		c.wantError(x.id, x.code, x.text)
@@ -117,7 +119,7 @@ func TestStrayReturn(t *testing.T) {
 		c := relayTo(t, p, Options{})
 		c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 		if x.text != "" {
-			c.wantError("5", codeInternal, x.text)
+			c.wantError("5", jsonrpc.CodeInternal, x.text)
 		}
 		c.want(last)
 		if got, ok := <-c.lines; ok || strings.Count(c.notes.String(), "dropped") != 2 {
@@ -129,13 +131,13 @@ func TestStrayReturn(t *testing.T) {
 	c := relayTo(t, p, Options{Approved: approve(t, "tool", addTool)})
 	c.shake()
 	c.send("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"x\":\r" + callTool("3", "evil") + "\r}}")
-	c.wantError("2", codeRequest, "carriage return")
+	c.wantError("2", jsonrpc.CodeRequest, "carriage return")
 	c.send("[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"x\":\r" + callTool("3", "evil") + "\r}}]")
-	c.wantError("null", codeRequest, "carriage return")
+	c.wantError("null", jsonrpc.CodeRequest, "carriage return")
 	c.send("{\"jsonrpc\":\"2.0\",\"id\":[\r2],\"method\":\"ping\"}")
-	c.wantError("null", codeRequest, "carriage return")
+	c.wantError("null", jsonrpc.CodeRequest, "carriage return")
 	c.send("\r" + callTool("4", "add"))
-	c.wantError("4", codeRequest, "carriage return")
+	c.wantError("4", jsonrpc.CodeRequest, "carriage return")
 	c.send(callTool("5", "add") + "\r")
 	c.want(`{"jsonrpc":"2.0","id":5,"result":{"content":[]}}`)
 	if got, _ := os.ReadFile(log); strings.Contains(string(got), "evil") {
@@ -188,7 +190,7 @@ func TestBadServerLines(t *testing.T) {
 			c := relayTo(t, p, Options{lineLimit: 4096})
 			c.send(`{"jsonrpc":"2.0","id":5,"method":"x"}`)
 			if x.text != "" {
-				c.wantError("5", codeInternal, x.text)
+				c.wantError("5", jsonrpc.CodeInternal, x.text)
 			}
 			c.want(`{"jsonrpc":"2.0","method":"end"}`)
 			if n := strings.Count(c.notes.String(), "dropped"); n != 1 || strings.Contains(c.notes.String(), "\x1b") {
@@ -215,22 +217,22 @@ func TestLostAnswers(t *testing.T) {
 	c.send(callTool(`"a"`, "add"))
 	c.want(`{"jsonrpc":"2.0","id":"a","result":{"content":[]}}`)
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"null"}`)
-	c.wantError("0", codeInternal, "cannot be told")
+	c.wantError("0", jsonrpc.CodeInternal, "cannot be told")
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"lose"}`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","method":"answer"}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":"one"}`)
-	c.wantError("2", codeInternal, "cannot be told")
+	c.wantError("2", jsonrpc.CodeInternal, "cannot be told")
 	c.want(`{"jsonrpc":"2.0","id":3,"result":"three"}`)
 	c.send(`{"jsonrpc":"2.0","id":"x","method":"wait"}`, `{"jsonrpc":"2.0","id":"y","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","method":"lose"}`)
-	c.wantError(`"x"`, codeInternal, "cannot be told")
-	c.wantError(`"y"`, codeInternal, "cannot be told")
+	c.wantError(`"x"`, jsonrpc.CodeInternal, "cannot be told")
+	c.wantError(`"y"`, jsonrpc.CodeInternal, "cannot be told")
 	c.send(`{"jsonrpc":"2.0","id":"p","method":"wait"}`, `{"jsonrpc":"2.0","id":"q","method":"wait"}`, `{"jsonrpc":"2.0","method":"lose"}`)
 	c.quiet()
 	c.send(`{"jsonrpc":"2.0","id":"later","method":"wait"}`, `{"jsonrpc":"2.0","method":"answer p"}`)
-	c.wantError(`"q"`, codeInternal, "cannot be told")
+	c.wantError(`"q"`, jsonrpc.CodeInternal, "cannot be told")
 	c.want(`{"jsonrpc":"2.0","id":"p","result":"p"}`)
 	c.send(`{"jsonrpc":"2.0","method":"answer later"}`)
 	c.want(`{"jsonrpc":"2.0","id":"later","result":"later"}`)
@@ -241,7 +243,7 @@ func TestLostAnswers(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","method":"lose"}`)
 	}
 	for i := range maxLost + 4 {
-		c.wantError(fmt.Sprintf(`"many%02d"`, i), codeInternal, "cannot be told")
+		c.wantError(fmt.Sprintf(`"many%02d"`, i), jsonrpc.CodeInternal, "cannot be told")
 	}
 }
 
@@ -253,11 +255,11 @@ func TestIDs(t *testing.T) {
 	c := relayTo(t, p, Options{})
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":"1","method":"wait"}`)
 	c.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	c.wantError("1", codeRequest, "waiting")
+	c.wantError("1", jsonrpc.CodeRequest, "waiting")
 	c.send(`{"jsonrpc":"2.0","id":1e0,"method":"ping"}`)
-	c.wantError("1e0", codeRequest, "waiting")
+	c.wantError("1e0", jsonrpc.CodeRequest, "waiting")
 	c.send(`{"jsonrpc":"2.0","id":"\u0031","method":"ping"}`)
-	c.wantError(`"\u0031"`, codeRequest, "waiting")
+	c.wantError(`"\u0031"`, jsonrpc.CodeRequest, "waiting")
 	c.send(`{"jsonrpc":"2.0","method":"both"}`)
 	c.want(`{"jsonrpc":"2.0","id":"1","result":"s"}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":"n"}`)
@@ -280,7 +282,7 @@ func TestPendingBound(t *testing.T) {
 		c.next()
 	}
 	c.send(`{"jsonrpc":"2.0","id":"more","method":"x"}`)
-	c.wantError(`"more"`, codeRequest, "too many")
+	c.wantError(`"more"`, jsonrpc.CodeRequest, "too many")
 	c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":17}}`)
 	c.next()
 	c.send(`{"jsonrpc":"2.0","id":"more","method":"x"}`)

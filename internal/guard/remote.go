@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -95,8 +96,9 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 		waiting: map[string]*post{},
 		client: &http.Client{
 			Transport: &http.Transport{
-				Proxy:                  http.ProxyFromEnvironment,
-				DialContext:            (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+				Proxy: http.ProxyFromEnvironment,
+				DialContext: (&net.Dialer{Timeout: 30 * time.Second,
+					KeepAlive: 30 * time.Second}).DialContext,
 				TLSClientConfig:        &tls.Config{RootCAs: r.RootCAs, MinVersion: tls.VersionTLS12},
 				ForceAttemptHTTP2:      true,
 				DisableCompression:     true,
@@ -111,7 +113,8 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 	b.ctx, b.kill = context.WithCancel(context.Background())
 	b.calls, b.cancel = context.WithCancel(b.ctx)
 	b.idle, b.quiet = context.WithCancel(b.calls)
-	b.p = &Process{name: r.Name, remote: b, stdin: newSink(inW, true), stdout: newSource(outR, true), exited: make(chan struct{})}
+	b.p = &Process{name: r.Name, remote: b, stdin: newSink(inW, true), stdout: newSource(outR, true),
+		exited: make(chan struct{})}
 	go b.run()
 	return b.p, nil
 }
@@ -119,7 +122,7 @@ func Connect(ctx context.Context, adm policy.Admitted, subject Subject, r Remote
 // run reads lines until the client closes its end or the session is over.
 func (b *bridge) run() {
 	lines := newLines(b.in, lineLimit)
-	var s scanner
+	var s jsonrpc.Scanner
 	for {
 		line, err := lines.next()
 		if err != nil {

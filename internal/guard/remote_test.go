@@ -19,6 +19,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
@@ -407,7 +408,7 @@ func TestRemoteGone(t *testing.T) {
 	})
 	c.shake()
 	c.send(callTool("1", "add"))
-	c.wantError("1", codeInternal, "ended the session")
+	c.wantError("1", jsonrpc.CodeInternal, "ended the session")
 	if code := c.wait(); code != 1 || deleted.Load() {
 		t.Errorf("exit code %d", code)
 	}
@@ -428,11 +429,11 @@ func TestRemoteBounds(t *testing.T) {
 	c, _ := scripted(t, script{"tools/call": endless, "x/hang": hang})
 	c.shake()
 	c.send(callTool("1", "add"))
-	c.wantError("1", codeInternal, "too long")
+	c.wantError("1", jsonrpc.CodeInternal, "too long")
 	for i := range maxCalls + 1 {
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"x/hang"}`, i+10))
 	}
-	c.wantError(fmt.Sprint(maxCalls+10), codeInternal, "too many requests")
+	c.wantError(fmt.Sprint(maxCalls+10), jsonrpc.CodeInternal, "too many requests")
 	c.in.Close()
 	if code := c.wait(); code != 128+15 {
 		t.Errorf("exit code %d", code)
@@ -456,7 +457,7 @@ func TestRemoteCancel(t *testing.T) {
 		t.Fatal("the request goes on")
 	}
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	c.wantError("2", codeInternal, "no answer")
+	c.wantError("2", jsonrpc.CodeInternal, "no answer")
 	c.in.Close()
 	if code := c.wait(); code != 0 {
 		t.Errorf("exit code %d", code)

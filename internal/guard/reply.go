@@ -9,24 +9,27 @@ import (
 	"mime"
 	"net/http"
 	"time"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // status is the error of an answer that is no success. A JSON-RPC answer to p is passed on.
 func (b *bridge) status(p *post, resp *http.Response) error {
 	code := resp.StatusCode
 	if code >= 300 && code < 400 {
-		return fmt.Errorf("the server answered %d: redirects are refused, as they would take what is sent elsewhere; write the right url", code)
+		return fmt.Errorf("the server answered %d: redirects are refused, as they"+
+			" would take what is sent elsewhere; write the right url", code)
 	}
 	why := ""
 	if mediaType(resp) == "application/json" {
 		if answer, err := whole(resp.Body); err == nil {
-			if b.answered(p, answer) {
+			if b.isAnswer(p, answer) {
 				b.deliver(p, answer)
 				return nil
 			}
 			var said struct{ Error struct{ Message string } }
 			if json.Unmarshal(answer, &said) == nil && said.Error.Message != "" {
-				why = "; " + serverSaid(said.Error.Message)
+				why = "; " + showReason(said.Error.Message)
 			}
 		}
 	}
@@ -37,19 +40,20 @@ func (b *bridge) status(p *post, resp *http.Response) error {
 	case code == http.StatusNotFound && known && p.method != "initialize":
 		return errGone
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return fmt.Errorf("the server answered %d %s%s; see 'headers' of this server in hallmark.toml", code, http.StatusText(code), why)
+		return fmt.Errorf("the server answered %d %s%s; see 'headers' of this server in hallmark.toml", code,
+			http.StatusText(code), why)
 	}
 	return fmt.Errorf("the server answered %d %s%s", code, http.StatusText(code), why)
 }
 
-// answered reports whether data is an answer to the only request of p.
-func (b *bridge) answered(p *post, data []byte) bool {
-	var s scanner
-	m, err := s.message(data, space(data, 0))
-	if err != nil || m.method.ok() || len(p.ids) != 1 {
+// isAnswer reports whether data is an answer to the only request of p.
+func (b *bridge) isAnswer(p *post, data []byte) bool {
+	var s jsonrpc.Scanner
+	m, err := s.Message(data, jsonrpc.SkipSpace(data, 0))
+	if err != nil || m.Method.Present() || len(p.ids) != 1 {
 		return false
 	}
-	id, _ := idKey(m.id.of(data))
+	id, _ := jsonrpc.IDKey(m.ID.Of(data))
 	return p.ids[id] != nil
 }
 
@@ -110,13 +114,13 @@ func (b *bridge) answers(p *post, line []byte) {
 		batch := session{}
 		elements, _, _ = batch.batch(line, 0)
 	} else {
-		var s scanner
-		m, err := s.message(line, 0)
+		var s jsonrpc.Scanner
+		m, err := s.Message(line, 0)
 		elements = []element{{m, err}}
 	}
 	for _, e := range elements {
-		id, ok := idKey(e.id.of(line))
-		if _, mine := p.ids[id]; !ok || !mine || e.fault != nil || e.method.ok() {
+		id, ok := jsonrpc.IDKey(e.ID.Of(line))
+		if _, mine := p.ids[id]; !ok || !mine || e.fault != nil || e.Method.Present() {
 			continue
 		}
 		delete(p.ids, id)
@@ -125,15 +129,15 @@ func (b *bridge) answers(p *post, line []byte) {
 			delete(b.waiting, id)
 		}
 		switch {
-		case !e.result.ok():
+		case !e.Result.Present():
 		case p.method == "initialize":
-			var s scanner
-			var at [1]span
-			if _, err := s.object(line, e.result.lo, helloBack, at[:]); err == nil {
-				b.version, _ = text(at[0].of(line))
+			var s jsonrpc.Scanner
+			var at [1]jsonrpc.Span
+			if _, err := s.Object(line, e.Result.Lo, helloBack, at[:]); err == nil {
+				b.version, _ = jsonrpc.Text(at[0].Of(line))
 			}
 		case p.method == "tools/list":
-			b.bind(e.result.of(line))
+			b.bind(e.Result.Of(line))
 		}
 		b.mu.Unlock()
 	}

@@ -4,27 +4,28 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // page judges the items of a listing's answer and cuts out what drifted.
-func (s *session) page(line []byte, m *message, q *request) []byte {
-	var at [2]span
+func (s *session) page(line []byte, m *jsonrpc.Message, q *request) []byte {
+	var at [2]jsonrpc.Span
 	k := &listings[q.listing]
-	_, err := s.s.object(line, m.result.lo, k.fields, at[:])
+	_, err := s.s.Object(line, m.Result.Lo, k.fields, at[:])
 	if err == nil {
 		if line, m, err = s.prune(line, m, pages(k.member, s.o.Server, s.standIn), empty, k.method); err == nil {
-			_, err = s.s.object(line, m.result.lo, k.fields, at[:])
+			_, err = s.s.Object(line, m.Result.Lo, k.fields, at[:])
 		}
 	}
 	if err != nil {
 		return s.refuse(q, err)
 	}
-	if !at[0].ok() || line[at[0].lo] == 'n' {
+	if !at[0].Present() || line[at[0].Lo] == 'n' {
 		return line
 	}
-	var elements []span
-	_, err = s.s.array(line, at[0].lo, func(e span) error {
+	var elements []jsonrpc.Span
+	_, err = s.s.Array(line, at[0].Lo, func(e jsonrpc.Span) error {
 		if len(elements) == maxItems {
 			return fmt.Errorf("more than %d items", maxItems)
 		}
@@ -36,12 +37,12 @@ func (s *session) page(line []byte, m *message, q *request) []byte {
 	}
 	raw := make([]rawItem, len(elements))
 	for i, e := range elements {
-		raw[i] = e.of(line)
+		raw[i] = e.Of(line)
 	}
 	s.mu.Lock()
 	keep, drifted, again := s.sight.page(k.kind, raw)
 	if again {
-		s.changed(k.kind)
+		s.relist(k.kind)
 	}
 	s.mu.Unlock()
 	for _, d := range drifted {
@@ -61,7 +62,7 @@ func (s *session) refuse(q *request, err error) []byte {
 
 // cutElements returns line if all elements of the array at whole are kept, else a
 // copy without the others. Kept ones stay byte for byte, with the space around them.
-func cutElements(line []byte, whole span, elements []span, keep []bool) []byte {
+func cutElements(line []byte, whole jsonrpc.Span, elements []jsonrpc.Span, keep []bool) []byte {
 	all := true
 	for _, k := range keep {
 		all = all && k
@@ -69,10 +70,10 @@ func cutElements(line []byte, whole span, elements []span, keep []bool) []byte {
 	if all {
 		return line
 	}
-	out := append(make([]byte, 0, len(line)), line[:whole.lo+1]...)
-	start, first := whole.lo+1, true
+	out := append(make([]byte, 0, len(line)), line[:whole.Lo+1]...)
+	start, first := whole.Lo+1, true
 	for i, e := range elements {
-		end := space(line, e.hi) // of the comma or bracket after it
+		end := jsonrpc.SkipSpace(line, e.Hi) // of the comma or bracket after it
 		if keep[i] {
 			if !first {
 				out = append(out, ',')
@@ -82,31 +83,31 @@ func cutElements(line []byte, whole span, elements []span, keep []bool) []byte {
 		}
 		start = end + 1
 	}
-	return append(out, line[whole.hi-1:]...)
+	return append(out, line[whole.Hi-1:]...)
 }
 
-var welcomeFields = names("capabilities", "instructions")
+var welcomeFields = jsonrpc.Names("capabilities", "instructions")
 
 // welcome reads the result of initialize or server/discover and strips instructions
 // that drifted.
-func (s *session) welcome(line []byte, m *message, q *request) []byte {
-	var at [2]span
-	_, err := s.s.object(line, m.result.lo, welcomeFields, at[:])
+func (s *session) welcome(line []byte, m *jsonrpc.Message, q *request) []byte {
+	var at [2]jsonrpc.Span
+	_, err := s.s.Object(line, m.Result.Lo, welcomeFields, at[:])
 	if err == nil {
 		if line, m, err = s.prune(line, m, introductions(s.o.Server), empty, "the introduction"); err == nil {
-			_, err = s.s.object(line, m.result.lo, welcomeFields, at[:])
+			_, err = s.s.Object(line, m.Result.Lo, welcomeFields, at[:])
 		}
 	}
 	var o offers
 	if err == nil {
-		o, err = s.s.offersOf(line, at[0])
+		o, err = readOffers(&s.s, line, at[0])
 	}
 	if err != nil {
 		return s.refuse(q, err)
 	}
 	instructions, bad := "", error(nil)
-	if at[1].ok() {
-		instructions, bad = surface.ParseInstructions(at[1].of(line))
+	if at[1].Present() {
+		instructions, bad = surface.ParseInstructions(at[1].Of(line))
 	}
 	s.mu.Lock()
 	drift := s.sight.instructions(instructions, bad != nil)
@@ -129,7 +130,7 @@ func (s *session) welcome(line []byte, m *message, q *request) []byte {
 	if s.o.OnDrift == Warn {
 		return line
 	}
-	result := cutMember(line, m.result, at[1])
-	out := append(bytes.Clone(line[:m.result.lo]), result...)
-	return append(out, line[m.result.hi:]...)
+	result := jsonrpc.CutMember(line, m.Result, at[1])
+	out := append(bytes.Clone(line[:m.Result.Lo]), result...)
+	return append(out, line[m.Result.Hi:]...)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/digest"
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -20,10 +21,14 @@ var listings = []struct {
 	naming, note   string
 	fields         [][]byte // of the answer
 }{
-	{surface.KindTool, "tools/list", "tools", "tools", "name", "notifications/tools/list_changed", names("tools", "nextCursor")},
-	{surface.KindPrompt, "prompts/list", "prompts", "prompts", "name", "notifications/prompts/list_changed", names("prompts", "nextCursor")},
-	{surface.KindResource, "resources/list", "resources", "resources", "uri", "notifications/resources/list_changed", names("resources", "nextCursor")},
-	{surface.KindTemplate, "resources/templates/list", "resourceTemplates", "resources", "uriTemplate", "notifications/resources/list_changed", names("resourceTemplates", "nextCursor")},
+	{surface.KindTool, "tools/list", "tools", "tools", "name", "notifications/tools/list_changed",
+		jsonrpc.Names("tools", "nextCursor")},
+	{surface.KindPrompt, "prompts/list", "prompts", "prompts", "name", "notifications/prompts/list_changed",
+		jsonrpc.Names("prompts", "nextCursor")},
+	{surface.KindResource, "resources/list", "resources", "resources", "uri", "notifications/resources/list_changed",
+		jsonrpc.Names("resources", "nextCursor")},
+	{surface.KindTemplate, "resources/templates/list", "resourceTemplates", "resources", "uriTemplate",
+		"notifications/resources/list_changed", jsonrpc.Names("resourceTemplates", "nextCursor")},
 }
 
 // sight is what is known about the surface of this process. It is guarded by
@@ -61,7 +66,8 @@ func newSight(a Approved, judge func(string, digest.Digest, digest.Digest) error
 	}
 	return &sight{
 		approved: a.Items, exclude: a.Exclude, judge: judge,
-		absent: map[string]bool{}, flooded: map[surface.Kind]bool{}, failed: map[surface.Kind]string{}, sizes: map[surface.Kind]int{},
+		absent: map[string]bool{}, flooded: map[surface.Kind]bool{}, failed: map[surface.Kind]string{},
+		sizes: map[surface.Kind]int{},
 	}
 }
 
@@ -100,7 +106,7 @@ func (g *sight) one(kind surface.Kind, raw []byte, place int) item {
 	if len(quoted) > longestEscape*maxName+2 {
 		name = stand(quoted) // without a copy of it
 	} else if it, err := surface.NewItem(kind, raw); err != nil {
-		name, _ = text(quoted)
+		name, _ = jsonrpc.Text(quoted)
 	} else if name = it.Name; len(name) <= maxName {
 		return item{name, g.compare(it.Key(), it.Digest)}
 	}
@@ -136,11 +142,11 @@ func nameOf(kind surface.Kind, raw []byte) []byte {
 			continue
 		}
 		var (
-			s  scanner
-			at [1]span
+			s  jsonrpc.Scanner
+			at [1]jsonrpc.Span
 		)
-		if _, err := s.object(raw, 0, names(l.naming), at[:]); err == nil && at[0].ok() {
-			return at[0].of(raw)
+		if _, err := s.Object(raw, 0, jsonrpc.Names(l.naming), at[:]); err == nil && at[0].Present() {
+			return at[0].Of(raw)
 		}
 	}
 	return nil
@@ -209,7 +215,8 @@ func (g *sight) instructions(text string, malformed bool) *Drift {
 	const k = string(surface.KindInstructions)
 	g.listed.drop(k)
 	g.listing.Instructions = text
-	if delete(g.absent, k); text == "" && !malformed && !g.exclude[surface.KindInstructions] && !g.approved[k].IsZero() {
+	if delete(g.absent, k); text == "" && !malformed && !g.exclude[surface.KindInstructions] &&
+		!g.approved[k].IsZero() {
 		g.absent[k] = true
 	}
 	if g.exclude[surface.KindInstructions] || text == "" && !malformed {

@@ -55,8 +55,8 @@ func (r *relay) startHolding() {
 	}
 }
 
-// changed marks kinds as stale and begins to list them. r.mu is held.
-func (r *relay) changed(kinds ...surface.Kind) {
+// relist marks kinds as stale and begins to list them. r.mu is held.
+func (r *relay) relist(kinds ...surface.Kind) {
 	if !r.listed && r.holding == nil {
 		return // the first listing is still to come
 	}
@@ -178,7 +178,7 @@ func (r *relay) announce(report Report) {
 		r.noteDrift(d)
 	}
 	for _, key := range report.Absent {
-		r.noteOnce(named(key) + ": " + NotShown)
+		r.noteOnce(showName(key) + ": " + NotShown)
 	}
 	for kind, why := range report.Failed {
 		r.notes.printf("the server's %s could not be listed: %s", plural(kind), why)
@@ -191,5 +191,5 @@ func (r *relay) noteDrift(d Drift) {
 	if r.o.OnDrift == Warn {
 		verb = "let through"
 	}
-	r.noteOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", named(d.Key), d.Reason, verb, shown(r.o.Server)))
+	r.noteOnce(fmt.Sprintf("%s: %s; %s; run 'hallmark review %s'", showName(d.Key), d.Reason, verb, showText(r.o.Server)))
 }

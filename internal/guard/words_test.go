@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/hallmark-mcp/hallmark/internal/guard/jsonrpc"
 )
 
 // TestQuote: a text cannot leave its quotation marks, hide, or be long.
@@ -108,8 +110,8 @@ func TestWordsEverywhere(t *testing.T) {
 		s.fromClient([]byte(`{"jsonrpc":"2.0","id":0,"method":"`+listings[k].method+`"}`+"\n"), nil)
 		out.Write(s.fromServer([]byte(line+"\n"), nil))
 		l := lister{ask: func(context.Context, string, []byte) (answer, error) {
-			var s scanner
-			m, err := s.message([]byte(line), 0)
+			var s jsonrpc.Scanner
+			m, err := s.Message([]byte(line), 0)
 			if err != nil {
 				return answer{}, err
 			}

@@ -1,4 +1,4 @@
-package guard
+package jsonrpc
 
 import (
 	"net/url"
@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// matchTemplate reports whether uri could be an expansion of the RFC 6570 template:
+// MatchTemplate reports whether uri could be an expansion of the RFC 6570 template:
 // literals must be there in order, and each expression stands for any text, also
 // none. A brace without its pair is a literal.
-func matchTemplate(template, uri string) bool {
+func MatchTemplate(template, uri string) bool {
 	literal, rest, any := cutExpression(template)
 	if !strings.HasPrefix(uri, literal) {
 		return false
@@ -42,10 +42,10 @@ func cutExpression(template string) (literal, rest string, ok bool) {
 	return template[:open], template[open+n+1:], true
 }
 
-// normalURI is one spelling for those of a URI that servers commonly take for the
+// NormalURI is one spelling for those of a URI that servers commonly take for the
 // same: letter case of scheme and host, percent-encoding, "." and ".." and repeated
 // or final slashes of the path, and the fragment.
-func normalURI(uri string) string {
+func NormalURI(uri string) string {
 	uri, _, _ = strings.Cut(uri, "#")
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok {

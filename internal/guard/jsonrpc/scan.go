@@ -1,79 +1,93 @@
-package guard
+// Package jsonrpc reads the messages of JSON-RPC without decoding what is only passed on: it
+// validates a line, finds the members by which a message is routed, and tells where they stand.
+//
+// It agrees with encoding/json on what is valid. It is stricter on what a message means: a
+// routing member that is given twice, or under a name that differs in letter case only, is an
+// error, as two programs may read such a message differently. It does no I/O, and allocates
+// nothing for what it passes.
+package jsonrpc
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"math/bits"
+
+	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// span is a part of a line, from lo up to hi. The zero span is absent.
-type span struct{ lo, hi int }
+// Span is a part of a line, from Lo up to Hi. The zero span is absent.
+type Span struct{ Lo, Hi int }
 
-func (s span) ok() bool           { return s.hi > 0 }
-func (s span) of(b []byte) []byte { return b[s.lo:s.hi] }
+// Present reports whether there is such a part.
+func (s Span) Present() bool { return s.Hi > 0 }
 
-// maxNesting is the depth at which encoding/json stops too.
-const maxNesting = 10000
+// Of is the part of the line b.
+func (s Span) Of(b []byte) []byte { return b[s.Lo:s.Hi] }
+
+// MaxNesting is the depth at which encoding/json stops too.
+const MaxNesting = 10000
 
 // The ways in which a message cannot be routed.
 var (
-	errSyntax    = errors.New("not valid JSON")
-	errNesting   = errors.New("nested too deeply")
-	errDuplicate = errors.New("a routing member is given twice")
-	errFold      = errors.New("a member differs from a routing member only in letter case")
+	ErrSyntax    = errors.New("not valid JSON")
+	ErrNesting   = errors.New("nested too deeply")
+	ErrDuplicate = errors.New("a routing member is given twice")
+	ErrFold      = errors.New("a member differs from a routing member only in letter case")
 )
 
-// scanner validates JSON and finds members of objects, without allocating for what
+// Scanner validates JSON and finds members of objects, without allocating for what
 // it passes. It is not safe for concurrent use.
-type scanner struct {
+type Scanner struct {
+	// Rescan says that what is scanned is a part of what was scanned before without an error.
+	Rescan bool
+
 	stack   []byte // open containers
 	scratch []byte // a member name without its escapes
-	again   bool   // what is scanned is a part of what was scanned before without an error
 }
 
-// space is the index of the first byte at or after i that is no white space.
-func space(b []byte, i int) int {
+// SkipSpace is the index of the first byte at or after i that is no white space.
+func SkipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++
 	}
 	return i
 }
 
-// value validates the JSON value that begins at b[i] and returns its end.
-func (s *scanner) value(b []byte, i int) (int, error) {
+// Value validates the JSON value that begins at b[i] and returns its end.
+func (s *Scanner) Value(b []byte, i int) (int, error) {
 	s.stack = s.stack[:0]
 	for {
 		if i >= len(b) {
-			return i, errSyntax
+			return i, ErrSyntax
 		}
 		ok := false
 		switch c := b[i]; c {
 		case '"':
-			if s.again {
-				i, ok = skipString(b, i)
+			if s.Rescan {
+				i, ok = SkipString(b, i)
 			} else {
-				i, ok = scanString(b, i)
+				i, ok = ScanString(b, i)
 			}
 		case '{':
-			if len(s.stack) == maxNesting {
-				return i, errNesting
+			if len(s.stack) == MaxNesting {
+				return i, ErrNesting
 			}
-			i = space(b, i+1)
+			i = SkipSpace(b, i+1)
 			if i < len(b) && b[i] == '}' {
 				i, ok = i+1, true
 				break
 			}
 			s.stack = append(s.stack, '{')
-			if i, ok = scanName(b, i); !ok {
-				return i, errSyntax
+			if i, ok = ScanName(b, i); !ok {
+				return i, ErrSyntax
 			}
 			continue
 		case '[':
-			if len(s.stack) == maxNesting {
-				return i, errNesting
+			if len(s.stack) == MaxNesting {
+				return i, ErrNesting
 			}
-			i = space(b, i+1)
+			i = SkipSpace(b, i+1)
 			if i < len(b) && b[i] == ']' {
 				i, ok = i+1, true
 				break
@@ -90,15 +104,15 @@ func (s *scanner) value(b []byte, i int) (int, error) {
 			i, ok = scanNumber(b, i)
 		}
 		if !ok {
-			return i, errSyntax
+			return i, ErrSyntax
 		}
 		// After a value: close containers, or go on to the next value.
 		for {
 			if len(s.stack) == 0 {
 				return i, nil
 			}
-			if i = space(b, i); i >= len(b) {
-				return i, errSyntax
+			if i = SkipSpace(b, i); i >= len(b) {
+				return i, ErrSyntax
 			}
 			open := s.stack[len(s.stack)-1]
 			if b[i] == open+2 { // '{' and '}', '[' and ']' are two apart
@@ -107,12 +121,12 @@ func (s *scanner) value(b []byte, i int) (int, error) {
 				continue
 			}
 			if b[i] != ',' {
-				return i, errSyntax
+				return i, ErrSyntax
 			}
-			i = space(b, i+1)
+			i = SkipSpace(b, i+1)
 			if open == '{' {
-				if i, ok = scanName(b, i); !ok {
-					return i, errSyntax
+				if i, ok = ScanName(b, i); !ok {
+					return i, ErrSyntax
 				}
 			}
 			break
@@ -120,19 +134,19 @@ func (s *scanner) value(b []byte, i int) (int, error) {
 	}
 }
 
-// scanName reads a member's name and colon and returns where the value begins.
-func scanName(b []byte, i int) (int, bool) {
+// ScanName reads a member's name and colon and returns where the value begins.
+func ScanName(b []byte, i int) (int, bool) {
 	if i >= len(b) || b[i] != '"' {
 		return i, false
 	}
-	i, ok := scanString(b, i)
+	i, ok := ScanString(b, i)
 	if !ok {
 		return i, false
 	}
-	if i = space(b, i); i >= len(b) || b[i] != ':' {
+	if i = SkipSpace(b, i); i >= len(b) || b[i] != ':' {
 		return i, false
 	}
-	return space(b, i+1), true
+	return SkipSpace(b, i+1), true
 }
 
 const (
@@ -149,8 +163,8 @@ func special(w uint64) uint64 {
 	return ((q - lows*('"'-1)) | (e - lows)) &^ w & highs
 }
 
-// scanString returns the index after the string whose quote is b[i].
-func scanString(b []byte, i int) (int, bool) {
+// ScanString returns the index after the string whose quote is b[i].
+func ScanString(b []byte, i int) (int, bool) {
 	i++
 	for {
 		for i+32 <= len(b) {
@@ -182,7 +196,7 @@ func scanString(b []byte, i int) (int, bool) {
 			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
 				i += 2
 			case 'u':
-				if _, ok := hex4(b, i+2); !ok {
+				if _, ok := surface.ReadUnit(b, i+2); !ok {
 					return i, false
 				}
 				i += 6
@@ -197,8 +211,8 @@ func scanString(b []byte, i int) (int, bool) {
 	}
 }
 
-// skipString is scanString for a string that was scanned before, five times as fast.
-func skipString(b []byte, i int) (int, bool) {
+// SkipString is ScanString for a string that was scanned before, five times as fast.
+func SkipString(b []byte, i int) (int, bool) {
 	for {
 		n := bytes.IndexByte(b[i+1:], '"')
 		if n < 0 {
@@ -213,26 +227,6 @@ func skipString(b []byte, i int) (int, bool) {
 			return i + 1, true
 		}
 	}
-}
-
-func hex4(b []byte, i int) (r rune, ok bool) {
-	if i+4 > len(b) {
-		return 0, false
-	}
-	for _, c := range b[i : i+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }
 
 func scanWord(b []byte, i int, word string) (int, bool) {
