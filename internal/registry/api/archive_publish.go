@@ -140,7 +140,7 @@ func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (d
 	}
 	claimed, err := digest.Parse(text)
 	switch {
-	case k.Kind != ledger.Artifact:
+	case !k.Shows:
 		return refuse("is of servers that are packed from source")
 	case err != nil || claimed.Algorithm() != digest.SHA256:
 		return refuse("is not sha256: and 64 hex digits")

@@ -65,7 +65,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
 		return nil, p
 	}
-	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Digest: digest.FromBytes(canonical), Build: s.Version, Summed: raw}
+	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Build: s.Version}.WithDigest(digest.FromBytes(canonical))
 
 	if rules.Validation != registry.Off { // else there is nothing to be spared, and Insert tells
 		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {

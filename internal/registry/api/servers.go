@@ -90,6 +90,7 @@ func (s *Server) list(ctx context.Context, in *listInput) (*huma.StreamResponse,
 // may have 10 GB of them.
 const maxSkipped = 4
 
+// VersionsInput is a request for the versions of a server.
 type VersionsInput struct {
 	Name    string `path:"name" doc:"URL-encoded name"`
 	Cursor  string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`

@@ -1,3 +1,5 @@
+// Package client calls a registry, this program's or the official one, and checks that what it
+// answers is what was asked for.
 package client
 
 import (

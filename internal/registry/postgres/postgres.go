@@ -1,3 +1,5 @@
+// Package postgres keeps a registry in a PostgreSQL database, which any number of registries
+// may share.
 package postgres
 
 import (
