@@ -63,7 +63,9 @@ func (s *Server) gone(ctx context.Context, rec registry.ArchiveRecord) error {
 //	GET   /KIND/{name}/latest-version              the same as versions/latest
 //	PATCH /KIND/{name}/versions/{version}/status   the status of one version
 //	PATCH /KIND/{name}/status                      of all versions
-func (s *Server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string) (any, error) {
+func (s *Server) answerArchive(
+	w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string,
+) (any, error) {
 	pattern := slices.Clone(rest)
 	if len(rest) > 1 && rest[0] == "versions" {
 		pattern[1] = "*"
@@ -147,7 +149,9 @@ func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version str
 	return s.archiveProven(r.Context(), rec, -1)
 }
 
-func (s *Server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+func (s *Server) archiveStatus(
+	w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string,
+) (any, error) {
 	if version == registry.Latest {
 		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
 	}

@@ -145,7 +145,9 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 
 // judge gathers the evidence about doc and judges it. A verdict without an error
 // allows. The report is what was checked of the packages, whatever came of it.
-func (s *Server) judge(ctx context.Context, rules Policy, doc *serverjson.Document, rec registry.Record, whose string) (policy.Verdict, evidence.Report, error) {
+func (s *Server) judge(
+	ctx context.Context, rules Policy, doc *serverjson.Document, rec registry.Record, whose string,
+) (policy.Verdict, evidence.Report, error) {
 	// The document itself is admitted with what it claims. Nobody claims its digest.
 	document := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},

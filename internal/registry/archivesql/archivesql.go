@@ -179,7 +179,9 @@ func (s Archives) states(ctx context.Context, kind, name string) (all []registry
 }
 
 // SetStatus changes the status of one version, or with version "" of all, in the transaction of s.
-func (s Archives) SetStatus(ctx context.Context, kind ledger.Kind, name, version string, c registry.Change) (int, []registry.ArchiveRecord, error) {
+func (s Archives) SetStatus(
+	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
+) (int, []registry.ArchiveRecord, error) {
 	all, err := s.states(ctx, string(kind), name)
 	if err != nil {
 		return 0, nil, err
@@ -234,7 +236,9 @@ func (s Archives) SetStatus(ctx context.Context, kind ledger.Kind, name, version
 
 // page runs a statement, to which a limit of rows is added, for at most limit records and
 // about registry.PageBytes bytes. The cursor is that of the last record if there are more.
-func (s Archives) page(ctx context.Context, statement string, args []any, limit int) (page []registry.ArchiveRecord, next string, err error) {
+func (s Archives) page(
+	ctx context.Context, statement string, args []any, limit int,
+) (page []registry.ArchiveRecord, next string, err error) {
 	size := 0
 	err = s.Query(ctx, fmt.Sprintf("%s LIMIT %d", statement, limit+1), args, func(scan func(...any) error) (bool, error) {
 		rec, err := scanArchive(scan)
@@ -253,7 +257,9 @@ func (s Archives) page(ctx context.Context, statement string, args []any, limit 
 }
 
 // Versions reads a page of the versions of a name, newest first.
-func (s Archives) Versions(ctx context.Context, kind ledger.Kind, name, after string, deleted bool) ([]registry.ArchiveRecord, string, error) {
+func (s Archives) Versions(
+	ctx context.Context, kind ledger.Kind, name, after string, deleted bool,
+) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(after)
 	if err != nil {
 		return nil, "", err
@@ -285,7 +291,9 @@ func (s Archives) Versions(ctx context.Context, kind ledger.Kind, name, after st
 }
 
 // List reads a page of the records of a kind.
-func (s Archives) List(ctx context.Context, kind ledger.Kind, q registry.Query) ([]registry.ArchiveRecord, string, error) {
+func (s Archives) List(
+	ctx context.Context, kind ledger.Kind, q registry.Query,
+) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(q.Cursor)
 	if err != nil {
 		return nil, "", err

@@ -52,7 +52,9 @@ func ArchiveFinding(f registry.Finding) (registry.Finding, error) {
 }
 
 // Findings are all findings of a version, newest first.
-func (s Archives) Findings(ctx context.Context, kind ledger.Kind, name, version string) (found []registry.Finding, err error) {
+func (s Archives) Findings(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (found []registry.Finding, err error) {
 	if !registry.Storable(name, version) {
 		return nil, nil
 	}

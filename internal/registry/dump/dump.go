@@ -78,7 +78,9 @@ const partSize = 3 << 20
 // ExportArchives writes the records of all archives to w with the archives themselves,
 // and returns how many. Blobs are opened if there is an archive: a registry without any
 // may have no place for them.
-func ExportArchives(ctx context.Context, records registry.ArchiveRecords, open func() (registry.Blobs, error), w io.Writer) (n int, err error) {
+func ExportArchives(
+	ctx context.Context, records registry.ArchiveRecords, open func() (registry.Blobs, error), w io.Writer,
+) (n int, err error) {
 	var blobs registry.Blobs
 	out := bufio.NewWriterSize(w, 1<<20)
 	enc := json.NewEncoder(out)
@@ -145,7 +147,9 @@ func exportBlob(ctx context.Context, enc *json.Encoder, blobs registry.Blobs, re
 // ReadArchive is the record and the evidence of an archive that was
 // exported with rec, recomputed from its bytes. A record that is not that of the archive
 // is an error.
-func ReadArchive(ctx context.Context, known []kinds.Kind, rec registry.ArchiveRecord, r *io.SectionReader) (registry.ArchiveRecord, evidence.Report, error) {
+func ReadArchive(
+	ctx context.Context, known []kinds.Kind, rec registry.ArchiveRecord, r *io.SectionReader,
+) (registry.ArchiveRecord, evidence.Report, error) {
 	i := slices.IndexFunc(known, func(k kinds.Kind) bool { return string(k.Kind) == rec.Kind })
 	if i < 0 {
 		return rec, nil, fmt.Errorf("%+.20q is no kind of archive", rec.Kind)

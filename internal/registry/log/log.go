@@ -84,7 +84,9 @@ const extendAtOnce = 4096
 // if not the error wraps ErrBroken, and the Log is there all the same, to tell so. There
 // is none where nothing tells what was signed (ErrHead), or where the database never had
 // the log (ErrElsewhere).
-func Open(ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key, logger *slog.Logger) (*Log, error) {
+func Open(
+	ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key, logger *slog.Logger,
+) (*Log, error) {
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,9 @@ type Node struct {
 // Extend appends leaves to the log with that edge. Before gives hashes that the log
 // has, as [registry.Entries].LogHashes does in the same transaction; it is asked once for 256
 // entries.
-func Extend(edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first int64, n int) ([]tlog.Hash, error)) (*Addition, error) {
+func Extend(
+	edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first int64, n int) ([]tlog.Hash, error),
+) (*Addition, error) {
 	a := &Addition{First: edge.Size, Leaves: leaves, Edge: edge}
 	added := map[int][]tlog.Hash{} // by level, those of this addition
 	for _, l := range leaves {

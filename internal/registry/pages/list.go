@@ -199,7 +199,9 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 
 // versionsOf are the versions of a name from a cursor on, newest first, deleted ones
 // excepted: a page, or the first of one.
-func (p *pages) versionsOf(ctx context.Context, kind ledger.Kind, name, cursor string, first int) ([]listed, string, error) {
+func (p *pages) versionsOf(
+	ctx context.Context, kind ledger.Kind, name, cursor string, first int,
+) ([]listed, string, error) {
 	if kind == ledger.Server {
 		records, next, err := p.ShownVersions(ctx, &api.VersionsInput{Name: name, Cursor: cursor})
 		return listedServers(records[:min(len(records), first)]), next, err

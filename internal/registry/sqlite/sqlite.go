@@ -280,7 +280,9 @@ func (s *DB) Versions(ctx context.Context, name, after string) ([]registry.Recor
 // page runs a query, whose last parameter is a limit of rows, for at most limit
 // records and about registry.PageBytes bytes. The cursor is that of the last record if there
 // are more.
-func (s *DB) page(ctx context.Context, query string, args []any, limit int) (page []registry.Record, next string, err error) {
+func (s *DB) page(
+	ctx context.Context, query string, args []any, limit int,
+) (page []registry.Record, next string, err error) {
 	rows, err := s.read.QueryContext(ctx, query, append(args, limit+1)...)
 	if err != nil {
 		return nil, "", err
