@@ -65,7 +65,6 @@ var plainDecoders = map[string]struct {
 	"parse.go in serverjson":                        {3, "a map, whose form is judged by exact names; only then a struct"},
 	"python.go in .":                                {1, "what our own question to python prints"},
 	"readsliterals.go in .":                         {1, "a text"},
-	"records.go in internal/registry/registrytest":  {1, "fixtures of tests"},
 	"resolve.go in plugin":                          {1, "a map"},
 	"reverify.go in .":                              {1, "the registry's own database"},
 	"sidecar.go in internal/store":                  {2, "the schema alone; encoded again and compared byte by byte"},
@@ -74,6 +73,7 @@ var plainDecoders = map[string]struct {
 	"tools.go in internal/hashfile":                 {2, "whose members are compared with their names"},
 	"toolschema.go in plugin":                       {2, "a map; and whether references of a schema lead somewhere"},
 	"validate.go in serverjson":                     {1, "a map"},
+	"values.go in internal/registry/registrytest":   {1, "fixtures of tests"},
 	"wheels.go in project":                          {3, "a map and a text; what pip prints"},
 }
 

@@ -64,7 +64,7 @@ type ServeOptions struct {
 	PolicyFile     string        // read at the start and whenever Reload says so; "" is none
 	Reload         <-chan os.Signal
 	Limits         api.Limits
-	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is registry.MaxArchive
+	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is api.MaxArchive
 	Presign        time.Duration // downloads of archives are sent to the blobs' own URLs, valid so long; 0 serves them
 	Version        string
 	Commit, Built  string // of the program; may be empty

@@ -159,6 +159,7 @@ type ArchivePage struct {
 	} `json:"metadata"`
 }
 
+// NewArchivePage is records as they are answered; an empty list is [], not null.
 func NewArchivePage(records []ArchiveRecord, next string) ArchivePage {
 	p := ArchivePage{Archives: append([]ArchiveRecord{}, records...)}
 	p.Metadata.Count, p.Metadata.NextCursor = len(records), next

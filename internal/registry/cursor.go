@@ -19,6 +19,7 @@ type Cursor struct{ Name, Version string }
 // versions at most 255 characters of up to 4 bytes.
 const MaxCursor = 2048
 
+// String is the cursor as a page gives it.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(c.Name + "\x00" + c.Version))
 }

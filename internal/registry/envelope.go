@@ -147,6 +147,7 @@ func NewPage(records []Record, next string) Page {
 	return p
 }
 
+// SortedKeys are the keys of m in order.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Named are the name and the version that a document of a record has, as it spells its members:

@@ -125,4 +125,5 @@ func (p *Problem) GetHeaders() http.Header {
 // ContentType lets the HTTP library send problems under their own type.
 func (p *Problem) ContentType(string) string { return ProblemType }
 
+// ProblemType is the media type of an answer that is an error.
 const ProblemType = "application/problem+json"

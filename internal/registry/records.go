@@ -71,10 +71,19 @@ type Record struct {
 
 	Findings []Finding // the newest MaxFindings, newest first; Insert ignores them
 
-	Answer    []byte // as appendEnvelope gives it; nil if nobody has rendered it
-	Entry     int64  // index in the log, of a record that Insert has inserted
-	EntryText []byte // its entry there
-	Summed    []byte // the bytes that Digest was computed of; nil if nobody says so
+	// Of a record that Insert has inserted.
+	Answer    []byte `json:"-"` // as AppendEnvelope gives it; nil if nobody has rendered it
+	Entry     int64  `json:"-"` // index in the log
+	EntryText []byte `json:"-"` // its entry there
+
+	summed []byte // the bytes that Digest was computed of; nil if nobody says so
+}
+
+// WithDigest is r with the digest of the canonical form of its very document, which the caller
+// has computed and nobody needs to compute again.
+func (r Record) WithDigest(d digest.Digest) Record {
+	r.Digest, r.summed = d, r.Document
+	return r
 }
 
 // Subject is the record's name in evidence and in what is admitted.
@@ -99,6 +108,7 @@ type Query struct {
 	Cursor       string    // where the page before ended
 }
 
+// PageLimit is how many records a page has at most.
 func (q Query) PageLimit() int {
 	if q.Limit <= 0 {
 		return DefaultLimit
@@ -162,7 +172,7 @@ func Admit(a policy.Admitted, rec Record) error {
 	if err := a.Permits(rec.Subject(), rec.Digest, policy.Publish); err != nil {
 		return err
 	}
-	if n := len(rec.Summed); n > 0 && n == len(rec.Document) && &rec.Summed[0] == &rec.Document[0] {
+	if n := len(rec.summed); n > 0 && n == len(rec.Document) && &rec.summed[0] == &rec.Document[0] {
 		return nil // the publish has computed it of these very bytes
 	}
 	canonical, err := serverjson.Canonical(rec.Document)

@@ -1,3 +1,18 @@
+// Package registry holds what an MCP registry is made of: the records of servers and archives,
+// their findings, statuses and tokens, the forms in which they are answered, and what is asked
+// of a database ([Records], [ArchiveRecords], [Statuses], [Findings], [Imports], [Tokens],
+// [Entries]), of a store of archives ([Blobs]) and of the place of a log's head ([Heads]).
+//
+// The packages below it stand on floors, and import only from below their own:
+//
+//	archivesql, logsql, tokensql     statements that databases share
+//	blobs, client, kinds             archives, calls to a registry, what it publishes
+//	sqlite, postgres, log, dump      databases, the signed log, exports
+//	api                              a registry for programs
+//	pages                            the same for people
+//	server                           both, as one handler
+//
+// Package registrytest has the conformance suites of databases and heads.
 package registry
 
 // Validation is what a registry does about the claims of a document.

@@ -52,7 +52,9 @@ const (
 
 // NewToken makes a token from random bytes. Its text is shown once and never kept; its
 // hash is for [Tokens].Add. Expires may be zero.
-func NewToken(note string, permissions []auth.Permission, now, expires time.Time) (t Token, text, hash string, err error) {
+func NewToken(
+	note string, permissions []auth.Permission, now, expires time.Time,
+) (t Token, text, hash string, err error) {
 	switch {
 	case utf8.RuneCountInString(note) > maxNote:
 		return Token{}, "", "", fmt.Errorf("note: longer than %d characters", maxNote)

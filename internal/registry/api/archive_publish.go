@@ -81,7 +81,9 @@ func forbiddenArchive(g auth.Grant, name string) *registry.Problem {
 
 // acceptArchive judges an upload: everything is recomputed from its bytes, and whatever
 // does not match is reported at once.
-func (s *Server) acceptArchive(ctx context.Context, k kinds.Kind, u Upload, keep func(context.Context) error) (int, any, error) {
+func (s *Server) acceptArchive(
+	ctx context.Context, k kinds.Kind, u Upload, keep func(context.Context) error,
+) (int, any, error) {
 	content, err := s.readArchive(ctx, k, u)
 	if err != nil {
 		return 0, nil, err
@@ -140,7 +142,7 @@ func (s *Server) claimedSurface(k kinds.Kind, u Upload, packed digest.Digest) (d
 	}
 	claimed, err := digest.Parse(text)
 	switch {
-	case k.Kind != ledger.Artifact:
+	case !k.Shows:
 		return refuse("is of servers that are packed from source")
 	case err != nil || claimed.Algorithm() != digest.SHA256:
 		return refuse("is not sha256: and 64 hex digits")
@@ -226,7 +228,9 @@ func (s *Server) judgeArchive(rec registry.ArchiveRecord, content *kinds.Content
 
 // archiveAgain answers an upload of a version that exists. The same bytes are kept again,
 // which brings back a blob that was lost.
-func (s *Server) archiveAgain(ctx context.Context, first, rec registry.ArchiveRecord, keep func(context.Context) error) (int, any, error) {
+func (s *Server) archiveAgain(
+	ctx context.Context, first, rec registry.ArchiveRecord, keep func(context.Context) error,
+) (int, any, error) {
 	if kinds.SameBytes(first, rec) {
 		if err := keep(ctx); err != nil {
 			return 0, nil, err
@@ -244,7 +248,9 @@ func (s *Server) archiveAgain(ctx context.Context, first, rec registry.ArchiveRe
 
 // archiveProven is a record as it is answered, with the proof of its entry in the log, for
 // which it waits. The index is looked up if it is negative.
-func (s *Server) archiveProven(ctx context.Context, rec registry.ArchiveRecord, index int64) (*registry.ArchiveAnswer, error) {
+func (s *Server) archiveProven(
+	ctx context.Context, rec registry.ArchiveRecord, index int64,
+) (*registry.ArchiveAnswer, error) {
 	answer := &registry.ArchiveAnswer{ArchiveRecord: rec}
 	if s.Log == nil {
 		return answer, nil

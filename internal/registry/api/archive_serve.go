@@ -16,7 +16,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
@@ -33,15 +32,7 @@ func (s *Server) findArchive(ctx context.Context, kind ledger.Kind, name, versio
 	if rec.Status == registry.Deleted {
 		return Archive{}, s.gone(ctx, rec)
 	}
-	return Archive{Digest: rec.ContentHash, Name: archiveFile(rec)}, nil
-}
-
-// archiveFile is the name of the file that an archive is saved as.
-func archiveFile(rec registry.ArchiveRecord) string {
-	if rec.Kind == string(ledger.Plugin) {
-		return rec.Name + "-" + rec.Version + ".zip"
-	}
-	return facet.FileName(rec.Name, rec.Version)
+	return Archive{Digest: rec.ContentHash, Name: kinds.Of(kind).FileName(rec.Name, rec.Version)}, nil
 }
 
 // gone is the answer for a version that is deleted, with the proof of the entry that says
@@ -72,7 +63,9 @@ func (s *Server) gone(ctx context.Context, rec registry.ArchiveRecord) error {
 //	GET   /KIND/{name}/latest-version              the same as versions/latest
 //	PATCH /KIND/{name}/versions/{version}/status   the status of one version
 //	PATCH /KIND/{name}/status                      of all versions
-func (s *Server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string) (any, error) {
+func (s *Server) answerArchive(
+	w http.ResponseWriter, r *http.Request, kind ledger.Kind, name string, rest []string,
+) (any, error) {
 	pattern := slices.Clone(rest)
 	if len(rest) > 1 && rest[0] == "versions" {
 		pattern[1] = "*"
@@ -102,29 +95,6 @@ func (s *Server) answerArchive(w http.ResponseWriter, r *http.Request, kind ledg
 		return nil, notAllowed(w, allow)
 	}
 	return answer()
-}
-
-func (p *Parameters) Text(name string, most int) string {
-	p.known = append(p.known, name)
-	all := p.Values[name]
-	if len(all) > 1 || len(all) == 1 && len(all[0]) > most {
-		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is given more than once, or longer than %d bytes", name, most)))
-		return ""
-	}
-	return p.Values.Get(name)
-}
-
-// flag also reports whether the parameter was given.
-func (p *Parameters) flag(name string) (value, given bool) {
-	text := p.Text(name, 5)
-	if text == "" {
-		return false, false
-	}
-	value, err := strconv.ParseBool(text)
-	if err != nil {
-		p.Err = cmp.Or(p.Err, error(registry.NewProblem(http.StatusUnprocessableEntity, "%s is neither true nor false", name)))
-	}
-	return value, true
 }
 
 func (s *Server) listArchives(r *http.Request, kind ledger.Kind) (any, error) {
@@ -179,7 +149,9 @@ func (s *Server) oneArchive(r *http.Request, kind ledger.Kind, name, version str
 	return s.archiveProven(r.Context(), rec, -1)
 }
 
-func (s *Server) archiveStatus(w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string) (any, error) {
+func (s *Server) archiveStatus(
+	w http.ResponseWriter, r *http.Request, kind ledger.Kind, name, version string,
+) (any, error) {
 	if version == registry.Latest {
 		return nil, registry.NewProblem(http.StatusNotFound, "name a version: which one is the latest may change meanwhile")
 	}
@@ -251,7 +223,7 @@ func describeArchives(api *huma.OpenAPI, k kinds.Kind, logged bool) {
 		download := answer("application/octet-stream", bytes)
 		add("download", http.MethodGet, "/{name}/versions/{version}/archive", "Get the archive", huma.Operation{Parameters: []*huma.Param{name, version}, Responses: download})
 		publishes := []*huma.Param{name}
-		if k.Kind == ledger.Artifact {
+		if k.Shows {
 			publishes = append(publishes, param("query", registry.SurfaceParameter, "What its publisher says that its tools have as their fingerprint; the registry never runs it"))
 		}
 		published := answer("application/json", one)

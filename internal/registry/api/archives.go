@@ -169,7 +169,7 @@ func (h *archives) tooLarge() error {
 	return registry.NewProblem(http.StatusRequestEntityTooLarge, "an archive has at most %d bytes", h.Limit)
 }
 
-// steadyReader reads a body of which every part arrives within bodyTimeout: what the
+// steadyReader reads a body of which every part arrives within registry.BodyTimeout: what the
 // server grants a whole body is too little for an archive, and no limit would let
 // idle clients hold their place.
 type steadyReader struct {
@@ -185,64 +185,4 @@ func (s *steadyReader) Read(p []byte) (int, error) {
 	// Not every connection has a deadline, those of tests for one.
 	_ = s.connection.SetReadDeadline(time.Now().Add(registry.BodyTimeout))
 	return s.r.Read(p)
-}
-
-func (b *blobReader) Read(p []byte) (int, error) {
-	for {
-		if b.offset >= b.size {
-			return 0, io.EOF
-		}
-		n, err := b.read(p)
-		b.offset += int64(n)
-		b.at = b.offset
-		switch {
-		case err == nil, err == io.EOF && b.offset == b.size:
-			return n, err
-		case err == io.EOF:
-			err = io.ErrUnexpectedEOF // so that a truncated blob is not taken for whole
-		}
-		if b.resumed++; b.resumed > maxResumed || b.ctx.Err() != nil {
-			return n, err
-		}
-		b.Close()
-		if n > 0 {
-			return n, nil
-		}
-	}
-}
-
-func (b *blobReader) read(p []byte) (n int, err error) {
-	if b.open != nil && b.at != b.offset {
-		b.Close()
-	}
-	if b.open == nil {
-		if b.open, err = b.blobs.Open(b.ctx, b.sum, b.offset, -1); err != nil {
-			return 0, err
-		}
-	}
-	_ = b.w.SetWriteDeadline(time.Now().Add(registry.WriteTimeout))
-	return b.open.Read(p)
-}
-
-func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekCurrent:
-		offset += b.offset
-	case io.SeekEnd:
-		offset += b.size
-	}
-	if offset < 0 {
-		return 0, errors.New("seek before the start")
-	}
-	b.offset = offset
-	return offset, nil
-}
-
-func (b *blobReader) Close() error {
-	if b.open == nil {
-		return nil
-	}
-	err := b.open.Close()
-	b.open = nil
-	return err
 }

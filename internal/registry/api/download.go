@@ -85,3 +85,63 @@ type blobReader struct {
 
 // maxResumed is how often one download goes on after its blob broke off.
 const maxResumed = 3
+
+func (b *blobReader) Read(p []byte) (int, error) {
+	for {
+		if b.offset >= b.size {
+			return 0, io.EOF
+		}
+		n, err := b.read(p)
+		b.offset += int64(n)
+		b.at = b.offset
+		switch {
+		case err == nil, err == io.EOF && b.offset == b.size:
+			return n, err
+		case err == io.EOF:
+			err = io.ErrUnexpectedEOF // so that a truncated blob is not taken for whole
+		}
+		if b.resumed++; b.resumed > maxResumed || b.ctx.Err() != nil {
+			return n, err
+		}
+		b.Close()
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
+func (b *blobReader) read(p []byte) (n int, err error) {
+	if b.open != nil && b.at != b.offset {
+		b.Close()
+	}
+	if b.open == nil {
+		if b.open, err = b.blobs.Open(b.ctx, b.sum, b.offset, -1); err != nil {
+			return 0, err
+		}
+	}
+	_ = b.w.SetWriteDeadline(time.Now().Add(registry.WriteTimeout))
+	return b.open.Read(p)
+}
+
+func (b *blobReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += b.offset
+	case io.SeekEnd:
+		offset += b.size
+	}
+	if offset < 0 {
+		return 0, errors.New("seek before the start")
+	}
+	b.offset = offset
+	return offset, nil
+}
+
+func (b *blobReader) Close() error {
+	if b.open == nil {
+		return nil
+	}
+	err := b.open.Close()
+	b.open = nil
+	return err
+}

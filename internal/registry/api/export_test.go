@@ -1,10 +1,14 @@
 package api
 
-// What the tests of this package see besides.
-const CacheCheckpoint = cacheCheckpoint
-const CacheTile = cacheTile
-const MaxLoginBody = maxLoginBody
-const MaxSkipped = maxSkipped
-const RetryAfter = retryAfter
+// What the tests outside of this package see besides.
+const (
+	CacheCheckpoint = cacheCheckpoint
+	CacheTile       = cacheTile
+	MaxLoginBody    = maxLoginBody
+	MaxSkipped      = maxSkipped
+	RetryAfter      = retryAfter
+)
 
-var Verified = verified
+var (
+	Verified = verified
+)

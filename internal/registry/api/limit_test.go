@@ -85,7 +85,9 @@ func loginWithNone(t *testing.T, c *api.Config) {
 }
 
 // blocked is a check that waits, and says when it has begun.
-func blocked(t *testing.T) (check func(context.Context, *serverjson.Document) (evidence.Report, error), begun chan struct{}, end func()) {
+func blocked(
+	t *testing.T,
+) (check func(context.Context, *serverjson.Document) (evidence.Report, error), begun chan struct{}, end func()) {
 	begun = make(chan struct{}, 100)
 	release := make(chan struct{})
 	end = sync.OnceFunc(func() { close(release) })

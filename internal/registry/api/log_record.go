@@ -18,7 +18,9 @@ func (s *Server) recordEntries(ctx context.Context, in *provenInput) (*recordEnt
 
 // entriesOf are the places in the log of what is about one version of what is published as
 // kind.
-func (s *Server) entriesOf(ctx context.Context, kind ledger.Kind, name, version string) (registry.RecordEntries, error) {
+func (s *Server) entriesOf(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (registry.RecordEntries, error) {
 	index, err := s.Log.Entries().LogIndex(ctx, kind, name, version)
 	if errors.Is(err, registry.ErrNotFound) {
 		return registry.RecordEntries{}, registry.NewProblem(http.StatusNotFound, "version %+.200q of %s %+.200q not found", version, kind, name)

@@ -35,7 +35,9 @@ func (s *Server) writable() error {
 // proven answers a record with the proof of its entry, for which it waits. Without the
 // proof a publish is not acknowledged, though it is there: the same publish again finds
 // it.
-func (s *Server) proven(ctx context.Context, rec registry.Record, index int64, leaf []byte) (*huma.StreamResponse, error) {
+func (s *Server) proven(
+	ctx context.Context, rec registry.Record, index int64, leaf []byte,
+) (*huma.StreamResponse, error) {
 	if s.Log == nil {
 		return answered(rec, nil)
 	}

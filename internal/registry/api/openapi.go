@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/modelcontextprotocol/registry/pkg/api/v0"
+	v0 "github.com/modelcontextprotocol/registry/pkg/api/v0"
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/style"

@@ -65,7 +65,7 @@ func (s *Server) publish(ctx context.Context, in *publishInput) (*huma.StreamRes
 		p.Errors = []registry.ProblemError{{Message: err.Error(), Location: "body"}}
 		return nil, p
 	}
-	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Digest: digest.FromBytes(canonical), Build: s.Version, Summed: raw}
+	rec := registry.Record{Name: doc.Name, Version: doc.Version, Document: raw, Build: s.Version}.WithDigest(digest.FromBytes(canonical))
 
 	if rules.Validation != registry.Off { // else there is nothing to be spared, and Insert tells
 		switch first, err := s.Records.Get(ctx, rec.Name, rec.Version); {
@@ -145,7 +145,9 @@ func (s *Server) again(ctx context.Context, first, rec registry.Record) (*huma.S
 
 // judge gathers the evidence about doc and judges it. A verdict without an error
 // allows. The report is what was checked of the packages, whatever came of it.
-func (s *Server) judge(ctx context.Context, rules Policy, doc *serverjson.Document, rec registry.Record, whose string) (policy.Verdict, evidence.Report, error) {
+func (s *Server) judge(
+	ctx context.Context, rules Policy, doc *serverjson.Document, rec registry.Record, whose string,
+) (policy.Verdict, evidence.Report, error) {
 	// The document itself is admitted with what it claims. Nobody claims its digest.
 	document := evidence.Compare(
 		evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher},

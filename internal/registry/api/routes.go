@@ -1,5 +1,4 @@
-// Package registry is an MCP registry: an [http.Handler] over [Records], and the
-// [Client] for it.
+// Package api is an MCP registry for programs: handlers over [registry.Records].
 //
 // # API
 //
@@ -23,7 +22,7 @@
 // only, or with updated_since, as who keeps a copy has to learn of them.
 //
 // Names and versions in paths are URL-encoded (io.github.o%2Fname). A record is
-// answered as an [Envelope], an error as a [Problem]. A page is ordered by the bytes
+// answered as a [registry.Envelope], an error as a [registry.Problem]. A page is ordered by the bytes
 // of name and then of version, has at most 100 records, 30 by default, and ends
 // early when they are large; metadata.nextCursor is there as long as more follow.
 // A document has at most 1 MiB.
@@ -38,7 +37,7 @@
 // failure, or a 503 if nothing failed but to be reached. What is admitted is
 // inserted in one transaction, in which the version may turn out to exist after all, and
 // which appends an entry to the log (package ledger). The answer comes when a checkpoint
-// that covers the entry is signed, and holds the proof: see [Log].
+// that covers the entry is signed, and holds the proof: see [log.Log].
 package api
 
 import (

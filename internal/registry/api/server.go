@@ -12,26 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 )
 
-// Failure makes of any error what a client may know of it; the rest is logged.
-func (s *Server) Failure(ctx context.Context, err error) error {
-	var p *registry.Problem
-	switch {
-	case errors.As(err, &p):
-		return p
-	case errors.Is(err, registry.ErrCursor):
-		return registry.NewProblem(http.StatusBadRequest, "%s", err)
-	case errors.Is(err, registry.ErrUnavailable) || registry.NoRoom(err):
-		Logger(ctx).Error("unavailable", "error", err)
-		p := registry.NewProblem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
-		p.RetryAfter = databaseRetry
-		return p
-	case ctx.Err() != nil:
-		return registry.NewProblem(registry.StatusClientGone, "the request was cancelled")
-	}
-	Logger(ctx).Error("internal error", "error", err)
-	return registry.NewProblem(http.StatusInternalServerError, "internal error")
-}
-
+// Server is a registry, whose paths [Server.Mount] registers.
 type Server struct {
 	Config
 	requests, logins, writes *limiter
@@ -79,6 +60,26 @@ func New(c Config) (*Server, error) {
 	s.turns = newTurns(c.Limits)
 	s.metrics = newMetrics(c, s.turns)
 	return s, nil
+}
+
+// Failure makes of any error what a client may know of it; the rest is logged.
+func (s *Server) Failure(ctx context.Context, err error) error {
+	var p *registry.Problem
+	switch {
+	case errors.As(err, &p):
+		return p
+	case errors.Is(err, registry.ErrCursor):
+		return registry.NewProblem(http.StatusBadRequest, "%s", err)
+	case errors.Is(err, registry.ErrUnavailable) || registry.NoRoom(err):
+		Logger(ctx).Error("unavailable", "error", err)
+		p := registry.NewProblem(http.StatusServiceUnavailable, "what the registry keeps is out of reach; try again")
+		p.RetryAfter = databaseRetry
+		return p
+	case ctx.Err() != nil:
+		return registry.NewProblem(registry.StatusClientGone, "the request was cancelled")
+	}
+	Logger(ctx).Error("internal error", "error", err)
+	return registry.NewProblem(http.StatusInternalServerError, "internal error")
 }
 
 // Handler is what every request passes before the routes of mux, and after them.

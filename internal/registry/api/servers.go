@@ -90,6 +90,7 @@ func (s *Server) list(ctx context.Context, in *listInput) (*huma.StreamResponse,
 // may have 10 GB of them.
 const maxSkipped = 4
 
+// VersionsInput is a request for the versions of a server.
 type VersionsInput struct {
 	Name    string `path:"name" doc:"URL-encoded name"`
 	Cursor  string `query:"cursor" maxLength:"2048" doc:"metadata.nextCursor of the page before"`
@@ -111,7 +112,9 @@ func (s *Server) versions(ctx context.Context, in *VersionsInput) (*pageOutput, 
 }
 
 // ShownVersions is a page of the versions that in selects.
-func (s *Server) ShownVersions(ctx context.Context, in *VersionsInput) (records []registry.Record, next string, err error) {
+func (s *Server) ShownVersions(
+	ctx context.Context, in *VersionsInput,
+) (records []registry.Record, next string, err error) {
 	records, next, err = s.Records.Versions(ctx, in.Name, in.Cursor)
 	for skipped := 0; !in.Deleted && err == nil; skipped++ {
 		records = slices.DeleteFunc(records, func(r registry.Record) bool { return r.Status == registry.Deleted })

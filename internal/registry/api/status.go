@@ -44,7 +44,9 @@ func (s *Server) setAllStatuses(ctx context.Context, in *allStatusInput) (*updat
 	return &updatedOutput{registry.Updated{UpdatedCount: n, Servers: registry.NewPage(records, "").Servers}}, nil
 }
 
-func (s *Server) change(ctx context.Context, authorization, name, version string, body registry.StatusBody) (int, []registry.Record, error) {
+func (s *Server) change(
+	ctx context.Context, authorization, name, version string, body registry.StatusBody,
+) (int, []registry.Record, error) {
 	c, grant, err := s.judgeChange(ctx, authorization, func(g auth.Grant) bool { return g.Allows(auth.Publish, name) || g.Allows(auth.Edit, name) },
 		func(g auth.Grant) *registry.Problem { return forbidden(g, name) }, body)
 	if err != nil {
@@ -55,7 +57,9 @@ func (s *Server) change(ctx context.Context, authorization, name, version string
 }
 
 // judgeChange is the change that a request asks for, if its bearer is allowed to make it.
-func (s *Server) judgeChange(ctx context.Context, authorization string, allowed func(auth.Grant) bool, refused func(auth.Grant) *registry.Problem, body registry.StatusBody) (registry.Change, auth.Grant, error) {
+func (s *Server) judgeChange(
+	ctx context.Context, authorization string, allowed func(auth.Grant) bool, refused func(auth.Grant) *registry.Problem, body registry.StatusBody,
+) (registry.Change, auth.Grant, error) {
 	if err := s.writable(); err != nil {
 		return registry.Change{}, auth.Grant{}, err
 	}
@@ -80,7 +84,9 @@ func (s *Server) judgeChange(ctx context.Context, authorization string, allowed 
 }
 
 // changed counts and logs n records that c changed, or says what the error was.
-func (s *Server) changed(ctx context.Context, kind, name, version string, c registry.Change, grant auth.Grant, n int, err error) error {
+func (s *Server) changed(
+	ctx context.Context, kind, name, version string, c registry.Change, grant auth.Grant, n int, err error,
+) error {
 	switch {
 	case errors.Is(err, registry.ErrNotFound) && version == "":
 		return registry.NewProblem(http.StatusNotFound, "%s %+.200q not found", kind, name)

@@ -1,3 +1,5 @@
+// Package archivesql keeps the records of archives in a database of SQL, with the statements
+// that SQLite and PostgreSQL have in common.
 package archivesql
 
 import (
@@ -31,6 +33,7 @@ type Archives struct {
 	Noted  func(ctx context.Context, kind, name string) error                        // a new name, for holds
 }
 
+// ArchiveColumns are those of a record when it is inserted.
 const ArchiveColumns = `kind, name, version, content_integrity, content_hash, size, manifest, document_digest, assets, api_surface,
 	publisher, build, status, status_message, status_entry, status_changed_at, published_at, updated_at, is_latest`
 
@@ -85,6 +88,7 @@ func (s Archives) one(ctx context.Context, where string, args ...any) (rec regis
 	return rec, err
 }
 
+// Get reads one record; the version may be latest.
 func (s Archives) Get(ctx context.Context, kind ledger.Kind, name, version string) (registry.ArchiveRecord, error) {
 	if !registry.Storable(name, version) {
 		return registry.ArchiveRecord{}, registry.ErrNotFound
@@ -95,6 +99,7 @@ func (s Archives) Get(ctx context.Context, kind ledger.Kind, name, version strin
 	return s.one(ctx, "kind = $1 AND name = $2 AND version = $3", string(kind), name, version)
 }
 
+// Insert inserts a record in the transaction of s.
 func (s Archives) Insert(ctx context.Context, rec registry.ArchiveRecord) (registry.ArchiveRecord, error) {
 	first, err := s.Get(ctx, ledger.Kind(rec.Kind), rec.Name, rec.Version)
 	if err == nil {
@@ -173,7 +178,10 @@ func (s Archives) states(ctx context.Context, kind, name string) (all []registry
 	return all, err
 }
 
-func (s Archives) SetStatus(ctx context.Context, kind ledger.Kind, name, version string, c registry.Change) (int, []registry.ArchiveRecord, error) {
+// SetStatus changes the status of one version, or with version "" of all, in the transaction of s.
+func (s Archives) SetStatus(
+	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
+) (int, []registry.ArchiveRecord, error) {
 	all, err := s.states(ctx, string(kind), name)
 	if err != nil {
 		return 0, nil, err
@@ -227,8 +235,10 @@ func (s Archives) SetStatus(ctx context.Context, kind ledger.Kind, name, version
 }
 
 // page runs a statement, to which a limit of rows is added, for at most limit records and
-// about pageBytes bytes. The cursor is that of the last record if there are more.
-func (s Archives) page(ctx context.Context, statement string, args []any, limit int) (page []registry.ArchiveRecord, next string, err error) {
+// about registry.PageBytes bytes. The cursor is that of the last record if there are more.
+func (s Archives) page(
+	ctx context.Context, statement string, args []any, limit int,
+) (page []registry.ArchiveRecord, next string, err error) {
 	size := 0
 	err = s.Query(ctx, fmt.Sprintf("%s LIMIT %d", statement, limit+1), args, func(scan func(...any) error) (bool, error) {
 		rec, err := scanArchive(scan)
@@ -246,7 +256,10 @@ func (s Archives) page(ctx context.Context, statement string, args []any, limit 
 	return page, next, err
 }
 
-func (s Archives) Versions(ctx context.Context, kind ledger.Kind, name, after string, deleted bool) ([]registry.ArchiveRecord, string, error) {
+// Versions reads a page of the versions of a name, newest first.
+func (s Archives) Versions(
+	ctx context.Context, kind ledger.Kind, name, after string, deleted bool,
+) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(after)
 	if err != nil {
 		return nil, "", err
@@ -277,7 +290,10 @@ func (s Archives) Versions(ctx context.Context, kind ledger.Kind, name, after st
 	return page, next, err
 }
 
-func (s Archives) List(ctx context.Context, kind ledger.Kind, q registry.Query) ([]registry.ArchiveRecord, string, error) {
+// List reads a page of the records of a kind.
+func (s Archives) List(
+	ctx context.Context, kind ledger.Kind, q registry.Query,
+) ([]registry.ArchiveRecord, string, error) {
 	at, err := registry.ParseCursor(q.Cursor)
 	if err != nil {
 		return nil, "", err

@@ -51,7 +51,10 @@ func ArchiveFinding(f registry.Finding) (registry.Finding, error) {
 	return f.Normal(), nil
 }
 
-func (s Archives) Findings(ctx context.Context, kind ledger.Kind, name, version string) (found []registry.Finding, err error) {
+// Findings are all findings of a version, newest first.
+func (s Archives) Findings(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (found []registry.Finding, err error) {
 	if !registry.Storable(name, version) {
 		return nil, nil
 	}

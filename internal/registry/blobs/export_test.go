@@ -1,4 +1,4 @@
 package blobs
 
-// What the tests of this package see besides.
+// What the tests outside of this package see besides.
 var OpenS3Waiting = openS3

@@ -1,3 +1,5 @@
+// Package blobs keeps archives under their digests, and the head of a log: in a directory, or
+// in a bucket of S3.
 package blobs
 
 import (

@@ -57,7 +57,9 @@ func (c *Client) ArchiveVersionsDeleted(ctx context.Context, kind, name string) 
 	return c.archiveVersions(ctx, kind, name, withDeleted())
 }
 
-func (c *Client) archiveVersions(ctx context.Context, kind, name string, query url.Values) ([]registry.ArchiveRecord, error) {
+func (c *Client) archiveVersions(
+	ctx context.Context, kind, name string, query url.Values,
+) ([]registry.ArchiveRecord, error) {
 	path, err := archivePath(kind, name, "versions")
 	if err != nil {
 		return nil, err
@@ -226,13 +228,17 @@ func (b *archiveBody) Close() error {
 // PublishArchive sends an archive of size bytes and returns its record, with its proof if
 // the registry has a log. That the record is about what was sent is for the caller to
 // compare. The token may be empty.
-func (c *Client) PublishArchive(ctx context.Context, kind, name string, body io.Reader, size int64, token string) (registry.ArchiveRecord, error) {
+func (c *Client) PublishArchive(
+	ctx context.Context, kind, name string, body io.Reader, size int64, token string,
+) (registry.ArchiveRecord, error) {
 	return c.publishArchive(ctx, kind, name, nil, body, size, token)
 }
 
 // PublishServer is PublishArchive for a server that is packed from source, of whose tools
 // its publisher says that they have the fingerprint shown, unless that is zero.
-func (c *Client) PublishServer(ctx context.Context, name string, shown digest.Digest, body io.Reader, size int64, token string) (registry.ArchiveRecord, error) {
+func (c *Client) PublishServer(
+	ctx context.Context, name string, shown digest.Digest, body io.Reader, size int64, token string,
+) (registry.ArchiveRecord, error) {
 	query := url.Values{}
 	if !shown.IsZero() {
 		query.Set(registry.SurfaceParameter, shown.String())
@@ -240,7 +246,9 @@ func (c *Client) PublishServer(ctx context.Context, name string, shown digest.Di
 	return c.publishArchive(ctx, string(ledger.Artifact), name, query, body, size, token)
 }
 
-func (c *Client) publishArchive(ctx context.Context, kind, name string, query url.Values, body io.Reader, size int64, token string) (registry.ArchiveRecord, error) {
+func (c *Client) publishArchive(
+	ctx context.Context, kind, name string, query url.Values, body io.Reader, size int64, token string,
+) (registry.ArchiveRecord, error) {
 	path, err := archivePath(kind, name, "versions")
 	if err != nil {
 		return registry.ArchiveRecord{}, err
@@ -284,7 +292,9 @@ const archiveTimeout = 10 * time.Minute
 
 // SetArchiveStatus changes the status of one version of an archive, or with version "" of
 // all, and returns how many changed. The message may be empty.
-func (c *Client) SetArchiveStatus(ctx context.Context, kind, name, version string, status registry.Status, message, token string) (int, error) {
+func (c *Client) SetArchiveStatus(
+	ctx context.Context, kind, name, version string, status registry.Status, message, token string,
+) (int, error) {
 	below := []string{"status"}
 	if version != "" {
 		below = []string{"versions", version, "status"}

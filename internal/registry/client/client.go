@@ -1,3 +1,5 @@
+// Package client calls a registry, this program's or the official one, and checks that what it
+// answers is what was asked for.
 package client
 
 import (
@@ -140,11 +142,15 @@ func (c *Client) versions(ctx context.Context, name string, query url.Values) ([
 // which is returned as it is. No more than a page is held. More than [registry.MaxVersions]
 // records or [MaxVersionBytes] are an error, as is a listing for which the registry
 // takes longer than for any other call; the time that use takes does not count.
-func (c *Client) EachVersion(ctx context.Context, name string, use func(registry.Envelope) (more bool, err error)) error {
+func (c *Client) EachVersion(
+	ctx context.Context, name string, use func(registry.Envelope) (more bool, err error),
+) error {
 	return c.eachVersion(ctx, name, url.Values{}, use)
 }
 
-func (c *Client) eachVersion(ctx context.Context, name string, query url.Values, use func(registry.Envelope) (more bool, err error)) error {
+func (c *Client) eachVersion(
+	ctx context.Context, name string, query url.Values, use func(registry.Envelope) (more bool, err error),
+) error {
 	path, err := escaped("servers", name, "versions")
 	if err != nil {
 		return err
@@ -278,7 +284,9 @@ func (c *Client) endpoint(path string, query url.Values) (*url.URL, error) {
 }
 
 // do sends one request and decodes a successful answer into out.
-func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte, token string, out any) error {
+func (c *Client) do(
+	ctx context.Context, method, path string, query url.Values, body []byte, token string, out any,
+) error {
 	text, err := c.ask(ctx, c.wait(path), method, path, query, body, token)
 	if err != nil {
 		return err
@@ -288,7 +296,9 @@ func (c *Client) do(ctx context.Context, method, path string, query url.Values, 
 
 // ask sends one request and returns the JSON of a successful answer, which has come in
 // whole after wait.
-func (c *Client) ask(ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string) ([]byte, error) {
+func (c *Client) ask(
+	ctx context.Context, wait time.Duration, method, path string, query url.Values, body []byte, token string,
+) ([]byte, error) {
 	header := http.Header{"Accept": {"application/json, " + registry.ProblemType}}
 	if body != nil {
 		header.Set("Content-Type", "application/json")
@@ -308,7 +318,9 @@ func (c *Client) ask(ctx context.Context, wait time.Duration, method, path strin
 
 // send sends one request to a path below prefix and returns a successful answer of at
 // most limit bytes, and its media type.
-func (c *Client) send(ctx context.Context, wait time.Duration, method, path, prefix string, query url.Values, header http.Header, body []byte, limit int) (text []byte, media string, err error) {
+func (c *Client) send(
+	ctx context.Context, wait time.Duration, method, path, prefix string, query url.Values, header http.Header, body []byte, limit int,
+) (text []byte, media string, err error) {
 	u, err := c.endpoint(prefix+path, query)
 	if err != nil {
 		return nil, "", evidence.Errorf(evidence.Validation, "", "", err)

@@ -42,7 +42,9 @@ func (c *Client) GitHubClient(ctx context.Context) (string, error) {
 }
 
 // SetStatus changes the status of one version. The message may be empty.
-func (c *Client) SetStatus(ctx context.Context, name, version string, status registry.Status, message, token string) (*registry.Envelope, error) {
+func (c *Client) SetStatus(
+	ctx context.Context, name, version string, status registry.Status, message, token string,
+) (*registry.Envelope, error) {
 	if version == "" {
 		return nil, errors.New("no version")
 	}
@@ -58,7 +60,9 @@ func (c *Client) SetStatus(ctx context.Context, name, version string, status reg
 }
 
 // SetAllStatuses changes the status of all versions of a name and returns how many.
-func (c *Client) SetAllStatuses(ctx context.Context, name string, status registry.Status, message, token string) (int, error) {
+func (c *Client) SetAllStatuses(
+	ctx context.Context, name string, status registry.Status, message, token string,
+) (int, error) {
 	path, err := escaped("servers", name, "status")
 	if err != nil {
 		return 0, err

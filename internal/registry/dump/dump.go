@@ -1,3 +1,4 @@
+// Package dump exports the records and archives of a registry as lines of JSON, and reads them.
 package dump
 
 import (
@@ -15,12 +16,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
 // A dump is records as JSON. Export writes one envelope a line, as GET answers it but with
-// all of its findings. ReadDump reads that, and what comes from elsewhere: one
+// all of its findings. Read reads that, and what comes from elsewhere: one
 // JSON array, or JSON values one after another, of which each is
 //
 //	{"server": …, "_meta": …}        an envelope
@@ -78,12 +78,14 @@ const partSize = 3 << 20
 // ExportArchives writes the records of all archives to w with the archives themselves,
 // and returns how many. Blobs are opened if there is an archive: a registry without any
 // may have no place for them.
-func ExportArchives(ctx context.Context, records registry.ArchiveRecords, open func() (registry.Blobs, error), w io.Writer) (n int, err error) {
+func ExportArchives(
+	ctx context.Context, records registry.ArchiveRecords, open func() (registry.Blobs, error), w io.Writer,
+) (n int, err error) {
 	var blobs registry.Blobs
 	out := bufio.NewWriterSize(w, 1<<20)
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
-	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
+	for _, kind := range kinds.Archives() {
 		for q := (registry.Query{Limit: registry.MaxLimit, Deleted: true}); ; {
 			page, next, err := records.ListArchives(ctx, kind, q)
 			if err != nil {
@@ -145,7 +147,9 @@ func exportBlob(ctx context.Context, enc *json.Encoder, blobs registry.Blobs, re
 // ReadArchive is the record and the evidence of an archive that was
 // exported with rec, recomputed from its bytes. A record that is not that of the archive
 // is an error.
-func ReadArchive(ctx context.Context, known []kinds.Kind, rec registry.ArchiveRecord, r *io.SectionReader) (registry.ArchiveRecord, evidence.Report, error) {
+func ReadArchive(
+	ctx context.Context, known []kinds.Kind, rec registry.ArchiveRecord, r *io.SectionReader,
+) (registry.ArchiveRecord, evidence.Report, error) {
 	i := slices.IndexFunc(known, func(k kinds.Kind) bool { return string(k.Kind) == rec.Kind })
 	if i < 0 {
 		return rec, nil, fmt.Errorf("%+.20q is no kind of archive", rec.Kind)
@@ -185,7 +189,7 @@ func Read(r io.Reader, use func(registry.Envelope) error, archives func(Archive)
 	return readDump(r, maxDumped, use, archives)
 }
 
-// readDump is ReadDump with another limit of one value, in bytes.
+// readDump is Read with another limit of one value, in bytes.
 func readDump(r io.Reader, most int, use func(registry.Envelope) error, archives func(Archive) error) error {
 	in := bufio.NewReader(r)
 	array, err := startsArray(in)

@@ -1,4 +1,4 @@
 package dump
 
-// What the tests of this package see besides.
+// What the tests outside of this package see besides.
 var ReadDump = readDump

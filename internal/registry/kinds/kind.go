@@ -4,22 +4,41 @@ import (
 	"context"
 	"io"
 
+	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// Kind is a kind of archives that a registry takes: how paths name it, and what
-// reads its archives.
+// Kind is a kind of what a registry publishes, as a value: whoever treats one kind otherwise
+// than another asks for a member of it, and no code elsewhere tells them apart by name. The
+// rows are in the table of [Of]; adding a kind is adding a row, and the file that reads it.
 type Kind struct {
-	Kind ledger.Kind // Artifact, Facet or Plugin; paths have the plural
+	Kind  ledger.Kind // paths have the plural
+	Title string      // of a list, for people
+
+	// Fingerprint is what the content_integrity of an archive is.
+	Fingerprint evidence.Scheme
+
+	// FileName is the name of the file that an archive is saved as.
+	FileName func(name, version string) string
+
+	// Shows says that the publisher of an archive may say what it shows to a model, which is
+	// api_surface: it is a server.
+	Shows bool
+
+	// Install are the texts that a person copies to use a version; local is what a project
+	// may call it.
+	Install func(name, version, local string) []string
 
 	// Read reads an archive of the kind to its end, in memory that does not grow with it,
 	// and recomputes everything that it claims of itself. An error of the class
 	// validation says what is wrong with the archive; other errors are this machine's. It
-	// is called concurrently.
+	// is called concurrently. It is nil for documents, and for a kind of [Of].
 	Read func(ctx context.Context, archive *io.SectionReader) (*Content, error)
+
+	read func(context.Context, *io.SectionReader, archive.Limits) (*Content, error)
 }
 
 // Content is what an archive was found to be.

@@ -9,26 +9,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Plugin is the kind of the zips of plugins. Their content_integrity is
-// hallmark-tree-v1 of dist/; what lies beside it is covered by the record's manifest and
-// content_hash.
-func Plugin(limits archive.Limits) Kind {
-	if limits.Unpacked <= 0 {
-		limits.Unpacked = plugin.MaxBytes
-	}
-	return Kind{ledger.Plugin, func(ctx context.Context, r *io.SectionReader) (*Content, error) {
-		return readPlugin(ctx, r, limits)
-	}}
-}
-
 // readPlugin reads the zip of a plugin. Its files are unpacked for each hash anew, and
 // not held.
 func readPlugin(ctx context.Context, r *io.SectionReader, limits archive.Limits) (*Content, error) {
+	if limits.Unpacked <= 0 {
+		limits.Unpacked = plugin.MaxBytes
+	}
 	packed, _, err := digest.FromReader(registry.ContextReader(ctx, r))
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func Begin(ctx context.Context, entries registry.Entries, heads registry.Heads, 
 		return err
 	}
 	if _, err = heads.Swap(ctx, "", first); errors.Is(err, registry.ErrMoved) {
-		return nil // by a replica that begins too, or by another key: OpenLog tells
+		return nil // by a replica that begins too, or by another key: Open tells
 	}
 	return err
 }

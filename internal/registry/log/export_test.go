@@ -1,8 +1,12 @@
 package log
 
-// What the tests of this package see besides.
-const LogWait = logWait
-const WitnessAhead = witnessAhead
+// What the tests outside of this package see besides.
+const (
+	LogWait      = logWait
+	WitnessAhead = witnessAhead
+)
 
-var EmptyLog = emptyLog
-var SignedBy = signedBy
+var (
+	EmptyLog = emptyLog
+	SignedBy = signedBy
+)

@@ -117,7 +117,9 @@ func OpenNew(ctx context.Context, path, origin string, may func() error) (key le
 }
 
 // openKey reads the key at path, or has one created while no other process does.
-func openKey(ctx context.Context, path, origin string, create func() (ledger.Key, error)) (key ledger.Key, created bool, err error) {
+func openKey(
+	ctx context.Context, path, origin string, create func() (ledger.Key, error),
+) (key ledger.Key, created bool, err error) {
 	key, err = ReadKey(path, origin)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, false, err

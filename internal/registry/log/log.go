@@ -1,3 +1,6 @@
+// Package log signs the log that the database of a registry keeps, proves what is in it, and
+// has witnesses cosign it. What was signed last is kept outside of the database, so that no
+// second history is signed.
 package log
 
 import (
@@ -53,7 +56,7 @@ type Log struct {
 	mu     sync.Mutex
 	head   ledger.Signed
 	newer  chan struct{} // closed when head is replaced, or will not be for now
-	broken error         // wraps ErrLogBroken, for good
+	broken error         // wraps ErrBroken, for good
 	passed error         // why the last attempt to sign did not succeed; nil if it did
 	served ledger.Signed // the newest checkpoint that witnesses cosigned; zero if there are none
 }
@@ -78,10 +81,12 @@ const extendAtOnce = 4096
 
 // Open goes on with a log of which heads know what was signed last; see [Begin] for
 // the first one of a key. It looks first whether the database still has what was signed;
-// if not the error wraps ErrLogBroken, and the Log is there all the same, to tell so. There
-// is none where nothing tells what was signed (ErrLogHead), or where the database never had
-// the log (ErrLogElsewhere).
-func Open(ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key, logger *slog.Logger) (*Log, error) {
+// if not the error wraps ErrBroken, and the Log is there all the same, to tell so. There
+// is none where nothing tells what was signed (ErrHead), or where the database never had
+// the log (ErrElsewhere).
+func Open(
+	ctx context.Context, entries registry.Entries, heads registry.Heads, key ledger.Key, logger *slog.Logger,
+) (*Log, error) {
 	trust, err := ledger.NewTrust(key.VerifierKey, nil, 0)
 	if err != nil {
 		return nil, err
@@ -117,7 +122,7 @@ func (l *Log) Key() string { return l.key.VerifierKey }
 // Entries are what the log signs.
 func (l *Log) Entries() registry.Entries { return l.entries }
 
-// Err is nil, or why nothing is signed: an error that wraps ErrLogBroken stays.
+// Err is nil, or why nothing is signed: an error that wraps ErrBroken stays.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -64,7 +64,9 @@ func (l *Log) begin(ctx context.Context) error {
 // kept are the checkpoints that this key signed last, as its places have them, from the
 // smallest to the largest: one at least. Tag and decided, its size, are of the one that
 // heads have; without one there decided is -1.
-func (l *Log) kept(ctx context.Context, state registry.LogState) (kept []ledger.Signed, tag string, decided int64, err error) {
+func (l *Log) kept(
+	ctx context.Context, state registry.LogState,
+) (kept []ledger.Signed, tag string, decided int64, err error) {
 	note, tag, err := l.heads.Load(ctx)
 	if err != nil {
 		return nil, "", 0, err

@@ -1,3 +1,5 @@
+// Package logsql appends to a log that a database of SQL keeps, and reads its hashes: what
+// SQLite and PostgreSQL do alike.
 package logsql
 
 import (
@@ -18,12 +20,12 @@ type Addition struct {
 	Leaves []ledger.Leaf //
 	Texts  [][]byte      // their encodings
 	Hashes []tlog.Hash   // of texts
-	Nodes  []node
+	Nodes  []Node
 	Edge   ledger.Edge // of the log after it
 }
 
-// node is a complete subtree of 256^level entries.
-type node struct {
+// Node is a complete subtree of 256^level entries.
+type Node struct {
 	Level int
 	Index int64
 	Hash  tlog.Hash
@@ -32,7 +34,9 @@ type node struct {
 // Extend appends leaves to the log with that edge. Before gives hashes that the log
 // has, as [registry.Entries].LogHashes does in the same transaction; it is asked once for 256
 // entries.
-func Extend(edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first int64, n int) ([]tlog.Hash, error)) (*Addition, error) {
+func Extend(
+	edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first int64, n int) ([]tlog.Hash, error),
+) (*Addition, error) {
 	a := &Addition{First: edge.Size, Leaves: leaves, Edge: edge}
 	added := map[int][]tlog.Hash{} // by level, those of this addition
 	for _, l := range leaves {
@@ -67,7 +71,7 @@ func Extend(edge ledger.Edge, leaves []ledger.Leaf, before func(level int, first
 			}
 			size /= ledger.TileWidth
 			h = top.Root()
-			a.Nodes = append(a.Nodes, node{level + 1, size - 1, h})
+			a.Nodes = append(a.Nodes, Node{level + 1, size - 1, h})
 			added[level] = nil
 		}
 	}
@@ -112,7 +116,7 @@ const FillAtOnce = 1000
 // UnloggedColumns are the columns of a record of before the log that its entries need.
 const UnloggedColumns = `s.name, s.version, s.document_digest, s.status, s.status_message, s.published_at, s.origin, s.imported_at`
 
-// UnloggedLeaves are the entries of a row of unlogged, to which at is moved.
+// UnloggedLeaves are the entries of a row of UnloggedColumns, to which at is moved.
 func UnloggedLeaves(row interface{ Scan(...any) error }, at *registry.Cursor) ([]ledger.Leaf, error) {
 	rec := registry.Record{Publisher: registry.BeforeTheLog}
 	var (

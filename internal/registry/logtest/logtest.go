@@ -1,3 +1,4 @@
+// Package logtest opens logs over the databases of tests, with keys and heads of their own.
 package logtest
 
 import (
@@ -21,6 +22,7 @@ type Log struct {
 	Heads log.FileHeads
 }
 
+// NewKey makes a key of the log log.example.com.
 func NewKey(t testing.TB) ledger.Key {
 	secret, _, err := ledger.GenerateKey(rand.Reader, "log.example.com")
 	if err != nil {
@@ -33,6 +35,7 @@ func NewKey(t testing.TB) ledger.Key {
 	return key
 }
 
+// Open begins a log over db with a key of its own.
 func Open(t testing.TB, db registry.Entries) *Log {
 	l := &Log{Key: NewKey(t), Heads: log.FileHeads{Path: filepath.Join(t.TempDir(), "head")}}
 	var err error

@@ -1,3 +1,4 @@
+// Package migrations holds the steps of the schemas of databases, one numbered file a step.
 package migrations
 
 import (

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -55,7 +56,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 		{"Author, as the manifest says", m.Author, false},
 		{"Runtime", m.Runtime, false},
 		{"Entry", m.Entry, false},
-		{"content_integrity (" + string(fingerprintOf(kind)) + ")", rec.ContentIntegrity.String(), true},
+		{"content_integrity (" + string(kinds.Of(kind).Fingerprint) + ")", rec.ContentIntegrity.String(), true},
 		{"content_hash", rec.ContentHash.String(), true},
 		{"Size", evidence.Group(rec.Size) + " bytes", false},
 		{"Recomputed by", buildText(rec.Build), false},
@@ -67,7 +68,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 	for _, path := range registry.SortedKeys(rec.Assets) {
 		data.Files = append(data.Files, fileText{path, rec.Assets[path].String()})
 	}
-	data.Install = archiveInstall(kind, rec.Name, rec.Version)
+	data.Install = installTexts(kind, rec.Name, rec.Version)
 	if err := p.archiveSurface(ctx, data, rec); err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (p *pages) archiveVersion(ctx context.Context, kind ledger.Kind, name, vers
 
 // archiveSurface fills in what a packed server shows, as far as its publisher says so.
 func (p *pages) archiveSurface(ctx context.Context, data *recordData, rec registry.ArchiveRecord) error {
-	if data.Kind != ledger.Artifact {
+	if !kinds.Of(data.Kind).Shows {
 		data.NoSurface = "What is captured is the surface of a server, not of a " + string(data.Kind) + "."
 		return nil
 	}
@@ -165,25 +166,4 @@ func jsonText(v json.RawMessage) string {
 		return s
 	}
 	return string(v)
-}
-
-// archiveInstall is what a person copies to use a version; nothing if its name or version
-// is more than a word.
-func archiveInstall(kind ledger.Kind, name, version string) []string {
-	if !typeable(name) || !typeable(version) {
-		return nil
-	}
-	switch kind {
-	case ledger.Facet:
-		return []string{"hallmark add " + name + "@" + version + "\n"}
-	case ledger.Plugin:
-		return []string{"hallmark plugin install " + name + "@" + version + "\n"}
-	case ledger.Artifact:
-		local := localName(name)
-		return []string{
-			"[providers.mcp." + local + "]\nsource = \"" + name + "@" + version + "\"\n",
-			"hallmark pin " + local + "\nhallmark run " + local + "\n",
-		}
-	}
-	return nil
 }

@@ -1,7 +1,9 @@
 package pages
 
-// What the tests of this package see besides.
-const CachePage = cachePage
-const MaxPage = maxPage
-const MaxRows = maxRows
-const MaxSurface = maxSurface
+// What the tests outside of this package see besides.
+const (
+	CachePage  = cachePage
+	MaxPage    = maxPage
+	MaxRows    = maxRows
+	MaxSurface = maxSurface
+)

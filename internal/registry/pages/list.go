@@ -13,6 +13,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -78,7 +79,7 @@ func (p *pages) home(r *http.Request) (*view, error) {
 		if err != nil {
 			return nil, err
 		}
-		part := found{Kind: kind, Title: kindTitle(kind), Items: items}
+		part := found{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
 		if next != "" {
 			part.More = listPath(kind, search, "")
 		}
@@ -112,7 +113,7 @@ func (p *pages) list(r *http.Request, kind ledger.Kind) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	part := found{Kind: kind, Title: kindTitle(kind), Items: items}
+	part := found{Kind: kind, Title: kinds.Of(kind).Title, Items: items}
 	if next != "" {
 		part.More = listPath(kind, search, next)
 	}
@@ -193,12 +194,14 @@ func (p *pages) versionList(r *http.Request, kind ledger.Kind, name string) (*vi
 	if next != "" {
 		data.More = pagePath(kind, name) + "?" + url.Values{"cursor": {next}}.Encode()
 	}
-	return &view{Template: "versions", Title: name, Section: kindTitle(kind), Data: data}, nil
+	return &view{Template: "versions", Title: name, Section: kinds.Of(kind).Title, Data: data}, nil
 }
 
 // versionsOf are the versions of a name from a cursor on, newest first, deleted ones
 // excepted: a page, or the first of one.
-func (p *pages) versionsOf(ctx context.Context, kind ledger.Kind, name, cursor string, first int) ([]listed, string, error) {
+func (p *pages) versionsOf(
+	ctx context.Context, kind ledger.Kind, name, cursor string, first int,
+) ([]listed, string, error) {
 	if kind == ledger.Server {
 		records, next, err := p.ShownVersions(ctx, &api.VersionsInput{Name: name, Cursor: cursor})
 		return listedServers(records[:min(len(records), first)]), next, err

@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/registry/style"
 )
 
@@ -70,7 +71,7 @@ func pageHeader(h http.Header, cache string) {
 func (p *pages) render(v *view) ([]byte, error) {
 	v.Style = template.CSS(style.Sheet)
 	for _, kind := range p.kinds() {
-		v.Sections = append(v.Sections, section{kindTitle(kind), "/" + registry.Plural(kind)})
+		v.Sections = append(v.Sections, section{kinds.Of(kind).Title, "/" + registry.Plural(kind)})
 	}
 	if p.Log != nil {
 		v.Sections = append(v.Sections, section{"Log", "/log"})
@@ -90,4 +91,11 @@ var errPageFull = errors.New("the page is full")
 type bounded struct {
 	bytes.Buffer
 	room int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.room {
+		return 0, errPageFull
+	}
+	return b.Buffer.Write(p)
 }

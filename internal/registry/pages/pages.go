@@ -1,3 +1,5 @@
+// Package pages shows a registry to people: search, lists, versions with their evidence, what
+// differs between two, and the log. What a publisher supplied becomes text and nothing else.
 package pages
 
 import (
@@ -6,7 +8,6 @@ import (
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -64,29 +65,6 @@ func (p *pages) kinds() []ledger.Kind {
 		kinds = append(kinds, k.Kind)
 	}
 	return kinds
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.room {
-		return 0, errPageFull
-	}
-	return b.Buffer.Write(p)
-}
-
-// kindTitle is what a list of a kind is called. An artifact is a server whose files the
-// registry has.
-func kindTitle(kind ledger.Kind) string {
-	switch kind {
-	case ledger.Server:
-		return "Servers"
-	case ledger.Facet:
-		return "Facets"
-	case ledger.Artifact:
-		return "Packed servers"
-	case ledger.Plugin:
-		return "Plugins"
-	}
-	return registry.Plural(kind)
 }
 
 //go:embed pages.html

@@ -12,6 +12,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -127,7 +128,7 @@ func (p *pages) oneVersion(r *http.Request, kind ledger.Kind, name, version stri
 	if data.Earlier, err = p.earlier(ctx, kind, name, data.Version); err != nil {
 		return nil, err
 	}
-	return &view{Template: "version", Title: name + " " + data.Version, Section: kindTitle(kind), Data: data}, nil
+	return &view{Template: "version", Title: name + " " + data.Version, Section: kinds.Of(kind).Title, Data: data}, nil
 }
 
 // deletedPage answers for a version that was deleted: that it was published stays in the
@@ -180,7 +181,7 @@ func (p *pages) logged(ctx context.Context, data *recordData, document, integrit
 		from      string
 	}{
 		{evidence.Document, leaf.Document, document, "the record's document, in canonical form"},
-		{fingerprintOf(data.Kind), leaf.ContentIntegrity, integrity, "the record"},
+		{kinds.Of(data.Kind).Fingerprint, leaf.ContentIntegrity, integrity, "the record"},
 		{evidence.APISurface, leaf.APISurface, api, "the record"},
 	} {
 		if c.want.IsZero() && c.got.IsZero() {
@@ -217,14 +218,6 @@ func (p *pages) later(ctx context.Context, data *recordData) error {
 	return nil
 }
 
-// fingerprintOf is what content_integrity is for a kind.
-func fingerprintOf(kind ledger.Kind) evidence.Scheme {
-	if kind == ledger.Plugin {
-		return evidence.Tree
-	}
-	return evidence.FacetTar
-}
-
 // cut bounds the lists of a page.
 func (d *recordData) cut() {
 	if n := len(d.Claims) - maxRows; n > 0 {
@@ -257,6 +250,15 @@ func buildText(version string) string {
 		return ""
 	}
 	return "Hallmark " + version
+}
+
+// installTexts are what a person copies to use a version; none if its name or version is more
+// than a word.
+func installTexts(kind ledger.Kind, name, version string) []string {
+	if !typeable(name) || !typeable(version) {
+		return nil
+	}
+	return kinds.Of(kind).Install(name, version, localName(name))
 }
 
 // localName is what a project may call a server: the last part of its name, or a word that

@@ -8,6 +8,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
 // serverText is what pages show of a server.json.
@@ -104,13 +105,7 @@ func (p *pages) serverVersion(ctx context.Context, name, version string) (*recor
 			data.Facts = append(data.Facts, f)
 		}
 	}
-	if typeable(rec.Name) && typeable(rec.Version) {
-		local := localName(rec.Name)
-		data.Install = []string{
-			"[providers.mcp." + local + "]\nserver = \"" + rec.Name + "@" + rec.Version + "\"\n",
-			"hallmark pin " + local + "\nhallmark run " + local + "\n",
-		}
-	}
+	data.Install = installTexts(ledger.Server, rec.Name, rec.Version)
 	data.Claims = append(data.Claims, doc.unchecked(data.Claims)...)
 	recomputed, err := registry.DigestOf(rec.Document)
 	if err != nil {

@@ -53,7 +53,9 @@ func (p *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) erro
 }
 
 // InsertArchive implements [registry.ArchiveRecords].
-func (p *DB) InsertArchive(ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord) (out registry.ArchiveRecord, err error) {
+func (p *DB) InsertArchive(
+	ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord,
+) (out registry.ArchiveRecord, err error) {
 	if rec, err = archivesql.InsertArchive(a, rec); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
@@ -65,7 +67,9 @@ func (p *DB) InsertArchive(ctx context.Context, a policy.Admitted, rec registry.
 }
 
 // Archive implements [registry.ArchiveRecords].
-func (p *DB) Archive(ctx context.Context, kind ledger.Kind, name, version string) (rec registry.ArchiveRecord, err error) {
+func (p *DB) Archive(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (rec registry.ArchiveRecord, err error) {
 	err = p.read(ctx, func(ctx context.Context) (err error) {
 		rec, err = postgresArchives(p.pool).Get(ctx, kind, name, version)
 		return err
@@ -74,7 +78,9 @@ func (p *DB) Archive(ctx context.Context, kind ledger.Kind, name, version string
 }
 
 // ArchiveVersions implements [registry.ArchiveRecords].
-func (p *DB) ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool) (page []registry.ArchiveRecord, next string, err error) {
+func (p *DB) ArchiveVersions(
+	ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool,
+) (page []registry.ArchiveRecord, next string, err error) {
 	err = p.read(ctx, func(ctx context.Context) (err error) {
 		page, next, err = postgresArchives(p.pool).Versions(ctx, kind, name, cursor, deleted)
 		return err
@@ -83,7 +89,9 @@ func (p *DB) ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor
 }
 
 // ListArchives implements [registry.ArchiveRecords].
-func (p *DB) ListArchives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []registry.ArchiveRecord, next string, err error) {
+func (p *DB) ListArchives(
+	ctx context.Context, kind ledger.Kind, q registry.Query,
+) (page []registry.ArchiveRecord, next string, err error) {
 	err = p.read(ctx, func(ctx context.Context) (err error) {
 		page, next, err = postgresArchives(p.pool).List(ctx, kind, q)
 		return err
@@ -92,7 +100,9 @@ func (p *DB) ListArchives(ctx context.Context, kind ledger.Kind, q registry.Quer
 }
 
 // SetArchiveStatus implements [registry.ArchiveRecords].
-func (p *DB) SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c registry.Change) (n int, records []registry.ArchiveRecord, err error) {
+func (p *DB) SetArchiveStatus(
+	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
+) (n int, records []registry.ArchiveRecord, err error) {
 	if !registry.Storable(name, version) {
 		return 0, nil, registry.ErrNotFound
 	}
@@ -119,7 +129,9 @@ func (p *DB) AddArchiveFinding(ctx context.Context, f registry.Finding) error {
 }
 
 // ArchiveFindings implements [registry.ArchiveRecords].
-func (p *DB) ArchiveFindings(ctx context.Context, kind ledger.Kind, name, version string) (found []registry.Finding, err error) {
+func (p *DB) ArchiveFindings(
+	ctx context.Context, kind ledger.Kind, name, version string,
+) (found []registry.Finding, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {
 		found, err = postgresArchives(p.pool).Findings(ctx, kind, name, version)
 		return err

@@ -29,7 +29,9 @@ func (p *DB) List(ctx context.Context, q registry.Query) ([]registry.Record, str
 }
 
 // AppendPage implements [registry.Records].
-func (p *DB) AppendPage(ctx context.Context, dst []byte, q registry.Query) (answer []byte, count int, next string, err error) {
+func (p *DB) AppendPage(
+	ctx context.Context, dst []byte, q registry.Query,
+) (answer []byte, count int, next string, err error) {
 	query, args, ok, err := p.list(ctx, q)
 	if err != nil || !ok {
 		return dst, 0, "", err

@@ -31,7 +31,9 @@ func queueEdge(b *pgx.Batch, edge *ledger.Edge) {
 }
 
 // queueLog adds the statements to a batch that append leaves to the log with that edge.
-func queueLog(ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf) (*logsql.Addition, error) {
+func queueLog(
+	ctx context.Context, tx pgx.Tx, b *pgx.Batch, edge ledger.Edge, leaves []ledger.Leaf,
+) (*logsql.Addition, error) {
 	a, err := logsql.Extend(edge, leaves, func(level int, first int64, n int) ([]tlog.Hash, error) {
 		return postgresHashes(ctx, tx, level, first, n)
 	})

@@ -1,3 +1,5 @@
+// Package postgres keeps a registry in a PostgreSQL database, which any number of registries
+// may share.
 package postgres
 
 import (
@@ -330,7 +332,9 @@ func (p *DB) Versions(ctx context.Context, name, after string) (page []registry.
 }
 
 // page runs a query that gives one row more than limit if there are more.
-func (p *DB) page(ctx context.Context, query string, args []any, limit int) (page []registry.Record, next string, err error) {
+func (p *DB) page(
+	ctx context.Context, query string, args []any, limit int,
+) (page []registry.Record, next string, err error) {
 	err = p.read(ctx, func(ctx context.Context) error {
 		page, next = nil, ""
 		rows, err := p.pool.Query(ctx, query, args...)

@@ -55,7 +55,9 @@ func (p *DB) rollback(ctx context.Context, tx pgx.Tx) {
 }
 
 // SetStatus implements [registry.Statuses].
-func (p *DB) SetStatus(ctx context.Context, name, version string, c registry.Change) (n int, records []registry.Record, err error) {
+func (p *DB) SetStatus(
+	ctx context.Context, name, version string, c registry.Change,
+) (n int, records []registry.Record, err error) {
 	if !registry.Storable(name, version) {
 		return 0, nil, registry.ErrNotFound
 	}
@@ -103,7 +105,9 @@ func (p *DB) SetStatus(ctx context.Context, name, version string, c registry.Cha
 // the latest or cease to be, and renders all of them again. All has every version with
 // its new status. Each record that was altered is handed to use, in the order of altered,
 // as it is then.
-func restate(ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record), use func(registry.Record)) error {
+func restate(
+	ctx context.Context, tx pgx.Tx, name string, all []registry.Record, altered []int, change func(*registry.Record), use func(registry.Record),
+) error {
 	was, is := registry.LatestOf(all)
 	touched := append([]int(nil), altered...)
 	if is != was {

@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// Upload posts an archive, and returns the answer with its body.
 func Upload(t *testing.T, url string, body io.Reader) (*http.Response, string) {
 	t.Helper()
 	answer, err := http.Post(url, "application/octet-stream", body)
@@ -20,6 +21,7 @@ func Upload(t *testing.T, url string, body io.Reader) (*http.Response, string) {
 	return answer, string(text)
 }
 
+// Download asks for an archive, and returns the answer with its body.
 func Download(t *testing.T, method, url string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, nil)

@@ -57,6 +57,7 @@ func archiveAdmission(t testing.TB, rec registry.ArchiveRecord, omit evidence.Sc
 	return policy.Judge(policy.Accept, policy.Settings{}, report).Admitted()
 }
 
+// Shelve inserts the record of an archive.
 func Shelve(t testing.TB, db registry.ArchiveRecords, rec registry.ArchiveRecord) registry.ArchiveRecord {
 	t.Helper()
 	got, err := db.InsertArchive(context.Background(), archiveAdmission(t, rec, ""), rec)
@@ -76,6 +77,7 @@ func Said(t testing.TB, rec registry.ArchiveRecord) string {
 	return string(text)
 }
 
+// ArchiveSubjects names records.
 func ArchiveSubjects(records []registry.ArchiveRecord) []string {
 	var out []string
 	for _, r := range records {

@@ -37,22 +37,27 @@ func claim(subject, text string) evidence.Claim {
 	return evidence.Claim{Subject: subject, Scheme: evidence.File, Authority: evidence.Publisher, Where: where, Want: []digest.Digest{Sum(text)}}
 }
 
+// Observed is what text was found to be.
 func Observed(text string) evidence.Observed {
 	return evidence.Observed{Digests: []digest.Digest{Sum(text)}, Size: int64(len(text)), From: "https://npm.example.com/server-1.0.0.tgz?a=1&b=2"}
 }
 
+// Matching is evidence of a claim that holds.
 func Matching(subject string) evidence.Evidence {
 	return evidence.Compare(claim(subject, "bytes"), Observed("bytes"))
 }
 
+// Mismatching is evidence of a claim that does not hold.
 func Mismatching(subject string) evidence.Evidence {
 	return evidence.Compare(claim(subject, "claimed"), Observed("actual"))
 }
 
+// Unverifiable is evidence of a claim that could not be looked at.
 func Unverifiable(subject string, cause evidence.Cause) evidence.Evidence {
 	return evidence.CannotVerify(claim(subject, "claimed"), cause, "because of "+string(cause))
 }
 
+// Owner is evidence of whom a package belongs to.
 func Owner(found string) evidence.Evidence {
 	return evidence.Fact(evidence.Claim{Subject: NpmID, Scheme: evidence.Ownership, Authority: evidence.Registry,
 		Where: "package.json, mcpName", Text: "io.github.o/notes"}, found)

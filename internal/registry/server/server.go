@@ -1,3 +1,4 @@
+// Package server is a registry as one HTTP handler: the API and the pages.
 package server
 
 import (

@@ -40,6 +40,7 @@ func Packed(t testing.TB, files map[string]string) ([]byte, *facet.Packed) {
 	return out.Bytes(), p
 }
 
+// NewFacet packs a facet with one agent.
 func NewFacet(t testing.TB, name, version, text string) ([]byte, *facet.Packed) {
 	return Packed(t, map[string]string{
 		"facet.json":       fmt.Sprintf(`{"name": %q, "version": %q, "agents": {"critic": {"description": "Criticises"}}}`, name, version),
@@ -47,6 +48,7 @@ func NewFacet(t testing.TB, name, version, text string) ([]byte, *facet.Packed) 
 	})
 }
 
+// NewServerArchive packs a server from source.
 func NewServerArchive(t testing.TB, name, version string) ([]byte, *facet.Packed) {
 	return Packed(t, map[string]string{
 		"server.json": fmt.Sprintf(`{"name": %q, "version": %q, "runtime": "node", "entry": "main.js", "api_surface": "sha256:%s"}`, name, version, strings.Repeat("ab", 32)),
@@ -95,6 +97,7 @@ type shelf struct {
 	Instead func(api.Upload) error
 }
 
+// NewShelf is an empty shelf over blobs.
 func NewShelf(t *testing.T, blobs registry.Blobs) *shelf {
 	s := &shelf{Kept: map[string]api.Archive{}, Spool: t.TempDir()}
 	s.Archives = api.Archives{Kind: "artifacts", Blobs: blobs, Limit: 1 << 20, Spool: s.Spool,
@@ -137,6 +140,7 @@ func ArchiveServer(t *testing.T, s *shelf) *Fixture {
 	return Serve(t, nil, func(c *api.Config) { c.Blobs, c.Further = s.Blobs, []*api.Archives{&s.Archives} })
 }
 
+// FileBlobs are blobs in a directory of the test.
 func FileBlobs(t *testing.T) registry.Blobs {
 	b, err := blobs.OpenFiles(t.TempDir())
 	if err != nil {

@@ -1,3 +1,4 @@
+// Package servertest starts registries for tests, and publishes to them.
 package servertest
 
 import (

@@ -79,7 +79,9 @@ func (s *DB) archivesAlone(ctx context.Context, f func(archivesql.Archives) erro
 }
 
 // InsertArchive implements [registry.ArchiveRecords].
-func (s *DB) InsertArchive(ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord) (out registry.ArchiveRecord, err error) {
+func (s *DB) InsertArchive(
+	ctx context.Context, a policy.Admitted, rec registry.ArchiveRecord,
+) (out registry.ArchiveRecord, err error) {
 	if rec, err = archivesql.InsertArchive(a, rec); err != nil {
 		return registry.ArchiveRecord{}, err
 	}
@@ -96,17 +98,23 @@ func (s *DB) Archive(ctx context.Context, kind ledger.Kind, name, version string
 }
 
 // ArchiveVersions implements [registry.ArchiveRecords].
-func (s *DB) ArchiveVersions(ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool) ([]registry.ArchiveRecord, string, error) {
+func (s *DB) ArchiveVersions(
+	ctx context.Context, kind ledger.Kind, name, cursor string, deleted bool,
+) ([]registry.ArchiveRecord, string, error) {
 	return sqliteArchives(s.read).Versions(ctx, kind, name, cursor, deleted)
 }
 
 // ListArchives implements [registry.ArchiveRecords].
-func (s *DB) ListArchives(ctx context.Context, kind ledger.Kind, q registry.Query) ([]registry.ArchiveRecord, string, error) {
+func (s *DB) ListArchives(
+	ctx context.Context, kind ledger.Kind, q registry.Query,
+) ([]registry.ArchiveRecord, string, error) {
 	return sqliteArchives(s.read).List(ctx, kind, q)
 }
 
 // SetArchiveStatus implements [registry.ArchiveRecords].
-func (s *DB) SetArchiveStatus(ctx context.Context, kind ledger.Kind, name, version string, c registry.Change) (n int, records []registry.ArchiveRecord, err error) {
+func (s *DB) SetArchiveStatus(
+	ctx context.Context, kind ledger.Kind, name, version string, c registry.Change,
+) (n int, records []registry.ArchiveRecord, err error) {
 	err = s.archivesAlone(ctx, func(db archivesql.Archives) (err error) {
 		n, records, err = db.SetStatus(ctx, kind, name, version, c)
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // Backup writes the database as it is at one moment to a new file at path, while it is
-// read and written by this process and others. The file is a database that OpenSQLite
+// read and written by this process and others. The file is a database that Open
 // opens, for this user alone. It appears under its name when it is complete and on
 // disk; a file that is there already is an error and stays.
 //

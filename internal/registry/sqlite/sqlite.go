@@ -1,3 +1,4 @@
+// Package sqlite keeps a registry in one file, with SQLite.
 package sqlite
 
 import (
@@ -277,9 +278,11 @@ func (s *DB) Versions(ctx context.Context, name, after string) ([]registry.Recor
 }
 
 // page runs a query, whose last parameter is a limit of rows, for at most limit
-// records and about pageBytes bytes. The cursor is that of the last record if there
+// records and about registry.PageBytes bytes. The cursor is that of the last record if there
 // are more.
-func (s *DB) page(ctx context.Context, query string, args []any, limit int) (page []registry.Record, next string, err error) {
+func (s *DB) page(
+	ctx context.Context, query string, args []any, limit int,
+) (page []registry.Record, next string, err error) {
 	rows, err := s.read.QueryContext(ctx, query, append(args, limit+1)...)
 	if err != nil {
 		return nil, "", err

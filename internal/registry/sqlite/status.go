@@ -24,7 +24,9 @@ func (s *DB) SetStatus(ctx context.Context, name, version string, c registry.Cha
 
 // setStatus is SetStatus within a transaction that no other publish or change of the
 // name runs beside.
-func setStatus(ctx context.Context, tx *sql.Tx, name, version string, c registry.Change) (int, []registry.Record, error) {
+func setStatus(
+	ctx context.Context, tx *sql.Tx, name, version string, c registry.Change,
+) (int, []registry.Record, error) {
 	all, err := states(ctx, tx, name)
 	if err != nil {
 		return 0, nil, err

@@ -1,3 +1,4 @@
+// Package tokensql keeps API tokens in a database of SQL.
 package tokensql
 
 import (
@@ -17,6 +18,7 @@ type Tokens struct{ Write, Read *sql.DB }
 
 const tokenColumns = "id, note, permissions, created_at, expires_at, revoked_at"
 
+// Add implements [registry.Tokens].
 func (s Tokens) Add(ctx context.Context, t registry.Token, hash string) error {
 	permissions, err := json.Marshal(t.Permissions)
 	if err != nil {
@@ -27,10 +29,12 @@ func (s Tokens) Add(ctx context.Context, t registry.Token, hash string) error {
 	return err
 }
 
+// Find implements [registry.Tokens].
 func (s Tokens) Find(ctx context.Context, hash string) (registry.Token, error) {
 	return scanToken(s.Read.QueryRowContext(ctx, "SELECT "+tokenColumns+" FROM tokens WHERE hash = $1", hash))
 }
 
+// List implements [registry.Tokens].
 func (s Tokens) List(ctx context.Context) ([]registry.Token, error) {
 	rows, err := s.Read.QueryContext(ctx, "SELECT "+tokenColumns+" FROM tokens ORDER BY created_at, id")
 	if err != nil {
@@ -48,6 +52,7 @@ func (s Tokens) List(ctx context.Context) ([]registry.Token, error) {
 	return out, rows.Err()
 }
 
+// Revoke implements [registry.Tokens].
 func (s Tokens) Revoke(ctx context.Context, id string, at time.Time) (registry.Token, error) {
 	if _, err := s.Write.ExecContext(ctx, "UPDATE tokens SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", at.UnixMicro(), id); err != nil {
 		return registry.Token{}, err
