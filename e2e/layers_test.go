@@ -11,112 +11,75 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 const module = "github.com/hallmark-mcp/hallmark"
 
-// A layer is a row of the architecture's table. A package imports from layers
-// above its own, and inside its layer only as follows.
+// A layer is the first column of the table of ARCHITECTURE.md. A package imports from
+// layers above its own, and inside its layer only from lower floors.
 type layer int
 
 const (
-	values   layer = iota // only a package of a lower rank
-	formats               // only a package of a lower rank
-	edges                 // only those of base
-	flows                 // the root package, alone
-	commands              // only cmd/internal/...
-	tests                 // e2e and bench: anything, and nothing imports them
+	values layer = iota
+	formats
+	edges
+	registries // an edge with floors of its own
+	flows
+	commands // only cmd/internal/...
+	tests    // e2e and bench: anything, and nothing imports them
 )
 
-func (l layer) String() string {
-	return [...]string{"values", "formats and judgement", "edges", "flows", "commands", "tests"}[l]
-}
+var layerNames = []string{"values", "formats", "edges", "registry", "flows", "commands", "tests"}
 
-// place says where a package stands: its layer, its rank inside values and
-// formats, and the edge it belongs to.
+func (l layer) String() string { return layerNames[l] }
+
+// place says where a package stands: its layer, its floor there, and the edge it belongs to.
 type place struct {
 	layer layer
-	rank  int
+	floor int
 	edge  string
 }
 
-// table places every package of values, formats and edges. A new package is
-// written here first, or the test refuses it.
-var table = map[string]place{
-	"digest":   {layer: values, rank: 0},
-	"spec":     {layer: values, rank: 0},
-	"artifact": {layer: values, rank: 1},
-	"tree":     {layer: values, rank: 1},
-	"surface":  {layer: values, rank: 1},
-	"hashline": {layer: values, rank: 1},
+// baseFloor is up to which floor edges are for others: how files are written, how trees are
+// opened, how programs are started and ended, and how those of others are.
+const baseFloor = 2
 
-	"evidence":         {layer: formats, rank: 0},
-	"policy":           {layer: formats, rank: 1},
-	"internal/wire":    {layer: formats, rank: 1},
-	"internal/consent": {layer: formats, rank: 2},
-	"archive":          {layer: formats, rank: 2},
-	"sign":             {layer: formats, rank: 2},
-	"launcher":         {layer: formats, rank: 2},
-	"serverjson":       {layer: formats, rank: 3},
-	"facet":            {layer: formats, rank: 3},
-	"plugin":           {layer: formats, rank: 3},
-	"ledger":           {layer: formats, rank: 3},
-	"project":          {layer: formats, rank: 4},
-	"owed":             {layer: formats, rank: 5},
-
-	"internal/fetch":    {layer: edges},
-	"internal/git":      {layer: edges},
-	"internal/store":    {layer: edges},
-	"internal/registry": {layer: edges},
-	"internal/guard":    {layer: edges},
-	"internal/clients":  {layer: edges},
-	"internal/jsscan":   {layer: edges},
-	"internal/hashfile": {layer: edges},
-	"internal/witness":  {layer: edges},
-	"internal/durable":  {layer: edges},
-	"internal/beneath":  {layer: edges},
-	"internal/places":   {layer: edges},
-	"internal/descend":  {layer: edges},
-	"internal/foreign":  {layer: edges},
-}
-
-// floors are those inside internal/registry: a package imports only from below its own. The
-// fixtures of tests stand above all code, so that none of it can import them.
-var floors = map[string]int{
-	"internal/registry/auth":       0,
-	"internal/registry/migrations": 0,
-	"internal/registry/style":      0,
-
-	"internal/registry": 1, // values, and what is asked of databases, blobs and heads
-
-	"internal/registry/archivesql": 2,
-	"internal/registry/blobs":      2,
-	"internal/registry/client":     2,
-	"internal/registry/kinds":      2,
-	"internal/registry/logsql":     2,
-	"internal/registry/tokensql":   2,
-
-	"internal/registry/dump":     3,
-	"internal/registry/log":      3,
-	"internal/registry/postgres": 3,
-	"internal/registry/sqlite":   3,
-
-	"internal/registry/api":    4,
-	"internal/registry/pages":  5,
-	"internal/registry/server": 6,
-
-	"internal/registry/dnstest":      7,
-	"internal/registry/registrytest": 7,
-	"internal/registry/dbtest":       8,
-	"internal/registry/logtest":      8,
-	"internal/registry/servertest":   9,
-}
-
-// base are the edges for others: how files are written, how trees are opened, how programs are
-// started and ended, and how those of others are.
-var base = []string{"internal/durable", "internal/beneath", "internal/descend", "internal/foreign"}
+// readFloors reads the table of ARCHITECTURE.md, by path relative to the module; "" is the
+// root package.
+var readFloors = sync.OnceValues(func() (map[string]place, error) {
+	text, err := os.ReadFile("../ARCHITECTURE.md")
+	if err != nil {
+		return nil, err
+	}
+	places := map[string]place{}
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			continue
+		}
+		at := slices.Index(layerNames, strings.TrimSpace(cells[1]))
+		floor, err := strconv.Atoi(strings.TrimSpace(cells[2]))
+		if at < 0 || err != nil {
+			continue
+		}
+		for _, rel := range strings.Fields(strings.NewReplacer("the root package", "``", "` `", "`\n`").Replace(cells[3])) {
+			rel = strings.Trim(rel, "`")
+			if _, twice := places[rel]; twice {
+				return nil, fmt.Errorf("%s stands twice in the table", name(rel))
+			}
+			p := place{layer: layer(at), floor: floor, edge: rel}
+			if topic := strings.Split(rel, "/"); len(topic) > 1 {
+				p.edge = topic[0] + "/" + topic[1]
+			}
+			places[rel] = p
+		}
+	}
+	return places, nil
+})
 
 // starters are the packages that may start processes: servers from verified bytes, and the
 // programs that resolve and answer questions. Every other program goes through one of them,
@@ -127,29 +90,17 @@ var starters = []string{"internal/guard", "internal/foreign", "internal/descend"
 // clients: it links one edge and no flow.
 var small = []string{"cmd/hashfile-mcp", "cmd/internal/editor", "cmd/internal/program"}
 
-// placeOf places a package by its path relative to the module ("" is the
-// root). A package below an edge is part of that edge.
+// placeOf places a package by its path relative to the module ("" is the root).
 func placeOf(rel string) (place, bool) {
-	if p, ok := table[rel]; ok {
-		p.edge = rel
-		return p, true
-	}
-	first, _, _ := strings.Cut(rel, "/")
-	switch first {
-	case "":
-		return place{layer: flows}, true
+	switch first, _, _ := strings.Cut(rel, "/"); first {
 	case "cmd":
 		return place{layer: commands}, true
 	case "e2e", "bench":
 		return place{layer: tests}, true
 	}
-	for name, p := range table {
-		if p.layer == edges && strings.HasPrefix(rel, name+"/") {
-			p.edge = name
-			return p, true
-		}
-	}
-	return place{}, false
+	places, err := readFloors()
+	p, ok := places[rel]
+	return p, ok && err == nil
 }
 
 // impure reports whether an import is refused in values and formats: the
@@ -226,24 +177,19 @@ func breach(rel string, from place, imp string) string {
 		return "nothing imports " + target.layer.String()
 	case slices.Contains(small, rel) && target.layer == flows:
 		return "it would link all flows"
-	case from.layer == tests || target.layer < from.layer:
+	case from.layer == tests:
+		return ""
+	case isEdge(from) && isEdge(target) && target.edge != from.edge && (target.layer != edges || target.floor > baseFloor):
+		return "edges do not import each other"
+	case target.layer < from.layer:
 		return ""
 	case target.layer > from.layer:
 		return fmt.Sprintf("%s lie below %s", target.layer, from.layer)
 	}
-	switch from.layer {
-	case values, formats:
-		if target.rank >= from.rank {
-			return "not before it in the order inside " + from.layer.String()
-		}
-	case edges:
-		if target.edge != from.edge && !slices.Contains(base, target.edge) {
-			return "edges do not import each other"
-		}
-		if target.edge == from.edge && from.edge == "internal/registry" {
-			return upward(rel, to)
-		}
-	case commands:
+	switch {
+	case from.layer < commands && target.floor >= from.floor:
+		return "not on a lower floor of " + from.layer.String()
+	case from.layer == commands:
 		if slices.Contains(small, rel) && slices.Contains([]string{"cmd/internal/app", "cmd/internal/author", "cmd/internal/operator", "cmd/internal/cli"}, to) {
 			return "it would link all flows"
 		}
@@ -254,18 +200,7 @@ func breach(rel string, from place, imp string) string {
 	return ""
 }
 
-// upward says why a package of the registry must not import another one of it, or "".
-func upward(from, to string) string {
-	below, ok := floors[to]
-	floor, known := floors[from]
-	switch {
-	case !ok || !known:
-		return "on no floor of the registry"
-	case below >= floor:
-		return "not below it in the registry"
-	}
-	return ""
-}
+func isEdge(p place) bool { return p.layer == edges || p.layer == registries }
 
 // relative returns an import path of the module relative to its root.
 func relative(path string) (string, bool) {
@@ -286,6 +221,9 @@ func name(rel string) string {
 func TestLayers(t *testing.T) {
 	for _, goos := range []string{"linux", "windows", "darwin"} {
 		packages := listPackages(t, goos)
+		if _, err := readFloors(); err != nil {
+			t.Fatal(err)
+		}
 		if len(packages) < 5 {
 			t.Fatalf("GOOS=%s: go list names %d packages only", goos, len(packages))
 		}
@@ -349,27 +287,32 @@ func TestLayerRule(t *testing.T) {
 		{m + "bench", m + "internal/store", ""},
 		{"example.com/other", "net/http", ""},
 
-		{m + "digest", m + "tree", "not before it"},
-		{m + "tree", m + "surface", "not before it"},
-		{m + "digest", m + "evidence", "formats and judgement lie below values"},
-		{m + "evidence", m + "policy", "not before it"},
-		{m + "sign", m + "archive", "not before it"},
-		{m + "facet", m + "plugin", "not before it"},
-		{m + "ledger", m + "project", "not before it"},
-		{m + "policy", m + "internal/durable", "edges lie below formats and judgement"},
+		{m + "digest", m + "tree", "not on a lower floor"},
+		{m + "tree", m + "surface", "not on a lower floor"},
+		{m + "digest", m + "evidence", "formats lie below values"},
+		{m + "evidence", m + "policy", "not on a lower floor"},
+		{m + "sign", m + "archive", "not on a lower floor"},
+		{m + "facet", m + "plugin", "not on a lower floor"},
+		{m + "ledger", m + "project", "not on a lower floor"},
+		{m + "policy", m + "internal/durable", "edges lie below formats"},
 		{m + "internal/store", m + "internal/fetch", "edges do not import each other"},
 		{m + "internal/durable", m + "internal/store", "edges do not import each other"},
 		{m + "internal/beneath", m + "internal/fetch", "edges do not import each other"},
 		{m + "internal/git", m + "internal/fetch/transfer", "edges do not import each other"},
-		{m + "internal/consent", m + "internal/git", "edges lie below formats and judgement"},
+		{m + "internal/consent", m + "internal/git", "edges lie below formats"},
 		{m + "internal/registry/sqlite", m + "internal/store", "edges do not import each other"},
-		{m + "internal/registry", m + "internal/registry/sqlite", "not below it in the registry"},
-		{m + "internal/registry/sqlite", m + "internal/registry/postgres", "not below it in the registry"},
-		{m + "internal/registry/api", m + "internal/registry/pages", "not below it in the registry"},
-		{m + "internal/registry/client", m + "internal/registry/api", "not below it in the registry"},
-		{m + "internal/registry/server", m + "internal/registry/servertest", "not below it in the registry"},
-		{m + "internal/registry/helpers", m + "internal/registry", "on no floor of the registry"},
+		{m + "internal/registry", m + "internal/registry/sqlite", "not on a lower floor of registry"},
+		{m + "internal/registry/sqlite", m + "internal/registry/postgres", "not on a lower floor of registry"},
+		{m + "internal/registry/api", m + "internal/registry/pages", "not on a lower floor of registry"},
+		{m + "internal/registry/client", m + "internal/registry/api", "not on a lower floor of registry"},
+		{m + "internal/registry/server", m + "internal/registry/servertest", "not on a lower floor of registry"},
+		{m + "internal/registry/helpers", m + "internal/registry", "in no layer"},
 		{m + "internal/guard", module, "flows lie below edges"},
+		{m + "internal/host", m + "internal/workspace", "not on a lower floor of flows"},
+		{m + "internal/launch", m + "internal/facets", "not on a lower floor of flows"},
+		{m + "internal/pin", module, "not on a lower floor of flows"},
+		{m + "internal/trail", m + "internal/registry/client", ""},
+		{m + "internal/check", m + "internal/pin", ""},
 		{module, m + "cmd/internal/cli", "commands lie below flows"},
 		{m + "cmd/hallmark", m + "cmd/mcp-publisher", "commands share only cmd/internal"},
 		{m + "cmd/hallmark", m + "e2e/demo", "nothing imports tests"},
@@ -438,7 +381,7 @@ func TestStarters(t *testing.T) {
 // is one. The command of a server is found wherever PATH leads, then hashed and approved.
 var finds = map[string]string{
 	`\b(exec\.)?LookPath\b|\bexec\.(Command|CommandContext)\(`: "internal/foreign/",
-	`\bforeign\.Find\b`: "program.go",
+	`\bforeign\.Find\b`: "internal/workspace/paths.go",
 }
 
 // TestFinders looks for another way to find a program.
