@@ -27,7 +27,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
 	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/record"
@@ -189,8 +188,8 @@ func must(t *testing.T, db *sql.DB, statement string, args ...any) {
 // record is what a client finds out about a version: its evidence, judged as at pin.
 func recordSeen(t *testing.T, h *host.Host, rules project.Registry, version string, o trail.Options) (*record.Record, error) {
 	t.Helper()
-	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}, LogOptions: o}
-	r, err := record.FetchNamed(t.Context(), w, "io.github.acme/notes@"+version)
+	w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
+	r, err := record.FetchNamed(t.Context(), w, w.Logs(o), "io.github.acme/notes@"+version)
 	if err != nil {
 		return nil, err
 	}
@@ -769,7 +768,7 @@ func TestCheckRecord(t *testing.T) {
 			return policy.Verdict{}, err
 		}
 		report, err := check.CheckRecord(t.Context(), l, w.Registry(), w, locked)
-		offline, err2 := lockentry.LockedProof(w, &locked)
+		offline, err2 := w.Logs(trail.Options{}).LockedProof(&locked)
 		return policy.Judge(policy.Check, policy.Settings{}, append(report, offline...)), errors.Join(err, err2)
 	}
 	if v, err := check(seen.Lock); err != nil || !v.Allowed() || len(v.Warnings()) != 0 {
@@ -789,14 +788,14 @@ func TestCheckRecord(t *testing.T) {
 			t.Errorf("%s: %v %v", name, err, v.Class())
 		}
 		w := &workspace.Workspace{Host: h, Config: &project.Config{Registry: rules}}
-		if offline, err := lockentry.LockedProof(w, &locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
+		if offline, err := w.Logs(trail.Options{}).LockedProof(&locked); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Integrity ||
 			policy.Judge(policy.Launch, policy.Settings{}, offline).Class() != evidence.Integrity {
 			t.Errorf("%s, offline: %v %+v", name, err, offline)
 		}
 	}
 	// without any key nothing is decided
 	unknown := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{}}
-	if offline, err := lockentry.LockedProof(unknown, &seen.Lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
+	if offline, err := unknown.Logs(trail.Options{}).LockedProof(&seen.Lock); err != nil || policy.Judge(policy.Check, policy.Settings{}, offline).Class() != evidence.Refused {
 		t.Errorf("%v %+v", err, offline)
 	}
 	// its publisher takes it back

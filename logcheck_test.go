@@ -14,7 +14,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -65,11 +64,12 @@ func TestLockedProofs(t *testing.T) {
 	want := map[string]evidence.Class{"good": evidence.OK, "document": evidence.Integrity, "swapped": evidence.Integrity, "unsigned": evidence.Integrity}
 	records := map[string]project.RecordLock{"good": good, "document": document, "swapped": swapped, "unsigned": unsigned}
 	w := &workspace.Workspace{Host: hosttest.New(t), Config: &project.Config{Registry: rules}}
+	logs := w.Logs(trail.Options{})
 	var group sync.WaitGroup
 	for range 8 {
 		for name, r := range records {
 			group.Go(func() {
-				report, err := lockentry.LockedProof(w, &r)
+				report, err := logs.LockedProof(&r)
 				if v := policy.Judge(policy.Check, policy.Settings{}, report); err != nil || v.Class() != want[name] || len(report) < 2 {
 					t.Errorf("%s: %v %v", name, err, report)
 				}
@@ -92,12 +92,12 @@ func TestLockedProofs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = &workspace.Workspace{Host: w.Host, Config: w.Config}
+	logs = w.Logs(trail.Options{})
 	for range 2 {
-		if report, err := lockentry.LockedProof(w, &good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
+		if report, err := logs.LockedProof(&good); err != nil || policy.Judge(policy.Check, policy.Settings{}, report).Class() != evidence.OK {
 			t.Errorf("%v %v", err, report)
 		}
-		_, err := lockentry.LockedProof(w, &forked)
+		_, err := logs.LockedProof(&forked)
 		refusedWith(t, err, evidence.Integrity, "SECURITY ERROR", "this machine was shown", project.LockFile+" has")
 	}
 }

@@ -344,7 +344,7 @@ func (k *keeper) relying() map[string]func() (string, error) {
 		out["pin "+v] = func() (string, error) {
 			rules := project.Registry{URL: k.registry.URL, LogKey: k.registry.Key}
 			w := &workspace.Workspace{Host: fresh(), Config: &project.Config{Registry: rules}}
-			r, err := record.FetchNamed(k.t.Context(), w, "io.github.acme/notes@"+v)
+			r, err := record.FetchNamed(k.t.Context(), w, w.Logs(trail.Options{}), "io.github.acme/notes@"+v)
 			if err != nil {
 				return "", err
 			}

@@ -64,8 +64,8 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		return out, err
 	}
 	defer done()
-	w.LogOptions = o.Log
-	books, err := w.Books()
+	logs := w.Logs(o.Log)
+	books, err := w.Books(logs)
 	if err != nil {
 		return out, err
 	}
@@ -81,7 +81,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	names := books.Servers()
 	servers := make([]evidence.Report, len(names))
 	if err := host.ForEach(runtime.GOMAXPROCS(0), len(names), func(i int) (err error) {
-		servers[i], err = checkServer(ctx, w, names[i], o)
+		servers[i], err = checkServer(ctx, w, logs, names[i], o)
 		servers[i] = books.Server(names[i]).Settle(servers[i])
 		return err
 	}); err != nil {
@@ -98,7 +98,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 		}
 		report = append(report, placeAt(servers[i], declaredAt(w, name))...)
 	}
-	facets, more, absent, err := checkFacets(ctx, w, books)
+	facets, more, absent, err := checkFacets(ctx, w, logs, books)
 	if err != nil {
 		return out, err
 	}
@@ -113,7 +113,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	out.Unseen = slices.Concat(out.Unseen, w.DroppedNames(books), absent)
 	if !o.Offline {
-		more, err := checkLog(ctx, w, w.Lock.Servers())
+		more, err := checkLog(ctx, w, logs, w.Lock.Servers())
 		if err != nil {
 			return out, err
 		}
@@ -124,7 +124,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	var problems []error
 	if o.Surface {
 		for _, name := range sound {
-			more, err := recapture(ctx, w, name, o)
+			more, err := recapture(ctx, w, logs, name, o)
 			report = append(report, placeAt(more, declaredAt(w, name))...)
 			problems = append(problems, err)
 		}
@@ -236,7 +236,7 @@ func dropRepeated(report evidence.Report) evidence.Report {
 	return report[:n]
 }
 
-func checkServer(ctx context.Context, w *workspace.Workspace, name string, o Options) (evidence.Report, error) {
+func checkServer(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
 	declared, ok := w.LockedServer(name)
 	if mine := w.Config.Servers[name]; !ok && mine.Facet != "" {
 		declared, ok = mine, true // which is not locked
@@ -265,7 +265,7 @@ func checkServer(ctx context.Context, w *workspace.Workspace, name string, o Opt
 		return nil, err
 	}
 	report = append(report, stored.Report...)
-	proof, err := lockentry.LockedProof(w, entry.Record)
+	proof, err := logs.LockedProof(entry.Record)
 	if err != nil {
 		return nil, err
 	}
@@ -365,10 +365,12 @@ func driftEvidence(w *workspace.Workspace, name string, entry project.ServerLock
 
 // recapture starts a locked server from the verified bytes, as run does, and compares what
 // it shows now with the lock. Drift is noted, for review.
-func recapture(ctx context.Context, w *workspace.Workspace, name string, o Options) (evidence.Report, error) {
+func recapture(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, name string, o Options) (evidence.Report, error) {
 	declared, _ := w.LockedServer(name)
 	entry, _ := w.Lock.Server(name)
-	l := &launch.Launch{Workspace: w, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, Declared: declared, Entry: &entry}
+	l := &launch.Launch{
+		Workspace: w, Logs: logs, Options: launch.RunOptions{TrustLock: o.TrustLock, LogKey: o.Log.Key}, Declared: declared, Entry: &entry,
+	}
 	seen, err := l.Capture(ctx, o.Capture, nil)
 	if err != nil {
 		return nil, err

@@ -12,9 +12,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/facets"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/store"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/owed"
@@ -25,11 +25,12 @@ import (
 // checkFacets verifies the facets of the lock: how each is declared, its contents in the
 // store, the proof that it is in its registry's log, and the files that were installed. The
 // report of each facet is among all of them. Absent are those of which nothing is installed.
-func checkFacets(ctx context.Context, w *workspace.Workspace, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
+func checkFacets(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, books owed.Books) (each []evidence.Report, all evidence.Report, absent []string, err error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	audit := facetAudit{w, logs, st.WithScheme(evidence.FacetTar)}
 	placed := &facets.PlacedFacets{Workspace: w}
 	servers := map[string][]string{} // by facet, those that are locked as servers of it
 	for _, server := range w.Lock.Servers() {
@@ -48,7 +49,7 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, books owed.Books) 
 			report = append(report, facets.BroughtEvidence(w, books.Bringing(name), name, entry, locked)...)
 		}
 		if locked {
-			more, slot, err := checkFacet(ctx, w, st.WithScheme(evidence.FacetTar), name, entry, servers[name])
+			more, slot, err := audit.checkFacet(ctx, name, entry, servers[name])
 			if err != nil {
 				return nil, nil, nil, err
 			}
@@ -66,15 +67,22 @@ func checkFacets(ctx context.Context, w *workspace.Workspace, books owed.Books) 
 	return each, slices.Concat(all, installed, witnessed), placed.Absent, err
 }
 
+// facetAudit is what the facets of a project are checked with.
+type facetAudit struct {
+	w     *workspace.Workspace
+	logs  *trail.Logs
+	store *store.Store
+}
+
 // checkFacet audits the contents of one facet, verifies its proof, and compares the servers that
 // are locked as its own with its manifest. The slot is nil if the
 // contents are not in the store, or not sound.
-func checkFacet(ctx context.Context, w *workspace.Workspace, st *store.Store, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
+func (a facetAudit) checkFacet(ctx context.Context, name string, entry project.FacetLock, servers []string) (evidence.Report, *store.Slot, error) {
 	subject := entry.Subject(name)
 	record := project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
 	}
-	slot, report, err := st.Audit(ctx, subject, entry.Integrity)
+	slot, report, err := a.store.Audit(ctx, subject, entry.Integrity)
 	switch {
 	case errors.Is(err, store.ErrNotStored):
 		report = evidence.Report{evidence.CannotVerify(evidence.Claim{
@@ -102,14 +110,14 @@ func checkFacet(ctx context.Context, w *workspace.Workspace, st *store.Store, na
 		}
 		report = append(report, facets.ComposedEvidence(m, subject, entry))
 		for _, server := range servers {
-			locked, _ := w.Lock.Server(server)
+			locked, _ := a.w.Lock.Server(server)
 			report = append(report, facets.DeclaredEvidence(m, subject, server, locked))
 		}
 	}
 	if entry.Source.Kind != project.FromRegistry {
 		return report, slot, nil
 	}
-	proof, err := lockentry.LockedProof(w, &record)
+	proof, err := a.logs.LockedProof(&record)
 	return append(report, proof...), slot, err
 }
 

@@ -18,7 +18,7 @@ import (
 // checkLog compares the records of the lock with what their registry and its log show
 // now. A registry that cannot be reached is evidence, so that other findings are shown
 // as well.
-func checkLog(ctx context.Context, w *workspace.Workspace, names []string) (evidence.Report, error) {
+func checkLog(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, names []string) (evidence.Report, error) {
 	client := w.Registry()
 	var report evidence.Report
 	var l *trail.Log
@@ -42,7 +42,7 @@ func checkLog(ctx context.Context, w *workspace.Workspace, names []string) (evid
 		}
 		if !opened {
 			var err error
-			if l, err = trail.Read(ctx, w.Host, client, w.Config.Registry, w.LogOptions); err != nil {
+			if l, _, err = logs.Open(ctx); err != nil {
 				return unreachedEvidence(w, report, err)
 			}
 			if opened = true; l != nil {

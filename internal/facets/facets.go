@@ -52,7 +52,7 @@ type piece struct {
 }
 
 func NewAssembly(w *workspace.Workspace, o Options, fresh func(string) bool) (*assembly, error) {
-	from, err := obtain.Open(w, obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Log: o.Log, Progress: o.Progress}, fresh)
+	from, err := obtain.Open(w, w.Logs(o.Log), obtain.Options{Frozen: o.Frozen, Offline: o.Offline, Limits: o.Limits, Progress: o.Progress}, fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (a *assembly) demandCovered(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := demandServersCovered(ctx, a.Workspace, a.o.Offline, books); err != nil {
+	if err := demandServersCovered(ctx, a.Workspace, a.Logs, a.o.Offline, books); err != nil {
 		return err
 	}
 	var report evidence.Report

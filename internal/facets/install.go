@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -88,7 +89,7 @@ type facetRequest struct {
 	show    func(*Installation) error
 	// also changes more of the project in the same step: the lock in w, files beside it and
 	// hallmark.toml, whose new text it returns, or nil.
-	also func(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte, err error)
+	also func(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error)
 }
 
 func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req facetRequest) (*Installation, error) {
@@ -158,7 +159,7 @@ func installFacets(ctx context.Context, h *host.Host, dir string, o Options, req
 	}
 	var more []durable.File
 	if req.also != nil {
-		if more, text, err = req.also(ctx, w); err != nil {
+		if more, text, err = req.also(ctx, w, a.Logs); err != nil {
 			return out, err
 		}
 	}
@@ -395,7 +396,7 @@ func (a *assembly) remember() ([]byte, error) {
 		if r := x.LockedRecord(); r != nil && r.Proof != "" {
 			log, ok := logs[r.Registry]
 			if !ok {
-				log = w.AcceptedLog(r)
+				log = a.Logs.Accepted(r)
 				logs[r.Registry] = log
 			}
 			now.AcceptedLog = log

@@ -131,7 +131,7 @@ func (a *assembly) servers(ctx context.Context, o Servers, out *Installation) (n
 			return nil, nil, evidence.Errorf(evidence.Refused, subject, "--yes consents, --no-servers installs the rest of the facet",
 				errors.New("is a server that would be started to see what it shows, and nobody consented"))
 		}
-		p := &pin.Pinning{Workspace: a.Workspace, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
+		p := &pin.Pinning{Workspace: a.Workspace, Logs: a.Logs, Options: o.Pin, Declared: s, Path: a.Workspace.Host.Getenv("PATH")}
 		more, err := p.Pin(ctx)
 		if p.Result.Name != "" {
 			out.Pinned = append(out.Pinned, &p.Result)

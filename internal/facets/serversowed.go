@@ -6,6 +6,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -14,7 +15,7 @@ import (
 // demandServersCovered demands that each server which hallmark.toml declares is locked as it is
 // declared, with the files and the proof that its entry owes, and that each locked one is
 // declared.
-func demandServersCovered(ctx context.Context, w *workspace.Workspace, offline bool, books owed.Books) error {
+func demandServersCovered(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, offline bool, books owed.Books) error {
 	var report evidence.Report
 	for _, name := range books.Servers() {
 		declared, ok := w.LockedServer(name)
@@ -28,7 +29,7 @@ func demandServersCovered(ctx context.Context, w *workspace.Workspace, offline b
 			if err != nil {
 				return err
 			}
-			proof, err := lockentry.InstalledProof(ctx, w, entry.Record, offline)
+			proof, err := logs.InstalledProof(ctx, w.Lock, entry.Record, offline)
 			if err != nil {
 				return err
 			}

@@ -26,6 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/tool"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -314,15 +315,15 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 		return false, err
 	}
 	defer done()
-	w.LogOptions = u.o.Pin.Log
-	books, err := w.Books()
+	logs := w.Logs(u.o.Pin.Log)
+	books, err := w.Books(logs)
 	if err != nil {
 		return false, err
 	}
 	if err := demandServersRemembered(w, books); err != nil {
 		return false, err
 	}
-	files, text, err := u.servers(ctx, w)
+	files, text, err := u.servers(ctx, w, logs)
 	if err != nil || len(files) == 0 {
 		return false, err
 	}
@@ -339,8 +340,7 @@ func (u *upgrade) alone(ctx context.Context, h *host.Host, dir string) (written 
 
 // servers pins those that are outdated. It returns the files that change, save for the
 // lock, whose new entries w has; and hallmark.toml, nil if it stays.
-func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace) (files []durable.File, text []byte, err error) {
-	w.LogOptions = u.o.Pin.Log
+func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace, logs *trail.Logs) (files []durable.File, text []byte, err error) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
 		version, named := u.named[name]
 		_, locked := w.Lock.Server(name)
@@ -360,7 +360,7 @@ func (u *upgrade) servers(ctx context.Context, w *workspace.Workspace) (files []
 		if !status.Outdated() {
 			continue
 		}
-		p := &pin.Pinning{Workspace: w, Options: u.o.Pin, Declared: next, Path: w.Host.Getenv("PATH"), Upgrade: true}
+		p := &pin.Pinning{Workspace: w, Logs: logs, Options: u.o.Pin, Declared: next, Path: w.Host.Getenv("PATH"), Upgrade: true}
 		more, err := p.Pin(ctx)
 		if p.Result.Name != "" {
 			u.out.Servers = append(u.out.Servers, &p.Result)

@@ -22,6 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -70,13 +71,12 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 		return 0, judged, err
 	}
 	defer done()
-	w.LogOptions.Key = o.LogKey
 	declared, err := w.Server(name)
 	if err != nil {
 		return 0, judged, err
 	}
 	entry, locked := w.Lock.Server(name)
-	l := &Launch{Workspace: w, Options: o, Declared: declared}
+	l := &Launch{Workspace: w, Logs: w.Logs(trail.Options{Key: o.LogKey}), Options: o, Declared: declared}
 	if locked {
 		l.Entry = &entry
 	}
@@ -117,6 +117,7 @@ func runWithoutAsking(ctx context.Context, h *host.Host, dir, name string, o Run
 // Launch is one server on its way to being started.
 type Launch struct {
 	Workspace *workspace.Workspace
+	Logs      *trail.Logs
 	Options   RunOptions
 	Declared  project.Server
 	Entry     *project.ServerLock // nil: not locked
@@ -140,7 +141,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 	if l.Declared.Type == "http" && len(l.Options.Arguments) > 0 {
 		return nil, adm, evidence.Errorf(evidence.Validation, l.Declared.Name, "", errors.New("a server that is reached by its URL takes no arguments"))
 	}
-	books, err := l.Workspace.Books()
+	books, err := l.Workspace.Books(l.Logs)
 	if err != nil {
 		return nil, adm, err
 	}
@@ -159,7 +160,7 @@ func (l *Launch) Prepare(ctx context.Context) (prog *program.Program, adm policy
 		return nil, adm, err
 	}
 	l.report = append(l.report, files.Report...)
-	proof, err := lockentry.LockedProof(l.Workspace, l.Entry.Record)
+	proof, err := l.Logs.LockedProof(l.Entry.Record)
 	if err != nil {
 		return nil, adm, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pin"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -80,7 +81,8 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	if err != nil {
 		return nil, err
 	}
-	books, err := w.Books()
+	logs := w.Logs(trail.Options{})
+	books, err := w.Books(logs)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return reviewUnlocked(ctx, w, declared, expected, o)
 	}
 	out := &Reviewed{Name: name, Entry: entry, Extra: o.Arguments}
-	if out.Weaker, err = pin.Weakenings(w, name, entry.Launch); err != nil {
+	if out.Weaker, err = pin.Weakenings(w, logs, name, entry.Launch); err != nil {
 		return nil, err
 	}
 	stored, err := lockentry.ReadStored(w, name, entry)
@@ -100,10 +102,10 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 	before := expected.Of(evidence.Launch, evidence.Document, evidence.Proof).Settle(append(evidence.Report{lockentry.LaunchEvidence(w, declared, &entry)}, stored.Report...))
 	if entry.Record != nil && entry.Record.Proof != "" {
 		// Where nobody knows the log's key, run says so; one that does not hold is not approved.
-		if known, err := w.KnowsLog(entry.Record.Registry); err != nil {
+		if known, err := logs.KnowsKey(entry.Record.Registry); err != nil {
 			return nil, err
 		} else if known {
-			proof, err := lockentry.LockedProof(w, entry.Record)
+			proof, err := logs.LockedProof(entry.Record)
 			if err != nil {
 				return nil, err
 			}
@@ -173,7 +175,7 @@ func Review(ctx context.Context, h *host.Host, dir, name string, o ReviewOptions
 		return out, err
 	}
 	approval.Runtime, approval.Facet = out.Runtime, entry.Launch.Facet
-	approval.AcceptedLog = w.AcceptedLog(entry.Record)
+	approval.AcceptedLog = logs.Accepted(entry.Record)
 	if out.Note == nil && !evidence.Same(approval.Entry, entry.Approvable()) {
 		approval.Extra = nil // which were approved with another entry
 	}

@@ -12,7 +12,7 @@ import (
 // prepareSource gets the locked archive of a server into the store, if it is not there,
 // and makes it startable.
 func (l *Launch) prepareSource(ctx context.Context, approval project.Approval) (*program.Program, error) {
-	a, err := obtain.Open(l.Workspace, obtain.Options{Log: l.Workspace.LogOptions}, nil)
+	a, err := obtain.Open(l.Workspace, l.Logs, obtain.Options{}, nil)
 	if err != nil {
 		return nil, err
 	}

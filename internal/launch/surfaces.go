@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -37,7 +38,7 @@ func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o Surfa
 			return nil, err
 		}
 		l.Workspace = &workspace.Workspace{Host: h, Dir: abs, Config: &project.Config{}, Lock: &project.Lock{}, Approvals: project.NewApprovals(abs), Release: func() {}}
-		l.named = true
+		l.Logs, l.named = l.Workspace.Logs(trail.Options{}), true
 		l.Declared = project.Server{Name: filepath.Base(o.Command[0]), Type: "stdio", Command: o.Command[0], Arguments: o.Command[1:], Variables: o.Variables}
 	} else {
 		w, done, err := workspace.Open(ctx, h, dir, false)
@@ -45,14 +46,13 @@ func CaptureSurface(ctx context.Context, h *host.Host, dir, name string, o Surfa
 			return nil, err
 		}
 		defer done()
-		w.LogOptions.Key = o.LogKey
 		if l.Declared, err = w.Server(name); err != nil {
 			return nil, err
 		}
 		if entry, ok := w.Lock.Server(name); ok {
 			l.Entry = &entry
 		}
-		l.Workspace = w
+		l.Workspace, l.Logs = w, w.Logs(trail.Options{Key: o.LogKey})
 	}
 	return l.Capture(ctx, o.Capture, o.Judged)
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/pack"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
@@ -40,7 +39,6 @@ type Options struct {
 	Frozen   bool // hallmark.lock is the only authority
 	Offline  bool // ask nobody
 	Limits   archive.Limits
-	Log      trail.Options
 	Progress func(what string, done, total int64)
 }
 
@@ -48,6 +46,7 @@ type Options struct {
 // that admits them.
 type Sources struct {
 	Workspace *workspace.Workspace
+	Logs      *trail.Logs
 	o         Options
 	store     *store.Store           // of contents of archives
 	Fresh     func(name string) bool // resolve anew, whatever the lock has
@@ -88,9 +87,9 @@ func (x *Archive) LockedRecord() *project.RecordLock {
 // ledgerKind is how registries and their logs call what x is.
 func (x *Archive) ledgerKind() ledger.Kind { return cmp.Or(x.Kind, ledger.Facet) }
 
-// Open opens the store for the archives of a project. fresh may be nil: nothing is
-// resolved anew.
-func Open(w *workspace.Workspace, o Options, fresh func(string) bool) (*Sources, error) {
+// Open opens the store for the archives of a project, whose records logs prove. fresh may be
+// nil: nothing is resolved anew.
+func Open(w *workspace.Workspace, logs *trail.Logs, o Options, fresh func(string) bool) (*Sources, error) {
 	st, err := w.Host.Store()
 	if err != nil {
 		return nil, err
@@ -98,8 +97,10 @@ func Open(w *workspace.Workspace, o Options, fresh func(string) bool) (*Sources,
 	if fresh == nil {
 		fresh = func(string) bool { return false }
 	}
-	w.LogOptions = o.Log
-	return &Sources{Workspace: w, o: o, store: st.WithScheme(evidence.FacetTar), Fresh: fresh, Books: sync.OnceValues(w.Books)}, nil
+	return &Sources{
+		Workspace: w, Logs: logs, o: o, store: st.WithScheme(evidence.FacetTar), Fresh: fresh,
+		Books: sync.OnceValues(func() (owed.Books, error) { return w.Books(logs) }),
+	}, nil
 }
 
 // Judge decides about the evidence of x together with more.
@@ -221,9 +222,9 @@ func (a *Sources) proofOwed(x *Archive, entry project.FacetLock) error {
 	return err
 }
 
-// lockedProofOf verifies the proof that the lock has of a facet, as installedProof does.
+// lockedProofOf verifies the proof that the lock has of a facet, as [trail.Logs.InstalledProof] does.
 func (a *Sources) lockedProofOf(ctx context.Context, name string, entry project.FacetLock) (evidence.Report, error) {
-	return lockentry.InstalledProof(ctx, a.Workspace, &project.RecordLock{
+	return a.Logs.InstalledProof(ctx, a.Workspace.Lock, &project.RecordLock{
 		Kind: ledger.Facet, Registry: entry.Source.Registry, Name: name, Version: entry.Version, Integrity: entry.Integrity, Proof: entry.Proof,
 	}, a.o.Offline)
 }
@@ -406,12 +407,12 @@ func (a *Sources) addRecord(ctx context.Context, x *Archive, rec registry.Archiv
 	logged := project.RecordLock{
 		Kind: x.ledgerKind(), Registry: a.Workspace.Config.Registry.Name(), Name: rec.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity,
 	}
-	more, err := a.proveRecord(ctx, rec.Proof, &logged)
+	log, more, err := a.proveRecord(ctx, rec.Proof, &logged)
 	if x.Report = append(x.Report, more...); err != nil {
 		return "", err
 	}
 	if logged.Proof != "" {
-		more, err = a.Workspace.Log.ArchiveEvidence(ctx, rec, logged.Proof)
+		more, err = log.ArchiveEvidence(ctx, rec, logged.Proof)
 		if x.Report = append(x.Report, more...); err != nil {
 			return "", err
 		}
@@ -432,7 +433,7 @@ func (a *Sources) addLater(ctx context.Context, x *Archive, rec registry.Archive
 	if x.Kind == ledger.Artifact {
 		return nil
 	}
-	if known, err := a.Workspace.KnowsLog(a.Workspace.Config.Registry.Name()); err != nil || !known {
+	if known, err := a.Logs.KnowsKey(a.Workspace.Config.Registry.Name()); err != nil || !known {
 		return err
 	}
 	_, err := a.addRecord(ctx, x, rec)
@@ -453,33 +454,32 @@ func ActiveVersions(all []registry.ArchiveRecord) (versions []string) {
 	return versions
 }
 
-// proveRecord verifies the proof that a record is in its registry's log, and puts it into r.
-func (a *Sources) proveRecord(ctx context.Context, proof []byte, r *project.RecordLock) (evidence.Report, error) {
+// proveRecord verifies the proof that a record is in its registry's log, puts it into r, and
+// returns the log; nil if there is none.
+func (a *Sources) proveRecord(ctx context.Context, proof []byte, r *project.RecordLock) (*trail.Log, evidence.Report, error) {
 	a.logOnce.Lock()
 	defer a.logOnce.Unlock()
-	w := a.Workspace
-	if !w.LogRead {
-		var err error
-		if w.Log, err = trail.Read(ctx, w.Host, w.Registry(), w.Config.Registry, w.LogOptions); err != nil {
-			return nil, err
-		}
-		w.LogRead = true
-		if w.Log != nil {
-			a.mu.Lock()
-			a.Report = append(a.Report, w.Log.Report...)
-			a.mu.Unlock()
-		}
+	log, first, err := a.Logs.Open(ctx)
+	if err != nil {
+		return nil, nil, err
 	}
-	switch {
-	case w.Log == nil:
-		return evidence.Report{trail.NoProofEvidence(*r, "the registry has no log")}, nil
-	case w.Log.Key == "":
-		return w.Log.Report, nil
-	case len(proof) == 0:
-		return append(slices.Clone(w.Log.Report), evidence.CannotVerify(trail.ProofClaim(*r, w.Log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")), nil
+	if log == nil {
+		return nil, evidence.Report{trail.NoProofEvidence(*r, "the registry has no log")}, nil
 	}
-	more, err := w.Log.VerifyProof(ctx, proof, r)
-	return slices.Concat(w.Log.Report, more), err
+	if first {
+		a.mu.Lock()
+		a.Report = append(a.Report, log.Report...)
+		a.mu.Unlock()
+	}
+	if log.Key == "" {
+		return log, log.Report, nil
+	}
+	if len(proof) == 0 {
+		none := evidence.CannotVerify(trail.ProofClaim(*r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")
+		return log, append(slices.Clone(log.Report), none), nil
+	}
+	more, err := log.VerifyProof(ctx, proof, r)
+	return log, slices.Concat(log.Report, more), err
 }
 
 // download fetches the archive of x, hashing it as it comes.

@@ -1,11 +1,11 @@
 package pin
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -17,7 +17,7 @@ import (
 // gain nothing.
 func (p *Pinning) goneEvidence() (evidence.Report, error) {
 	name := p.Declared.Name
-	books, err := p.Workspace.Books()
+	books, err := p.Workspace.Books(p.Logs)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (p *Pinning) weakenedEvidence() (report evidence.Report) {
 
 // Weakenings is what the lock's entry of a server demands, or this machine approved, and a launch
 // line does not; and what was demanded of the log of its registry, and hallmark.toml does not.
-func Weakenings(w *workspace.Workspace, name string, now project.LaunchLock) (all []project.Weakening, _ error) {
+func Weakenings(w *workspace.Workspace, logs *trail.Logs, name string, now project.LaunchLock) (all []project.Weakening, _ error) {
 	if entry, ok := w.Lock.Server(name); ok {
 		all = entry.Launch.Weaker(now)
 	}
@@ -76,16 +76,9 @@ func Weakenings(w *workspace.Workspace, name string, now project.LaunchLock) (al
 	if now.Server == "" && now.Source == "" {
 		return all, nil // that no registry vouches for it is among these
 	}
-	rules := w.Config.Registry
-	log := project.AcceptedLog{LogKey: cmp.Or(w.LogOptions.Key, rules.LogKey), Quorum: rules.Quorum, Witnesses: rules.Witnesses, MaxAge: rules.MaxAge}
-	if log.LogKey == "" {
-		logs, err := w.KnownLogs()
-		if err != nil {
-			return nil, err
-		}
-		if logs != nil {
-			log.LogKey = logs.Registries[rules.Name()].Key
-		}
+	log, err := logs.Demanded()
+	if err != nil {
+		return nil, err
 	}
 	return append(all, w.Approvals.Servers[name].AcceptedLog.Weaker(log)...), nil
 }

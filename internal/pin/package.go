@@ -103,7 +103,7 @@ func (p *Pinning) preparePackage(ctx context.Context, r *record.Record, of Reque
 				return nil, err
 			}
 			if r == nil && of.From != launcher.Go { // no record names modules
-				if r, err = record.FetchFor(ctx, p.Workspace, t.Ref, mcpName); err != nil {
+				if r, err = record.FetchFor(ctx, p.Workspace, p.Logs, t.Ref, mcpName); err != nil {
 					return nil, err
 				}
 				if r != nil {

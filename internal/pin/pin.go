@@ -89,7 +89,6 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 		return nil, err
 	}
 	defer done()
-	w.LogOptions = o.Log
 	var from *adoption
 	if !o.From.isZero() {
 		if from, names, err = adopt(w, o.From, names, o.WriteConfig); err != nil {
@@ -118,12 +117,13 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 	if err := h.MayAsk(uses...); err != nil {
 		return nil, err
 	}
+	logs := w.Logs(o.Log)
 	for _, name := range names {
 		declared, err := w.Server(name)
 		if err != nil {
 			return all, err
 		}
-		p := &Pinning{Workspace: w, Options: o, Declared: declared, Path: h.Getenv("PATH")}
+		p := &Pinning{Workspace: w, Logs: logs, Options: o, Declared: declared, Path: h.Getenv("PATH")}
 		more, err := p.Pin(ctx)
 		if p.Result.Name != "" {
 			all = append(all, &p.Result)
@@ -160,6 +160,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 // Pinning is one server on its way into the lock.
 type Pinning struct {
 	Workspace *workspace.Workspace
+	Logs      *trail.Logs
 	Options   Options
 	Declared  project.Server
 	Path      string
@@ -193,7 +194,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	if before, ok := p.Workspace.Lock.Server(name); ok {
 		p.Result.Before = &before
 	}
-	if p.Result.Weaker, err = Weakenings(p.Workspace, name, p.Declared.Launch()); err != nil {
+	if p.Result.Weaker, err = Weakenings(p.Workspace, p.Logs, name, p.Declared.Launch()); err != nil {
 		return nil, err
 	}
 	entry := &p.Result.Entry
@@ -289,7 +290,7 @@ func (p *Pinning) Pin(ctx context.Context) (files []durable.File, err error) {
 	}
 	p.Workspace.Approvals.Servers[name] = project.Approval{
 		Entry: entry.Approvable(), Path: p.Path, Runtime: prog.Runtime, Trees: trees, At: entry.ApprovedAt,
-		Facet: entry.Launch.Facet, AcceptedLog: p.Workspace.AcceptedLog(entry.Record), Extra: extra, Launch: &entry.Launch,
+		Facet: entry.Launch.Facet, AcceptedLog: p.Logs.Accepted(entry.Record), Extra: extra, Launch: &entry.Launch,
 	}
 	delete(p.Workspace.Approvals.Unlocked, name)
 	return lockentry.FilesBeside(p.Workspace, name, p.Result.Before, shown, p.closure), nil
@@ -341,7 +342,7 @@ func (p *Pinning) prepare(ctx context.Context) (*program.Program, error) {
 		return p.prepareRemote() // which asks before anything is sent
 	}
 	if s.Record != "" {
-		r, err := record.FetchNamed(ctx, p.Workspace, s.Record)
+		r, err := record.FetchNamed(ctx, p.Workspace, p.Logs, s.Record)
 		if err != nil {
 			return nil, err
 		}

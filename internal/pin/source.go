@@ -19,7 +19,7 @@ func (p *Pinning) prepareSource(ctx context.Context) (*program.Program, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, p.Declared.Name, "", err)
 	}
-	a, err := obtain.Open(p.Workspace, obtain.Options{Log: p.Options.Log}, nil)
+	a, err := obtain.Open(p.Workspace, p.Logs, obtain.Options{}, nil)
 	if err != nil {
 		return nil, err
 	}

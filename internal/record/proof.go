@@ -24,7 +24,7 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write NAME@VERSION", errors.New("a record is named with an exact version"))
 	}
 	w := workspace.Empty(h, "")
-	w.Config.Registry, w.LogOptions = rules, o
+	w.Config.Registry = rules
 	envelope, err := w.Registry().GetDeleted(ctx, name, version)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), named, "", err)
@@ -33,7 +33,8 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 	if err != nil {
 		return nil, err
 	}
-	if err := addProof(ctx, w, r); err != nil {
+	log, err := addProof(ctx, w.Logs(o), r)
+	if err != nil {
 		return nil, err
 	}
 	// What became of it later does not matter here: that it was published stays proven.
@@ -51,6 +52,6 @@ func LogProof(ctx context.Context, h *host.Host, rules project.Registry, named s
 	if err != nil {
 		return out, err
 	}
-	out.Proven, err = p.Verify(w.Log.Trust)
+	out.Proven, err = p.Verify(log.Trust)
 	return out, err
 }

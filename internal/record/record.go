@@ -43,7 +43,7 @@ type Record struct {
 }
 
 // FetchNamed fetches the record "name@version".
-func FetchNamed(ctx context.Context, w *workspace.Workspace, named string) (*Record, error) {
+func FetchNamed(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, named string) (*Record, error) {
 	name, version, ok := host.CutLast(named, "@")
 	if !ok || name == "" || version == "" || version == registry.Latest {
 		return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", named), "write server = \"NAME@VERSION\"",
@@ -61,34 +61,33 @@ func FetchNamed(ctx context.Context, w *workspace.Workspace, named string) (*Rec
 	if err != nil {
 		return nil, err
 	}
-	return r, addProof(ctx, w, r)
+	_, err = addProof(ctx, logs, r)
+	return r, err
 }
 
-// addProof adds what the registry's log says of a record.
-func addProof(ctx context.Context, w *workspace.Workspace, r *Record) error {
-	if !w.LogRead {
-		var err error
-		if w.Log, err = trail.Read(ctx, w.Host, w.Registry(), w.Config.Registry, w.LogOptions); err != nil {
-			return err
-		}
-		w.LogRead = true
+// addProof adds what the registry's log says of a record, and returns the log; nil if there
+// is none.
+func addProof(ctx context.Context, logs *trail.Logs, r *Record) (*trail.Log, error) {
+	log, _, err := logs.Open(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if w.Log != nil {
-		r.Report = append(r.Report, w.Log.Report...)
+	if log != nil {
+		r.Report = append(r.Report, log.Report...)
 	}
-	more, err := w.Log.FetchProof(ctx, &r.Lock)
+	more, err := log.FetchProof(ctx, &r.Lock)
 	r.Report = append(r.Report, more...)
 	if err != nil || r.Lock.Proof == "" {
-		return err
+		return log, err
 	}
-	later, err := w.Log.LaterEvidence(ctx, r.Lock, r.meta)
+	later, err := log.LaterEvidence(ctx, r.Lock, r.meta)
 	r.Report = append(r.Report, later...)
-	return err
+	return log, err
 }
 
 // FetchFor looks for the record that publishes ref, among those of the server that the
 // package says it is. Without a registry, a name or a record there is none.
-func FetchFor(ctx context.Context, w *workspace.Workspace, ref artifact.Ref, mcpName string) (*Record, error) {
+func FetchFor(ctx context.Context, w *workspace.Workspace, logs *trail.Logs, ref artifact.Ref, mcpName string) (*Record, error) {
 	client := w.Registry()
 	if client == nil || mcpName == "" {
 		return nil, nil
@@ -114,7 +113,8 @@ func FetchFor(ctx context.Context, w *workspace.Workspace, ref artifact.Ref, mcp
 	if found == nil {
 		return nil, nil
 	}
-	return found, addProof(ctx, w, found)
+	_, err = addProof(ctx, logs, found)
+	return found, err
 }
 
 func FromEnvelope(w *workspace.Workspace, envelope registry.Envelope) (*Record, error) {

@@ -21,10 +21,11 @@ func (e *scannedEntry) beside() {
 	if dir == "" || e.server.Scope != "" && !host.SameFile(e.server.Scope, dir) {
 		return
 	}
-	w, err := e.view(dir)
+	v, err := e.view(dir)
 	if err != nil {
 		return // what its own files name is judged there
 	}
+	w := v.w
 	for _, name := range w.Lock.Servers() {
 		if declared, err := w.Server(name); err != nil || !startsSame(w.Dir, declared, e.server) {
 			continue

@@ -13,6 +13,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -144,8 +145,8 @@ func (e *scannedEntry) judgeUnguarded() {
 		starts = "what its client takes from it"
 	}
 	found := evidence.Fact(c, starts)
-	switch w, err := e.view(e.project); {
-	case err == nil && !remembers(w, s.Name) && unlockedAs(w.Config, s):
+	switch v, err := e.view(e.project); {
+	case err == nil && !remembers(v.w, s.Name) && unlockedAs(v.w.Config, s):
 		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
 	default:
 		found.Reason = "is started around Hallmark, which locks the servers of this project"
@@ -195,13 +196,15 @@ func (e *scannedEntry) dir() string {
 }
 
 // view reads the project in dir as hallmark run would, once, and writes nothing.
-func (sc *scan) view(dir string) (*workspace.Workspace, error) {
+func (sc *scan) view(dir string) (view, error) {
 	v, known := sc.views[dir]
 	if !known {
-		v.w, v.err = sc.look(dir)
+		if v.w, v.err = sc.look(dir); v.err == nil {
+			v.logs = v.w.Logs(trail.Options{})
+		}
 		sc.views[dir] = v
 	}
-	return v.w, v.err
+	return v, v.err
 }
 
 func (sc *scan) look(dir string) (*workspace.Workspace, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/lockentry"
 	"github.com/hallmark-mcp/hallmark/internal/runline"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/project"
 )
@@ -62,12 +61,13 @@ func (e *scannedEntry) runs(args []string) {
 		e.variables(project.Server{})
 		return
 	}
-	w, err := e.view(dir)
+	v, err := e.view(dir)
 	if err != nil {
 		e.refuse("its project cannot be read: " + err.Error())
 		e.variables(project.Server{})
 		return
 	}
+	w := v.w
 	declared, err := w.Server(line.Name)
 	entry, locked := w.Lock.Server(line.Name)
 	e.variables(declared)
@@ -92,7 +92,7 @@ func (e *scannedEntry) runs(args []string) {
 		e.addOwn(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
 		return
 	}
-	found, err := heldEvidence(w, line.Name, declared, entry)
+	found, err := heldEvidence(v, line.Name, declared, entry)
 	if err != nil {
 		e.refuse("what is locked of it cannot be read: " + err.Error())
 		return
@@ -110,7 +110,8 @@ func (e *scannedEntry) runs(args []string) {
 // heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
 // it is declared, this machine's approval, the files beside the lock, the proof as this machine
 // can verify it without asking anybody, and whatever of these is owed and is not there.
-func heldEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+func heldEvidence(v view, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+	w := v.w
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
 		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"
@@ -119,11 +120,11 @@ func heldEvidence(w *workspace.Workspace, name string, declared project.Server, 
 	if err != nil {
 		return nil, err
 	}
-	proof, err := lockentry.LockedProof(w, entry.Record)
+	proof, err := v.logs.LockedProof(entry.Record)
 	if err != nil {
 		return nil, err
 	}
-	books, err := w.Books()
+	books, err := w.Books(v.logs)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/clients"
 	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/launcher"
 	"github.com/hallmark-mcp/hallmark/policy"
@@ -210,8 +211,9 @@ type scan struct {
 
 // view is a project as hallmark run would read it, or why that cannot be.
 type view struct {
-	w   *workspace.Workspace
-	err error
+	w    *workspace.Workspace
+	logs *trail.Logs
+	err  error
 }
 
 func newScan(h *host.Host, o Options) *scan {

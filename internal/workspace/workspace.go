@@ -21,6 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
+	"github.com/hallmark-mcp/hallmark/owed"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
@@ -66,28 +67,20 @@ type Workspace struct {
 	Approvals *project.Approvals
 	Release   func() // lets writers in again
 	NamedHost string // a host that the caller named, "" for none: see mayAsk
-
-	LogOptions trail.Options
-	Log        *trail.Log // of the registry; nil if it has none, or before logRead
-	LogRead    bool
-
-	logsOnce sync.Once // guards what follows
-	logs     *project.Logs
-	logsErr  error
-
-	LockedLogs sync.Map // by name of a registry: a func() (*lockedLog, error)
-
-	ShownOnce sync.Once  // guards what follows
-	Shown     *trail.Log // the log that the registry shows, where nobody said which key it has
-	ShownErr  error
-	Showing   sync.Mutex // one at a time talks with it
 }
 
-// KnownLogs is what this machine knows of logs, read once: each of their checkpoints is
-// verified as it is read.
-func (w *Workspace) KnownLogs() (*project.Logs, error) {
-	w.logsOnce.Do(func() { w.logs, w.logsErr = trail.KnownLogs(w.Host) })
-	return w.logs, w.logsErr
+// Logs are the logs that a command with these options relies on for the project.
+func (w *Workspace) Logs(o trail.Options) *trail.Logs {
+	return trail.NewLogs(w.Host, w.Registry(), w.Config.Registry, o)
+}
+
+// Books are what says what is owed in this project: its files, and what this machine
+// remembers, of logs too.
+func (w *Workspace) Books(logs *trail.Logs) (owed.Books, error) {
+	known, err := logs.Known()
+	books := owed.Open(w.Config, w.Lock, w.Approvals, known)
+	books.LogKey = logs.GivenKey()
+	return books, err
 }
 
 // Open reads the project in dir, whose files nobody changes until done or
@@ -102,7 +95,7 @@ func Open(ctx context.Context, h *host.Host, dir string, write bool) (w *Workspa
 	return OpenOrBegin(ctx, h, dir, write, false)
 }
 
-// OpenOrBegin is openWorkspace that can begin a project: with begin a missing
+// OpenOrBegin is Open that can begin a project: with begin a missing
 // hallmark.toml is read as an empty one.
 func OpenOrBegin(ctx context.Context, h *host.Host, dir string, write, begin bool) (w *Workspace, done func(), err error) {
 	w = &Workspace{Host: h, Release: func() {}}

@@ -50,7 +50,6 @@ func (f *facetFlags) yesFlag(c *cobra.Command) {
 
 // servers has the flow ask about servers that facets declare.
 func servers(a *app.App, c *cobra.Command, h *host.Host, f *facetFlags) {
-	f.o.Servers.Pin.Log = f.o.Log
 	f.o.Servers.Begin = func(facet string, s project.Server) (bool, error) {
 		a.Bars.Stop()
 		fmt.Fprintf(a.Stderr, "%s declares the server %s: %s\n", surface.Escape(facet), surface.Escape(s.Name),

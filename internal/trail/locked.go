@@ -1,4 +1,4 @@
-package lockentry
+package trail
 
 import (
 	"context"
@@ -6,22 +6,20 @@ import (
 	"sync"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/trail"
-	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
 // LockedProof verifies the proof that the lock has of a record, with the key that is
 // configured or that this machine accepted, and without the network.
-func LockedProof(w *workspace.Workspace, r *project.RecordLock) (evidence.Report, error) {
+func (s *Logs) LockedProof(r *project.RecordLock) (evidence.Report, error) {
 	if r == nil {
 		return nil, nil
 	}
 	if r.Proof == "" {
-		return evidence.Report{trail.NoProofEvidence(*r, "it was pinned from a registry without a log")}, nil
+		return evidence.Report{NoProofEvidence(*r, "it was pinned from a registry without a log")}, nil
 	}
-	once, _ := w.LockedLogs.LoadOrStore(r.Registry, sync.OnceValues(func() (*lockedLog, error) { return openLockedLog(w, r.Registry) }))
+	once, _ := s.locked.LoadOrStore(r.Registry, sync.OnceValues(func() (*lockedLog, error) { return s.openLocked(r.Registry) }))
 	l, err := once.(func() (*lockedLog, error))()
 	if err != nil {
 		return nil, err
@@ -30,7 +28,7 @@ func LockedProof(w *workspace.Workspace, r *project.RecordLock) (evidence.Report
 		return slices.Clone(l.report), nil
 	}
 	var fork error
-	report := trail.ProofEvidence(l.trust.Log.Name(), func(checkpoint []byte) (ledger.Signed, error) {
+	report := ProofEvidence(l.trust.Log.Name(), func(checkpoint []byte) (ledger.Signed, error) {
 		head := l.open(checkpoint)
 		fork = head.fork
 		return head.Signed, head.err
@@ -41,38 +39,37 @@ func LockedProof(w *workspace.Workspace, r *project.RecordLock) (evidence.Report
 	return slices.Concat(l.report, report), nil
 }
 
-// InstalledProof is lockedProof for an installation. Where nobody said which key the registry's
+// InstalledProof is LockedProof for an installation. Where nobody said which key the registry's
 // log has, the proof is held to the log that the registry shows now, which must be the one that
 // the lock names: an entry that no log ever had is not installed because a line of hallmark.toml
 // is gone. That key is relied on for nothing else, and not kept.
-func InstalledProof(ctx context.Context, w *workspace.Workspace, r *project.RecordLock, offline bool) (evidence.Report, error) {
+func (s *Logs) InstalledProof(ctx context.Context, lock *project.Lock, r *project.RecordLock, offline bool) (evidence.Report, error) {
 	if r == nil || r.Proof == "" {
-		return LockedProof(w, r)
+		return s.LockedProof(r)
 	}
-	if known, err := w.KnowsLog(r.Registry); err != nil || known {
+	if known, err := s.KnowsKey(r.Registry); err != nil || known {
 		if err != nil {
 			return nil, err
 		}
-		return LockedProof(w, r)
+		return s.LockedProof(r)
 	}
 	claim := evidence.Claim{
-		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: w.Lock.Log(r.Registry), Where: project.LockFile + ", logs",
+		Subject: "log of " + r.Registry, Scheme: evidence.LogKey, Authority: evidence.Lock, Text: lock.Log(r.Registry), Where: project.LockFile + ", logs",
 	}
 	missing := func(why string) (evidence.Report, error) {
 		return evidence.Report{evidence.Miss(claim, evidence.Lock, "this machine knows no key for it, and "+why,
 			"give the key with --log-key, or as log_key under [registry] in "+project.ConfigFile+"; the registry's operator knows it")}, nil
 	}
-	client := w.Registry()
 	switch {
-	case client == nil || w.Config.Registry.Name() != r.Registry:
+	case s.client == nil || s.rules.Name() != r.Registry:
 		return missing(project.ConfigFile + " does not name the registry")
 	case offline:
 		return missing("--offline forbids to ask the registry")
 	}
-	w.ShownOnce.Do(func() {
-		w.Shown, w.ShownErr = trail.Read(ctx, w.Host, client, w.Config.Registry, trail.Options{Ask: w.LogOptions.Ask})
+	s.shownOnce.Do(func() {
+		s.shown, s.shownErr = Read(ctx, s.host, s.client, s.rules, Options{Ask: s.options.Ask})
 	})
-	l, err := w.Shown, w.ShownErr
+	l, err := s.shown, s.shownErr
 	switch {
 	case err != nil:
 		return nil, err
@@ -86,8 +83,8 @@ func InstalledProof(ctx context.Context, w *workspace.Workspace, r *project.Reco
 	report := slices.DeleteFunc(slices.Clone(l.Report), func(e evidence.Evidence) bool {
 		return e.Scheme == evidence.LogKey && e.Outcome == evidence.Absent // which the lock's answer stands for
 	})
-	w.Showing.Lock() // one at a time talks with the log
-	defer w.Showing.Unlock()
+	s.showing.Lock() // one at a time talks with the log
+	defer s.showing.Unlock()
 	fresh := *r
 	more, err := l.VerifyProof(ctx, []byte(r.Proof), &fresh)
 	return slices.Concat(evidence.Report{named}, report, more), err
@@ -110,16 +107,14 @@ type lockedHead struct {
 	fork error // it contradicts what this machine saw
 }
 
-func openLockedLog(w *workspace.Workspace, name string) (*lockedLog, error) {
-	logs, err := w.KnownLogs()
+// openLocked takes the key of the log of a registry, and what this machine saw of that log.
+func (s *Logs) openLocked(name string) (*lockedLog, error) {
+	known, err := s.Known()
 	if err != nil {
 		return nil, err
 	}
-	k := &trail.Log{Host: w.Host, Name: name}
-	if w.Config.Registry.Name() == name {
-		k.Rules = w.Config.Registry
-	}
-	if !k.ChooseKey(logs, w.LogOptions) {
+	k := s.unread(name)
+	if !k.ChooseKey(known, s.options) {
 		e := evidence.Fact(evidence.Claim{Subject: "log of " + name, Scheme: evidence.LogKey, Authority: evidence.Machine}, "")
 		e.Reason = "this machine knows no key for it, so that the proof in " + project.LockFile + " cannot be verified"
 		return &lockedLog{report: evidence.Report{e}}, nil
@@ -131,7 +126,7 @@ func openLockedLog(w *workspace.Workspace, name string) (*lockedLog, error) {
 	if l.trust, err = k.Rules.Trust(k.Key); err != nil {
 		return nil, evidence.Errorf(evidence.Validation, project.ConfigFile, "", err)
 	}
-	l.kept, l.seen = logs.Newest(k.Key)
+	l.kept, l.seen = known.Newest(k.Key)
 	return l, nil
 }
 
@@ -143,7 +138,7 @@ func (l *lockedLog) open(checkpoint []byte) lockedHead {
 			return head
 		}
 		if err := ledger.CheckConsistency(l.kept.Checkpoint, head.Checkpoint, nil); err != nil {
-			head.fork = trail.ForkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
+			head.fork = ForkError(l.name, "this machine was shown", l.kept.Note, project.LockFile+" has", head.Note, err)
 		}
 		return head
 	}))
