@@ -36,6 +36,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/client"
 	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	registrylog "github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/registry/server"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
@@ -104,7 +105,7 @@ func (r *loggedRegistry) tryStart() error {
 	if err != nil {
 		return err
 	}
-	key, _, err := registrylog.OpenKey(r.t.Context(), r.keyFile, "log.example.com")
+	key, _, err := logkey.Open(r.t.Context(), r.keyFile, "log.example.com")
 	if err != nil {
 		return errors.Join(err, records.Close())
 	}
@@ -636,7 +637,7 @@ func newWitnessKey(t *testing.T) ledger.Key { return newWitnessKeyOf(t, "witness
 func newWitnessKeyOf(t *testing.T, name string) ledger.Key {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "witness.key")
-	if _, _, err := registrylog.OpenKey(t.Context(), path, name); err != nil {
+	if _, _, err := logkey.Open(t.Context(), path, name); err != nil {
 		t.Fatal(err)
 	}
 	secret, _ := os.ReadFile(path)

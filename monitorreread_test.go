@@ -21,7 +21,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/hosttest"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/project"
@@ -30,7 +30,7 @@ import (
 // writtenLog writes the files of a log of size entries, and returns its key.
 func writtenLog(t *testing.T, dir string, size int64) ledger.Key {
 	t.Helper()
-	key, _, err := log.OpenKey(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
+	key, _, err := logkey.Open(t.Context(), filepath.Join(t.TempDir(), "log.key"), "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

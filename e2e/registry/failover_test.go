@@ -11,7 +11,7 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	registryclient "github.com/hallmark-mcp/hallmark/internal/registry/client"
-	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -30,7 +30,7 @@ func TestPostgresFailsOver(t *testing.T) {
 		}
 	})
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	key, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com")
+	key, _, err := logkey.Open(t.Context(), keyFile, "log.example.com")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/e2e/built"
 	"github.com/hallmark-mcp/hallmark/e2e/postgres"
 	"github.com/hallmark-mcp/hallmark/e2e/s3"
-	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
@@ -446,7 +446,7 @@ func TestKilledRegistry(t *testing.T) {
 func TestReplicas(t *testing.T) {
 	db, bucket := postgres.ForTest(t), s3.ForTest(t)
 	keyFile := filepath.Join(t.TempDir(), "log.key")
-	if _, _, err := log.OpenKey(t.Context(), keyFile, "log.example.com"); err != nil {
+	if _, _, err := logkey.Open(t.Context(), keyFile, "log.example.com"); err != nil {
 		t.Fatal(err)
 	}
 	flags := []string{"--db", db.URL("postgres"), "--blobs", bucket.URL("archives")}

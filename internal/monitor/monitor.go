@@ -1,4 +1,4 @@
-// Package monitor replays a log, and compares it with what its registry shows.
+// Package monitor replays a log, and compares it with what its registry shows; or it cosigns logs, as a witness.
 package monitor
 
 import (

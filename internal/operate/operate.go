@@ -38,9 +38,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ShutdownTime is how long requests may take to finish when a registry stops.
-const ShutdownTime = 30 * time.Second
-
 // ServeOptions describe a registry.
 type ServeOptions struct {
 	Addr           string // host:port
@@ -147,7 +144,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
 	}
-	server := server.NewHTTP(o.Addr, handler)
+	server := registry.NewHTTP(o.Addr, handler)
 	if o.DebugAddr != "" {
 		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
 		if err != nil {
@@ -169,7 +166,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			continue
 		case err = <-done:
 		case <-ctx.Done():
-			err = stop(ctx, server)
+			err = registry.StopHTTP(ctx, server)
 		}
 		break
 	}
@@ -185,13 +182,6 @@ func listenHint(err error, flag string) string {
 		return flag + " is an address of this machine and a port, such as 127.0.0.1:8080"
 	}
 	return "is another program listening there? choose a port that is free and permitted with " + flag
-}
-
-// stop takes no more requests and lets those under way finish.
-func stop(ctx context.Context, server *http.Server) error {
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
-	defer cancel()
-	return server.Shutdown(wait)
 }
 
 // profiles serves profiles of the running program.

@@ -6,14 +6,11 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/modelcontextprotocol/registry/pkg/model"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
@@ -42,21 +39,11 @@ func outside(o ServeOptions) auth.Outside {
 		HTTP:               client,
 		LookupTXT:          net.DefaultResolver.LookupTXT,
 		ProofPort:          o.Login.ProofPort,
-		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, GitHubAPI()), "/"),
+		GitHubAPI:          strings.TrimRight(cmp.Or(o.Login.GitHubAPI, auth.GitHubAPI()), "/"),
 		GitHubOIDC:         o.Login.GitHubIssuer,
 		GitHubOIDCAudience: o.Login.GitHubAudience,
 		OIDC:               o.Login.OIDC,
 	}
-}
-
-// GitHubAPI is the base URL of the public API of GitHub.
-func GitHubAPI() string {
-	u, err := url.Parse(model.RegistryURLGitHub)
-	if err != nil {
-		return ""
-	}
-	u.Host = "api." + u.Host
-	return u.String()
 }
 
 // tokenIssuer opens the key that signs tokens.

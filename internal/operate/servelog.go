@@ -10,6 +10,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry"
 	registryblobs "github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
@@ -53,9 +54,9 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
-		return log.ReadKey(path, o.LogOrigin)
+		return logkey.Read(path, o.LogOrigin)
 	case o.ReplaceLog != "": // what the old log signed last is there
-		key, created, err = log.OpenKey(ctx, path, o.LogOrigin)
+		key, created, err = logkey.Open(ctx, path, o.LogOrigin)
 	default:
 		key, created, err = log.OpenNew(ctx, path, o.LogOrigin, func() error {
 			if err := log.HeldByAnother(ctx, heads); err != nil {

@@ -49,6 +49,21 @@ func IsArchive(name string) bool {
 	return err == nil && string(head) == archive.BuildManifest
 }
 
+// archiveLimits bound what is read of an archive; the registry's limit may be less.
+var archiveLimits = archive.Limits{Packed: registry.MaxBlob}
+
+// HoldsServer reports whether a .facet holds a server, which [PublishArchive] starts. What
+// cannot be read holds none: PublishArchive says why.
+func HoldsServer(name string) bool {
+	f, err := os.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	a, err := facet.Read(f, archiveLimits, nil)
+	return err == nil && a.Source != nil
+}
+
 // PublishArchive reads the .facet in a file, recomputes all that it claims of itself, sends
 // it, and compares the record that the registry made of it, and the proof that the record
 // is in the registry's log, with what was computed here.
@@ -59,7 +74,7 @@ func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (
 		return nil, document.OpenError(where, err)
 	}
 	defer f.Close()
-	a, err := facet.Read(f, archive.Limits{Packed: registry.MaxBlob}, nil) // the registry's limit may be less
+	a, err := facet.Read(f, archiveLimits, nil)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), where, "'hallmark pack' makes archives", err)
 	}
@@ -80,41 +95,44 @@ func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, where, "", err)
 	}
-	x := outgoing{
-		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
-		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
+	x := Outgoing{
+		Kind: kind, Name: a.Name(), Version: a.Version(), Document: digest.FromBytes(canonical),
+		Integrity: a.Integrity, Contents: a.TarSize, Hash: a.ContentHash, Size: a.Size, Body: io.LimitReader(f, a.Size), source: a.Source,
 	}
 	x.capture = func(ctx context.Context) (digest.Digest, error) {
-		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
+		if o.CaptureSource == nil {
+			return digest.Digest{}, errors.New("this program starts no servers")
+		}
+		shown, err := o.CaptureSource(ctx, h, a, io.LimitReader(f, a.Size), o)
 		if err == nil {
 			_, err = f.Seek(0, io.SeekStart)
 		}
 		return shown, err
 	}
-	return sendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
+	return SendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
 }
 
-// outgoing is an archive that is to be published, and what was computed of it.
-type outgoing struct {
-	kind          ledger.Kind
-	name, version string
-	document      digest.Digest // of the canonical manifest
-	integrity     digest.Digest // content_integrity
-	contents      int64         // bytes that it is of
-	hash          digest.Digest // content_hash
-	size          int64         // bytes that it is of
-	body          io.Reader
+// Outgoing is an archive that is to be published, and what was computed of it.
+type Outgoing struct {
+	Kind          ledger.Kind
+	Name, Version string
+	Document      digest.Digest // of the canonical manifest
+	Integrity     digest.Digest // content_integrity
+	Contents      int64         // bytes that it is of
+	Hash          digest.Digest // content_hash
+	Size          int64         // bytes that it is of
+	Body          io.Reader
 
 	// Of a server that is packed from source; nil of others.
 	source  *facet.Source
-	capture func(context.Context) (digest.Digest, error) // starts it, and leaves body at its beginning
+	capture func(context.Context) (digest.Digest, error) // starts it, and leaves Body at its beginning
 }
 
-func (x outgoing) subject() string { return x.name + "@" + x.version }
+func (x Outgoing) subject() string { return x.Name + "@" + x.Version }
 
 // captureTools starts a server that is packed from source to see which tools it shows, and
 // judges what its author claims of them. The digest is zero if it is not to be started.
-func (x outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
+func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
 	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
 	if !x.source.APISurface.IsZero() {
 		claim.Want = []digest.Digest{x.source.APISurface}
@@ -137,8 +155,8 @@ func (x outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 	return shown, judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
 }
 
-// sendArchive sends what the report allows, and judges the answer.
-func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.Report, o Options) (*ArchivePublication, error) {
+// SendArchive sends what the report allows, and judges the answer.
+func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.Report, o Options) (*ArchivePublication, error) {
 	p := new(ArchivePublication)
 	judge := func(more ...evidence.Evidence) error {
 		report = append(report, more...)
@@ -166,9 +184,9 @@ func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.
 	}
 	var rec registry.ArchiveRecord
 	if x.source != nil {
-		rec, err = o.Registry.PublishServer(ctx, x.name, shown, x.body, x.size, o.Token)
+		rec, err = o.Registry.PublishServer(ctx, x.Name, shown, x.Body, x.Size, o.Token)
 	} else {
-		rec, err = o.Registry.PublishArchive(ctx, string(x.kind), x.name, x.body, x.size, o.Token)
+		rec, err = o.Registry.PublishArchive(ctx, string(x.Kind), x.Name, x.Body, x.Size, o.Token)
 	}
 	if err != nil {
 		return p, client.ExplainAnswer(x.subject(), evidence.Operation, err)
@@ -186,9 +204,9 @@ func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.
 }
 
 // judgeRecord judges the registry's record, and the proof that came with it.
-func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x outgoing, judge func(...evidence.Evidence) error) error {
+func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x Outgoing, judge func(...evidence.Evidence) error) error {
 	rec, subject := p.Record, x.subject()
-	if rec.Version != x.version {
+	if rec.Version != x.Version {
 		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
 	}
 	recorded, err := rec.Document()
@@ -200,9 +218,9 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
 	}
 	more := evidence.Report{
-		claim(trail.ContentsScheme(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.integrity, x.contents, "the contents of the archive"),
-		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.hash, x.size, "the archive"),
-		claim(evidence.Document, recorded, "the registry's record, manifest", x.document, 0, "the archive's manifest"),
+		claim(trail.ContentsScheme(x.Kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.Integrity, x.Contents, "the contents of the archive"),
+		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.Hash, x.Size, "the archive"),
+		claim(evidence.Document, recorded, "the registry's record, manifest", x.Document, 0, "the archive's manifest"),
 	}
 	if x.source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
 		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
@@ -215,7 +233,7 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		}
 		more = append(more, evidence.Compare(e, o))
 	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document, Integrity: x.integrity}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.Name, Version: x.Version, Document: x.Document, Integrity: x.Integrity}
 	switch {
 	case log == nil:
 		more = append(more, trail.NoProofEvidence(r, "the registry has no log"))

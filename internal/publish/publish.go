@@ -1,15 +1,17 @@
-// Package publish publishes servers, archives and plugins, logs in, and changes a status.
+// Package publish publishes servers and archives, logs in, and changes a status. It starts nothing.
 package publish
 
 import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/document"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
@@ -43,10 +45,17 @@ type Options struct {
 	Log      trail.Options
 
 	// Of an archive that holds a server: it is started, to publish which tools it shows.
+	CaptureSource SourceCapture
+
 	NoSurface bool          // do not start it
 	Variables []string      // names of those that it gets from the environment
 	Capture   time.Duration // how long one start may take to show them; 0 is a minute
 }
+
+// SourceCapture starts the server in an archive, whose bytes body has, and gives the
+// fingerprint of the tools that it shows. It is handed in, so that a program that starts
+// nothing need not link what starts servers.
+type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest, error)
 
 // Publish hashes the document's packages, compares them with the hashes that it holds
 // already, adds those that are missing and sends it. The file is not edited. Nothing is

@@ -51,6 +51,8 @@ type App struct {
 	Stderr io.Writer
 	Bars   *bars
 
+	Args []string // what the program was called with, as Rewrite leaves it
+
 	// Rewrite changes what a program was called with before it is read; nil changes nothing.
 	Rewrite func(root *cobra.Command, args []string) []string
 
@@ -75,6 +77,7 @@ func Main(commands Program, args []string) int {
 	if a.Rewrite != nil {
 		args = a.Rewrite(root, args)
 	}
+	a.Args = args
 	defer descend.EndAll() // whatever a flow left running
 	return program.Run(root, args, a.Bars.Stop)
 }

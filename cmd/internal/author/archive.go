@@ -1,6 +1,7 @@
 package author
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -84,6 +85,22 @@ names that some system could not extract are refused, and nothing is written the
 func publishArchive(a *app.App, c *cobra.Command, h *host.Host, name string, o publish.Options, asJSON bool) error {
 	p, err := publish.PublishArchive(c.Context(), h, name, o)
 	return ReportPublishedArchive(a, p, asJSON, err)
+}
+
+// starter is the program that publishes archives with servers for one that starts nothing.
+const starter = "hallmark"
+
+// publishWithStarter lets the program that starts servers publish the archive that holds one.
+func publishWithStarter(a *app.App, name string) error {
+	err := app.HandOver(starter, a.Args)
+	if why := new(evidence.Error); errors.As(err, &why) {
+		err = fmt.Errorf("%s: %w", why.Subject, why.Err)
+	}
+	return &evidence.Error{
+		Subject: filepath.ToSlash(name), Kind: evidence.Operation,
+		Err:  fmt.Errorf("holds a server, which %s starts to list its tools: %w", starter, err),
+		Hint: "install " + starter + " beside this program, or in a directory of PATH; --no-surface publishes it without saying what it shows",
+	}
 }
 
 // ReportPublishedArchive prints an archive that was published, or not.

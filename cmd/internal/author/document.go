@@ -207,10 +207,12 @@ func issuesOf(data []byte) (serverjson.Issues, error) {
 	return nil, err
 }
 
-func PublishCommand(a *app.App) *cobra.Command {
+// PublishCommand publishes. A server in an archive is started with capture; without one the
+// program that can takes over.
+func PublishCommand(a *app.App, capture publish.SourceCapture) *cobra.Command {
 	var (
 		asJSON bool
-		o      publish.Options
+		o      = publish.Options{CaptureSource: capture}
 		base   string
 		limits app.FetchFlags
 	)
@@ -241,6 +243,9 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if len(names) > 0 && publish.IsArchive(names[0]) {
 				if o.NoHash {
 					return app.Usage(c, errors.New("--no-hash is not for archives, of which nothing is fetched"))
+				}
+				if capture == nil && !o.NoSurface && publish.HoldsServer(names[0]) {
+					return publishWithStarter(a, names[0])
 				}
 				if o.Registry, o.Token, err = FindRegistry(h, c, base); err != nil {
 					return err

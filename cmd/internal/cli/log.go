@@ -15,7 +15,6 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/monitor"
-	"github.com/hallmark-mcp/hallmark/internal/operate"
 	"github.com/hallmark-mcp/hallmark/internal/record"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
@@ -249,7 +248,7 @@ func showAnomalies(w io.Writer, found []monitor.Anomaly) {
 }
 
 func witnessCommand(a *app.App) *cobra.Command {
-	var o operate.WitnessOptions
+	var o monitor.WitnessOptions
 	c := &cobra.Command{
 		Use:   "witness --key-file FILE --state DIR --log KEY",
 		Short: "Cosign the checkpoints of logs that only ever grow",
@@ -280,7 +279,7 @@ that this witness never cosigned it. A new key needs no --begin.`,
 			o.Listening = func(addr net.Addr, key string) {
 				fmt.Fprintf(a.Stderr, "%s: witness at http://%s, key %s\n", a.Name, addr, key)
 			}
-			return operate.Witness(c.Context(), o)
+			return monitor.Witness(c.Context(), o)
 		},
 	}
 	f := c.Flags()

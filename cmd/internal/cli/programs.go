@@ -6,6 +6,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/cmd/internal/app"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/author"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/editor"
+	"github.com/hallmark-mcp/hallmark/internal/launch"
 )
 
 // Hallmark is the program with all commands.
@@ -31,7 +32,7 @@ is what runs, and what runs shows the model what was approved.`,
 			root.AddCommand(c)
 		}
 	}
-	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a), author.PublishCommand(a), author.StatusCommand(a))
+	add("author", author.InitCommand(a), author.HashGenCommand(a), author.VerifyCommand(a), author.ValidateCommand(a), author.LoginCommand(a), author.LogoutCommand(a), author.PackCommand(a), author.PublishCommand(a, launch.CaptureArchive), author.StatusCommand(a))
 	add("user", scanCommand(a), pinCommand(a), unpinCommand(a), pullCommand(a), runCommand(a), reviewCommand(a), forgetCommand(a), checkCommand(a), surfaceCommand(a), verifyServerCommand(a), configCommand(a), editor.Command("hashfile"),
 		addCommand(a), installCommand(a), upgradeCommand(a), removeCommand(a), outdatedCommand(a), listCommand(a), storeCommand(a))
 	add("host", pluginCommand(a), trustCommand(a))

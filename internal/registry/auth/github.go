@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
 )
 
 const (
@@ -22,6 +25,16 @@ const (
 var githubName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-zA-Z0-9-]{1,100}$`)
 })
+
+// GitHubAPI is the base URL of the public API of GitHub.
+func GitHubAPI() string {
+	u, err := url.Parse(model.RegistryURLGitHub)
+	if err != nil {
+		return ""
+	}
+	u.Host = "api." + u.Host
+	return u.String()
+}
 
 // LoginGitHub exchanges a GitHub access token. An organisation's names are for its
 // owners, as a member may be anybody who was let in to one repository.

@@ -53,7 +53,7 @@ func TestSlowPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := httptest.NewUnstartedServer(h)
-	srv.Config = server.NewHTTP("", h)
+	srv.Config = registry.NewHTTP("", h)
 	if srv.Config.ReadHeaderTimeout <= 0 || srv.Config.IdleTimeout <= 0 || srv.Config.WriteTimeout <= 0 || srv.Config.MaxHeaderBytes <= 0 {
 		t.Error("a server without limits")
 	}

@@ -1,24 +1,24 @@
-package publish
+package launch
 
 import (
 	"context"
 	"io"
 	"os"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/host"
 	"github.com/hallmark-mcp/hallmark/internal/obtain"
 	"github.com/hallmark-mcp/hallmark/internal/program"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 	"github.com/hallmark-mcp/hallmark/policy"
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// captureSource starts a server from the bytes of its archive, as who pins it will, and
+// CaptureArchive starts a server from the bytes of its archive, as who pins it will, and
 // lists the tools that it shows. What was recomputed of the archive was judged by its caller.
-func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, variables []string, within time.Duration) (digest.Digest, error) {
+func CaptureArchive(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o publish.Options) (digest.Digest, error) {
 	x, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
 		return digest.Digest{}, err
@@ -29,8 +29,8 @@ func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.
 	}
 	defer os.RemoveAll(dir)
 	w := workspace.Empty(h, dir)
-	declared := project.Server{Name: a.Name(), Variables: variables}
-	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: variables}
+	declared := project.Server{Name: a.Name(), Variables: o.Variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
 	prog, err := program.OpenSource(ctx, w, declared, entry, x.Slot, h.Getenv("PATH"), nil)
 	report := x.Report
 	if prog != nil {
@@ -44,7 +44,7 @@ func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.
 	if err := v.Err(); err != nil {
 		return digest.Digest{}, err
 	}
-	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), within)
+	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), o.Capture)
 	if err != nil {
 		return digest.Digest{}, err
 	}

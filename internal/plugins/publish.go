@@ -1,4 +1,4 @@
-package publish
+package plugins
 
 import (
 	"bytes"
@@ -7,17 +7,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/plugins"
+	"github.com/hallmark-mcp/hallmark/internal/publish"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/plugin"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// PublishPlugin sends the plugin at path, a zip as it is or a directory as 'plugin pack'
+// Publish sends the plugin at path, a zip as it is or a directory as 'plugin pack'
 // packs it, after all that its manifest claims of its files was recomputed, and judges
 // the record that the registry made of it, and the proof that the log has it.
-func PublishPlugin(ctx context.Context, h *host.Host, path string, o Options) (*ArchivePublication, error) {
-	s, err := plugins.Read(ctx, path)
+func Publish(ctx context.Context, h *host.Host, path string, o publish.Options) (*publish.ArchivePublication, error) {
+	s, err := Read(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func PublishPlugin(ctx context.Context, h *host.Host, path string, o Options) (*
 			return nil, err
 		}
 		// What is judged is what is sent.
-		if s, err = plugins.ReadZip(ctx, path, bytes.NewReader(zip)); err != nil {
+		if s, err = ReadZip(ctx, path, bytes.NewReader(zip)); err != nil {
 			return nil, err
 		}
 	}
@@ -37,14 +37,14 @@ func PublishPlugin(ctx context.Context, h *host.Host, path string, o Options) (*
 	}
 	r, report, err := plugin.Observe(ctx, s.Bundle, m)
 	if err != nil {
-		return nil, plugins.NameSubject(path, err)
+		return nil, NameSubject(path, err)
 	}
 	canonical, err := serverjson.Canonical(m.Raw)
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	return sendArchive(ctx, h, outgoing{
-		kind: ledger.Plugin, name: m.Name, version: m.Version, document: digest.FromBytes(canonical),
-		integrity: r.Tree, contents: s.Bundle.Bytes(), hash: s.Zip, size: int64(len(s.Packed)), body: bytes.NewReader(s.Packed),
+	return publish.SendArchive(ctx, h, publish.Outgoing{
+		Kind: ledger.Plugin, Name: m.Name, Version: m.Version, Document: digest.FromBytes(canonical),
+		Integrity: r.Tree, Contents: s.Bundle.Bytes(), Hash: s.Zip, Size: int64(len(s.Packed)), Body: bytes.NewReader(s.Packed),
 	}, report, o)
 }

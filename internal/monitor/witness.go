@@ -1,4 +1,4 @@
-package operate
+package monitor
 
 import (
 	"context"
@@ -14,8 +14,8 @@ import (
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/registry/log"
-	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 	"github.com/hallmark-mcp/hallmark/internal/witness"
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
@@ -45,7 +45,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 		rand.Read(id) // never fails
 		name = "hallmark-witness-" + hex.EncodeToString(id)
 	}
-	_, created, err := log.OpenKey(ctx, o.KeyFile, name)
+	_, created, err := logkey.Open(ctx, o.KeyFile, name)
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}
@@ -70,7 +70,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Operation, err)
 	}
-	server := server.NewHTTP(o.Addr, w)
+	server := registry.NewHTTP(o.Addr, w)
 	if o.Listening != nil {
 		o.Listening(listener.Addr(), key.VerifierKey)
 	}
@@ -79,7 +79,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		err = stop(ctx, server)
+		err = registry.StopHTTP(ctx, server)
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

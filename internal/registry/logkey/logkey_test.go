@@ -1,4 +1,4 @@
-package log_test
+package logkey_test
 
 import (
 	"context"
@@ -11,20 +11,20 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/logkey"
 )
 
 func TestLogKey(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "log.key")
-	if _, err := log.ReadKey(path, ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := logkey.Read(path, ""); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	var keys [8]string
 	var wg sync.WaitGroup
 	for i := range keys {
 		wg.Go(func() {
-			key, _, err := log.OpenKey(ctx, path, "")
+			key, _, err := logkey.Open(ctx, path, "")
 			if err != nil {
 				t.Error(err)
 				return
@@ -39,13 +39,13 @@ func TestLogKey(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if _, created, err := log.OpenKey(ctx, path, "other.example.com"); err == nil || created {
+	if _, created, err := logkey.Open(ctx, path, "other.example.com"); err == nil || created {
 		t.Errorf("another origin: %v", err)
 	}
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := log.OpenKey(ctx, path, ""); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "chmod 600 "+path)) {
+	if _, _, err := logkey.Open(ctx, path, ""); runtime.GOOS != "windows" && (err == nil || !strings.Contains(err.Error(), "chmod 600 "+path)) {
 		t.Errorf("a key that others may read: %v", err)
 	}
 	seed := filepath.Join(t.TempDir(), "seed")
@@ -53,14 +53,14 @@ func TestLogKey(t *testing.T) {
 		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		key, err := log.ReadKey(seed, "log.example.com")
+		key, err := logkey.Read(seed, "log.example.com")
 		if err != nil || key.Name() != "log.example.com" {
 			t.Fatal(err)
 		}
 		if keys[0], keys[1] = keys[1], key.VerifierKey; content[0] == '3' && keys[0] != keys[1] {
 			t.Error("one seed in two forms gives two keys")
 		}
-		if _, err := log.ReadKey(seed, ""); err == nil || !strings.Contains(err.Error(), "has no name") {
+		if _, err := logkey.Read(seed, ""); err == nil || !strings.Contains(err.Error(), "has no name") {
 			t.Errorf("a seed without a name: %v", err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestLogKey(t *testing.T) {
 		if err := os.WriteFile(seed, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := log.ReadKey(seed, "log.example.com"); err == nil {
+		if _, err := logkey.Read(seed, "log.example.com"); err == nil {
 			t.Errorf("%q is a key", content)
 		}
 	}

@@ -1,0 +1,30 @@
+package registry
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// ShutdownTime is how long requests may take to finish when a server stops.
+const ShutdownTime = 30 * time.Second
+
+// NewHTTP returns a server for h on addr that does not wait for slow clients.
+func NewHTTP(addr string, h http.Handler) *http.Server {
+	return &http.Server{
+		Addr:              addr,
+		Handler:           h,
+		ReadHeaderTimeout: HeaderTimeout,
+		ReadTimeout:       BodyTimeout,
+		WriteTimeout:      WriteTimeout,
+		IdleTimeout:       IdleTimeout,
+		MaxHeaderBytes:    MaxHeader,
+	}
+}
+
+// StopHTTP takes no more requests and lets those under way finish.
+func StopHTTP(ctx context.Context, server *http.Server) error {
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
+	defer cancel()
+	return server.Shutdown(wait)
+}
