@@ -4,6 +4,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -38,22 +39,17 @@ type Setup struct {
 // package managers, and combines what the setup allows to be asked and sent with
 // HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY.
 func Open(s Setup) (*Host, error) {
-	environ, getenv, home := s.Environ, os.Getenv, ""
+	environ, getenv := s.Environ, os.Getenv
 	if environ == nil {
 		environ = os.Environ()
-		home, _ = os.UserHomeDir() // without one there is no user's .npmrc
 	} else {
 		getenv = func(name string) string { return foreign.Variable(environ, name) }
-		home = getenv("HOME")
-		if home == "" {
-			home = getenv("USERPROFILE")
-		}
 	}
 	where, err := places.Find(getenv)
 	if err != nil {
 		return nil, err
 	}
-	config, err := fetch.UserConfig(getenv, s.Dir, home)
+	config, err := fetch.UserConfig(getenv, s.Dir, FindHome(s.Environ))
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
 	}
@@ -74,6 +70,19 @@ func Open(s Setup) (*Host, error) {
 	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
 	h.Fetch = fetch.New(config)
 	return h, nil
+}
+
+// FindHome is the home directory of an environment's user, "" if there is none; nil is the
+// environment of this process.
+func FindHome(environ []string) string {
+	if environ == nil {
+		home, _ := os.UserHomeDir()
+		return home
+	}
+	if runtime.GOOS == "windows" {
+		return foreign.Variable(environ, "USERPROFILE")
+	}
+	return foreign.Variable(environ, "HOME")
 }
 
 // sending is what may be asked and sent: what the setup and the environment say, and what a
