@@ -8,18 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/hallmark-mcp/hallmark/artifact"
 	"github.com/hallmark-mcp/hallmark/cmd/internal/program"
-	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/descend"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/places"
 )
 
 // FindRevision is the commit that the program was built from and its time, as far as the
@@ -93,29 +88,14 @@ func (a *App) Host(dir string) (*host.Host, error) { return a.HostWithin(dir, fe
 
 // HostWithin is host with limits of what is fetched.
 func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
-	where, err := places.Find(os.Getenv)
-	if err != nil {
-		return nil, err
-	}
-	home, _ := os.UserHomeDir() // without one there is no user's .npmrc
-	config, err := fetch.UserConfig(os.Getenv, dir, home)
-	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
-	}
-	logger := slog.New(program.Warnings{Name: a.Name, Stderr: a.Stderr, Clear: a.Bars.Stop})
-	config.Logger = logger
-	config.Limits = limits
-	config.Progress = func(ref artifact.Ref, done, total int64) { a.Bars.Fetching(ref.String(), done, total) }
-	sending, err := a.sending()
-	if err != nil {
-		return nil, err
-	}
-	h := &host.Host{
-		Places: where, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
-		Logger: logger, Doing: a.Bars.doing, Stderr: aside{a}, Now: time.Now,
-	}
-	config.Agreement.Ask = h.Agree
-	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
-	h.Fetch = fetch.New(config)
-	return h, nil
+	return host.Open(host.Setup{
+		Dir:      dir,
+		Limits:   limits,
+		Logger:   slog.New(program.Warnings{Name: a.Name, Stderr: a.Stderr, Clear: a.Bars.Stop}),
+		Stderr:   aside{a},
+		Progress: a.Bars.Fetching,
+		Doing:    a.Bars.doing,
+		AllowEnv: a.allowEnv, AllowHosts: a.allowHost,
+		Ask: a.askVariable(), AskHosts: a.askHosts(),
+	})
 }

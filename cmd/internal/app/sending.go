@@ -3,16 +3,12 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/consent"
 	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/project"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
@@ -22,61 +18,32 @@ func (a *App) AllowFlags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&a.allowEnv, "allow-env", nil, "let a file of the checkout have a variable sent to a host: `NAME=HOST`; may be repeated")
 }
 
-// sending is what may be sent: what the flags say, and what a person at a terminal agrees to.
-func (a *App) sending() (*host.Sending, error) {
-	s := new(host.Sending)
-	for _, text := range a.allowEnv {
-		v, err := project.ParseVariable(text)
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, "--allow-env", "", err)
-		}
-		s.Allowed = append(s.Allowed, v)
+// askVariable asks the person at the terminal whether a variable may be sent; nil without one.
+func (a *App) askVariable() func(consent.VariableUse) (host.Consent, error) {
+	if !a.hasTerminal() {
+		return nil
 	}
-	for _, text := range a.allowHost {
-		host, err := allowedHost(text)
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, "--allow-host", "", err)
-		}
-		s.Hosts = append(s.Hosts, host)
+	return func(u consent.VariableUse) (host.Consent, error) {
+		a.Bars.Stop()
+		fmt.Fprintf(a.Stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
+			surface.Escape(u.File), surface.Escape(u.Variable), surface.Escape(u.Host))
+		return a.Ask(context.Background(), "Send it there, now and later?")
 	}
-	for text := range strings.SplitSeq(os.Getenv("HALLMARK_ALLOW_HOSTS"), ",") {
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		host, err := allowedHost(text)
-		if err != nil {
-			return nil, evidence.Errorf(evidence.Validation, "HALLMARK_ALLOW_HOSTS", "", err)
-		}
-		s.Hosts = append(s.Hosts, host)
-	}
-	s.Name(os.Getenv("HALLMARK_REGISTRY"))
-	if a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) {
-		s.Ask = func(u consent.VariableUse) (host.Consent, error) {
-			a.Bars.Stop()
-			fmt.Fprintf(a.Stderr, "\n%s wants a variable of your environment sent to a host.\n  variable    %s\n  host        %s\n",
-				surface.Escape(u.File), surface.Escape(u.Variable), surface.Escape(u.Host))
-			return a.Ask(context.Background(), "Send it there, now and later?")
-		}
-	}
-	if s.Ask != nil {
-		s.AskHosts = func(uses []consent.HostUse) (host.Consent, error) {
-			a.Bars.Stop()
-			fmt.Fprintln(a.Stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
-			for _, u := range uses {
-				fmt.Fprintf(a.Stderr, "  %s  (%s)\n", surface.Escape(u.Host), surface.Escape(u.File))
-			}
-			return a.Ask(context.Background(), "Ask them, now and later?")
-		}
-	}
-	return s, nil
 }
 
-// allowedHost reads "HOST", "HOST:PORT", or "HOST:*" for every port.
-func allowedHost(text string) (string, error) {
-	name, every := strings.CutSuffix(strings.TrimSpace(text), ":*")
-	host, err := project.ParseHost(name)
-	if err == nil && every {
-		host += ":*"
+// askHosts asks the person at the terminal whether hosts may be asked; nil without one.
+func (a *App) askHosts() func([]consent.HostUse) (host.Consent, error) {
+	if !a.hasTerminal() {
+		return nil
 	}
-	return host, err
+	return func(uses []consent.HostUse) (host.Consent, error) {
+		a.Bars.Stop()
+		fmt.Fprintln(a.Stderr, "\nFiles of this project name hosts that this machine has not asked for it before.")
+		for _, u := range uses {
+			fmt.Fprintf(a.Stderr, "  %s  (%s)\n", surface.Escape(u.Host), surface.Escape(u.File))
+		}
+		return a.Ask(context.Background(), "Ask them, now and later?")
+	}
 }
+
+func (a *App) hasTerminal() bool { return a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) }

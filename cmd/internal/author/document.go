@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,22 +27,8 @@ func readDocument(names []string) (name string, data []byte, err error) {
 	if len(names) > 0 {
 		name, open = names[0], os.Open
 	}
-	f, err := open(name)
-	if err != nil {
-		kind, hint := evidence.Operation, ""
-		if errors.Is(err, os.ErrNotExist) {
-			kind, hint = evidence.Validation, "name the file, or begin one with 'hallmark init'"
-		}
-		return name, nil, evidence.Errorf(kind, name, hint, errors.Unwrap(err))
-	}
-	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, maxDocument+1))
-	return filepath.ToSlash(name), data, err
+	return document.ReadFile(name, open)
 }
-
-// maxDocument is how large a server.json may be, in bytes. One byte more is read, so that
-// the parser sees that it is too large.
-const maxDocument = 1 << 20
 
 func HashGenCommand(a *app.App) *cobra.Command {
 	var write, asJSON bool

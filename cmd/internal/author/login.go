@@ -183,20 +183,9 @@ place.`,
 // FindRegistry is the registry of a command and the token for it: the one that is named, or
 // that of the last login.
 func FindRegistry(h *host.Host, c *cobra.Command, base string) (*client.Client, string, error) {
-	s, err := host.CurrentSession(h)
-	if err != nil {
-		return nil, "", err
+	registry, token, err := publish.FindRegistry(h, base)
+	if err == nil && registry == nil {
+		err = app.Usage(c, errors.New("name the registry with --registry URL, or log in"))
 	}
-	if base == "" && s != nil {
-		base = s.Registry
-	}
-	if base == "" {
-		return nil, "", app.Usage(c, errors.New("name the registry with --registry URL, or log in"))
-	}
-	client := &client.Client{Base: base}
-	if token := os.Getenv("HALLMARK_TOKEN"); token != "" {
-		return client, token, nil
-	}
-	token, err := host.TokenFor(h, s, base)
-	return client, token, err
+	return registry, token, err
 }

@@ -1,0 +1,128 @@
+package host
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/consent"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/foreign"
+	"github.com/hallmark-mcp/hallmark/internal/places"
+	"github.com/hallmark-mcp/hallmark/project"
+)
+
+// Setup says for which user, and with which consent, [Open] makes a Host.
+type Setup struct {
+	Dir     string   // of the project that the flow is for
+	Environ []string // "NAME=value"; nil is the environment of this process
+	Limits  fetch.Limits
+	Logger  *slog.Logger
+	Stderr  io.Writer // what servers print while they are captured; nil is os.Stderr
+
+	Progress func(what string, done, total int64) // is told of downloads; may be nil
+	Doing    func(what string)                    // see [Host.Doing]; may be nil
+
+	AllowEnv   []string // "NAME=HOST": variables that a file of the checkout may have sent
+	AllowHosts []string // "HOST", "HOST:PORT", "HOST:*": that a file of the checkout may have asked
+	// Ask and AskHosts put a question to a person; nil where there is nobody to ask.
+	Ask      func(consent.VariableUse) (Consent, error)
+	AskHosts func([]consent.HostUse) (Consent, error)
+}
+
+// Open makes the Host of a setup: it finds the user's directories, reads the configuration of
+// package managers, and combines what the setup allows to be asked and sent with
+// HALLMARK_ALLOW_HOSTS and HALLMARK_REGISTRY.
+func Open(s Setup) (*Host, error) {
+	environ, getenv := s.Environ, os.Getenv
+	if environ == nil {
+		environ = os.Environ()
+	} else {
+		getenv = func(name string) string { return foreign.Variable(environ, name) }
+	}
+	where, err := places.Find(getenv)
+	if err != nil {
+		return nil, err
+	}
+	config, err := fetch.UserConfig(getenv, s.Dir, FindHome(s.Environ))
+	if err != nil {
+		return nil, evidence.Errorf(evidence.Validation, "npm configuration", "", err)
+	}
+	config.Logger = s.Logger
+	config.Limits = s.Limits
+	if s.Progress != nil {
+		config.Progress = func(ref artifact.Ref, done, total int64) { s.Progress(ref.String(), done, total) }
+	}
+	sending, err := s.sending(getenv)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{
+		Places: where, Dir: s.Dir, Environ: environ, Getenv: getenv, Sending: sending,
+		Logger: s.Logger, Doing: s.Doing, Stderr: s.Stderr, Now: time.Now,
+	}
+	config.Agreement.Ask = h.Agree
+	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
+	h.Fetch = fetch.New(config)
+	return h, nil
+}
+
+// FindHome is the home directory of an environment's user, "" if there is none; nil is the
+// environment of this process.
+func FindHome(environ []string) string {
+	if environ == nil {
+		home, _ := os.UserHomeDir()
+		return home
+	}
+	if runtime.GOOS == "windows" {
+		return foreign.Variable(environ, "USERPROFILE")
+	}
+	return foreign.Variable(environ, "HOME")
+}
+
+// sending is what may be asked and sent: what the setup and the environment say, and what a
+// person agrees to.
+func (s *Setup) sending(getenv func(string) string) (*Sending, error) {
+	out := &Sending{Ask: s.Ask, AskHosts: s.AskHosts}
+	for _, text := range s.AllowEnv {
+		v, err := project.ParseVariable(text)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "--allow-env", "", err)
+		}
+		out.Allowed = append(out.Allowed, v)
+	}
+	for _, text := range s.AllowHosts {
+		name, err := parseAllowedHost(text)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "--allow-host", "", err)
+		}
+		out.Hosts = append(out.Hosts, name)
+	}
+	for text := range strings.SplitSeq(getenv("HALLMARK_ALLOW_HOSTS"), ",") {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		name, err := parseAllowedHost(text)
+		if err != nil {
+			return nil, evidence.Errorf(evidence.Validation, "HALLMARK_ALLOW_HOSTS", "", err)
+		}
+		out.Hosts = append(out.Hosts, name)
+	}
+	out.Name(getenv("HALLMARK_REGISTRY"))
+	return out, nil
+}
+
+// parseAllowedHost reads "HOST", "HOST:PORT", or "HOST:*" for every port.
+func parseAllowedHost(text string) (string, error) {
+	name, every := strings.CutSuffix(strings.TrimSpace(text), ":*")
+	host, err := project.ParseHost(name)
+	if err == nil && every {
+		host += ":*"
+	}
+	return host, err
+}

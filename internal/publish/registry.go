@@ -1,0 +1,28 @@
+package publish
+
+import (
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/internal/registry/client"
+)
+
+// FindRegistry returns a client of the registry at base, of that of the last login if base is
+// empty, and the token to publish with: HALLMARK_TOKEN, else that of the login. The client is nil
+// if neither names a registry.
+func FindRegistry(h *host.Host, base string) (*client.Client, string, error) {
+	s, err := host.CurrentSession(h)
+	if err != nil {
+		return nil, "", err
+	}
+	if base == "" && s != nil {
+		base = s.Registry
+	}
+	if base == "" {
+		return nil, "", nil
+	}
+	c := &client.Client{Base: base}
+	if token := h.Getenv("HALLMARK_TOKEN"); token != "" {
+		return c, token, nil
+	}
+	token, err := host.TokenFor(h, s, base)
+	return c, token, err
+}
