@@ -27,8 +27,8 @@ import (
 // MaxFiles is how many files one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
-// checkCount is an error unless a document may have n files, of which f fetches no more.
-func checkCount(f *fetch.Client, where string, n int) error {
+// checkFileCount is an error unless a document may have n files, of which f fetches no more.
+func checkFileCount(f *fetch.Client, where string, n int) error {
 	most := min(f.Limits().DocumentFiles, MaxFiles)
 	if n <= most {
 		return nil
@@ -62,9 +62,9 @@ func InvalidError(name string, err error) error {
 
 // Subject is one artifact of a document and what is claimed of it.
 type Subject struct {
-	Ref    artifact.Ref
-	Claims []evidence.Claim
-	Also   []digest.Algorithm // to compute besides those that the claims need
+	Ref        artifact.Ref
+	Claims     []evidence.Claim
+	Algorithms []digest.Algorithm // to compute besides those that the claims need
 }
 
 // Subjects joins the packages of doc with its claims, by normalised Ref. Evidence that
@@ -105,7 +105,7 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string, packages 
 			}
 		}
 	}
-	return all, report, checkCount(f, where, files)
+	return all, report, checkFileCount(f, where, files)
 }
 
 // ExpandReleases makes of each PyPI release that nothing is claimed of one subject for each of its
@@ -137,7 +137,7 @@ func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*S
 			}
 		}
 	}
-	return out, checkCount(f, where, len(out))
+	return out, checkFileCount(f, where, len(out))
 }
 
 // ObserveAll fetches every subject, compares it with all that is claimed of it and by its
@@ -164,7 +164,7 @@ func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject, use func(i
 }
 
 func (s *Subject) observe(ctx context.Context, f *fetch.Client, use func(*fetch.Download) error) (evidence.Report, error) {
-	algorithms := slices.Clone(s.Also)
+	algorithms := slices.Clone(s.Algorithms)
 	for _, c := range s.Claims {
 		for _, d := range c.Want {
 			algorithms = append(algorithms, d.Algorithm())
@@ -198,7 +198,7 @@ func RegistryEvidence(d *fetch.Download) evidence.Report {
 		report = evidence.Report{evidence.Compare(
 			evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Registry}, d.Observed)}
 	}
-	if said := remarks(d); said != "" {
+	if said := describeNotes(d); said != "" {
 		if report[0].Reason != "" {
 			said = report[0].Reason + "; " + said
 		}
@@ -207,8 +207,8 @@ func RegistryEvidence(d *fetch.Download) evidence.Report {
 	return report
 }
 
-// remarks are what a person should know of a download beside the outcome.
-func remarks(d *fetch.Download) string {
+// describeNotes are what a person should know of a download beside the outcome.
+func describeNotes(d *fetch.Download) string {
 	said := slices.Clone(d.Notes)
 	if d.Yanked != "" {
 		said = append(said, "withdrawn by its publisher: "+d.Yanked)
@@ -250,15 +250,15 @@ func Reason(e *wire.Error) string {
 	return Clip(text, MaxReason)
 }
 
-// Hashes is what [HashGen] found.
+// Hashes is what [HashFiles] found.
 type Hashes struct {
 	Files   []serverjson.FileHash // sorted by key; Pointer is empty
 	Verdict policy.Verdict
 }
 
-// HashGen fetches every file of the document's packages and hashes it. Claims that the
+// HashFiles fetches every file of the document's packages and hashes it. Claims that the
 // document holds already are not looked at. If the verdict refuses there are no hashes.
-func HashGen(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
+func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
 	if err := doc.Validate().Err(); err != nil {
 		return nil, InvalidError(where, err)
 	}

@@ -26,8 +26,8 @@ import (
 // maxManifest is the size of a manifest that [Init] reads, in bytes.
 const maxManifest = 4 << 20
 
-// gitTime is how long git may take to say what it knows.
-const gitTime = 5 * time.Second
+// gitTimeout is how long git may take to say what it knows.
+const gitTimeout = 5 * time.Second
 
 // manifests are the parts of a project's manifests that a server.json can be begun from.
 type manifests struct {
@@ -116,8 +116,8 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	if err != nil {
 		return nil, err
 	}
-	repository, subfolder := m.repository(ctx, environ, abs), ""
-	if top := git(ctx, environ, abs, "rev-parse", "--show-toplevel"); top != "" {
+	repository, subfolder := m.repositoryURL(ctx, environ, abs), ""
+	if top := gitOutput(ctx, environ, abs, "rev-parse", "--show-toplevel"); top != "" {
 		if real, err := filepath.EvalSymlinks(abs); err == nil {
 			if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) && rel != "." {
 				subfolder = filepath.ToSlash(rel)
@@ -126,12 +126,12 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	}
 	doc := &v0.ServerJSON{
 		Schema:      model.CurrentSchemaURL,
-		Name:        m.name(repository, subfolder, filepath.Base(abs)),
+		Name:        m.serverName(repository, subfolder, filepath.Base(abs)),
 		Description: cmp.Or(m.npm.Description, m.python.Project.Description, "An MCP server that provides [describe what your server does]"),
 		Version:     cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
 	}
 	if repository != "" {
-		doc.Repository = &model.Repository{URL: repository, Source: source(repository), Subfolder: subfolder}
+		doc.Repository = &model.Repository{URL: repository, Source: repositorySource(repository), Subfolder: subfolder}
 	}
 	p := model.Package{
 		Transport: model.Transport{Type: model.TransportTypeStdio},
@@ -157,9 +157,9 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	return doc, nil
 }
 
-// name is what package.json calls the server, or else a name after the repository, the
+// serverName is what package.json calls the server, or else a name after the repository, the
 // package or the directory.
-func (m *manifests) name(repository, subfolder, dir string) string {
+func (m *manifests) serverName(repository, subfolder, dir string) string {
 	if m.npm.MCPName != "" {
 		return m.npm.MCPName
 	}
@@ -178,9 +178,9 @@ func (m *manifests) name(repository, subfolder, dir string) string {
 	return "com.example/" + dir
 }
 
-// repository is the https address of what git or package.json names, or "".
-func (m *manifests) repository(ctx context.Context, environ []string, dir string) string {
-	found := git(ctx, environ, dir, "remote", "get-url", "origin")
+// repositoryURL is the https address of what git or package.json names, or "".
+func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir string) string {
+	found := gitOutput(ctx, environ, dir, "remote", "get-url", "origin")
 	if found == "" && len(m.npm.Repository) > 0 {
 		var object struct{ URL string }
 		if json.Unmarshal(m.npm.Repository, &found) != nil && json.Unmarshal(m.npm.Repository, &object) == nil {
@@ -206,8 +206,8 @@ func (m *manifests) repository(ctx context.Context, environ []string, dir string
 	return ""
 }
 
-// git returns what a git command prints, or "" where there is no git or no repository.
-func git(ctx context.Context, environ []string, dir string, args ...string) string {
+// gitOutput returns what a git command prints, or "" where there is no git or no repository.
+func gitOutput(ctx context.Context, environ []string, dir string, args ...string) string {
 	checkout := foreign.FindCheckout(dir, cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
 	bin, err := checkout.Find(foreign.Variable(environ, "PATH"), "git")
 	if err != nil {
@@ -220,7 +220,7 @@ func git(ctx context.Context, environ []string, dir string, args ...string) stri
 	// its configuration names is run.
 	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ, Time: gitTime, Output: 1 << 20,
+		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ, Time: gitTimeout, Output: 1 << 20,
 		Set: []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"},
 	})
 	if err != nil {
@@ -229,8 +229,8 @@ func git(ctx context.Context, environ []string, dir string, args ...string) stri
 	return strings.TrimSpace(string(out.Stdout))
 }
 
-// source names the service of a repository as server.json does.
-func source(repository string) string {
+// repositorySource names the service of a repository as server.json does.
+func repositorySource(repository string) string {
 	switch HostOf(repository) {
 	case HostOf(model.RegistryURLGitHub):
 		return "github"

@@ -45,25 +45,25 @@ type Host struct {
 	Now     func() time.Time
 	Sending *Sending // which variables that a checkout names may be sent; nil: none
 
-	Haste bool // in tests: what is asked for again is so at once
+	SkipPauses bool // in tests: what is asked for again is so at once
 
-	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
+	// ShowStatus is told, for a person who waits, what a flow does now that takes a while, and ""
 	// when that is over. May be nil.
-	Doing func(what string)
+	ShowStatus func(what string)
 }
 
 // Announce tells a person what takes a while, until done is called.
 func (h *Host) Announce(format string, args ...any) (done func()) {
-	if h.Doing == nil {
+	if h.ShowStatus == nil {
 		return func() {}
 	}
-	h.Doing(fmt.Sprintf(format, args...))
-	return func() { h.Doing("") }
+	h.ShowStatus(fmt.Sprintf(format, args...))
+	return func() { h.ShowStatus("") }
 }
 
 // Pause waits before something is asked for again.
 func (h *Host) Pause(ctx context.Context, d time.Duration) error {
-	if h.Haste {
+	if h.SkipPauses {
 		d = 0
 	}
 	select {

@@ -11,16 +11,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// MayAsk returns nil if hosts that files of a checkout name may be asked, else an error of
+// RequireHostConsent returns nil if hosts that files of a checkout name may be asked, else an error of
 // class Refused that says how to agree; then nothing was sent. What Hallmark itself or the
 // user's configuration names needs no consent. A person is asked about all at once, and what
 // is agreed to is remembered for this machine.
-func (h *Host) MayAsk(uses ...consent.HostUse) error {
+func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
 	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return h.NeedsNoConsent(u.Host) })
 	if len(uses) == 0 {
 		return nil
 	}
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}
@@ -50,9 +50,9 @@ func (h *Host) NeedsNoConsent(host string) bool {
 	return err == nil && s != nil && host == HostOfURL(s.Registry)
 }
 
-// Name lets the host of a URL be asked, as the user named it: in an option, or in the
+// AllowURL lets the host of a URL be asked, as the user named it: in an option, or in the
 // environment. What is no URL is passed over.
-func (s *Sending) Name(text string) {
+func (s *Sending) AllowURL(text string) {
 	if host := HostOfURL(text); host != "" {
 		s.Hosts = append(s.Hosts, host)
 	}

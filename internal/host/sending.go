@@ -34,7 +34,7 @@ type Sending struct {
 // variablesFile is where is kept what somebody agreed to send.
 func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
 
-func (h *Host) variables() (*project.Variables, error) {
+func (h *Host) readVariables() (*project.Variables, error) {
 	data, err := ReadFile(h.variablesFile(), project.MaxVariables)
 	if err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func (h *Host) variables() (*project.Variables, error) {
 	return v, nil
 }
 
-// Agree returns nil if the variable may be sent to the host, else an error of class Refused
+// RequireVariableConsent returns nil if the variable may be sent to the host, else an error of class Refused
 // that says how to agree. Nothing has been sent then.
-func (h *Host) Agree(u consent.VariableUse) error {
+func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 	v, err := project.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {
 		return u.Refusal() // nobody could agree to such a name
@@ -60,7 +60,7 @@ func (h *Host) Agree(u consent.VariableUse) error {
 	if slices.Contains(s.Allowed, v) || yes {
 		return nil
 	}
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (h *Host) changeVariables(change func(*project.Variables) error) error {
 		return err
 	}
 	defer unlock()
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}

@@ -80,13 +80,13 @@ func TokenFor(h *Host, s *Session, base string) (string, error) {
 		return "", nil
 	}
 	if s.Expires != 0 && !h.Now().Before(time.Unix(s.Expires, 0)) {
-		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+minutes(auth.Lifetime),
+		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+formatMinutes(auth.Lifetime),
 			fmt.Errorf("the token for %s has expired", s.Registry))
 	}
 	return s.Token, nil
 }
 
-func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
+func formatMinutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
 
 // Save writes s to the file of ours.
 func (s *Session) Save(ctx context.Context, h *Host) error {

@@ -14,10 +14,10 @@ import (
 // laterEntries are the statuses and findings among the entries that a monitor read, by what
 // they are about. Those who rely on a record ask the registry for them, which a monitor alone
 // can find to leave one out.
-type laterEntries map[loggedEntries][]laterEntry
+type laterEntries map[recordID][]laterEntry
 
-// loggedEntries is what a later entry is about.
-type loggedEntries struct {
+// recordID is what a later entry is about.
+type recordID struct {
 	kind          ledger.Kind
 	name, version string
 }
@@ -27,12 +27,12 @@ type laterEntry struct {
 	kind  ledger.Kind
 }
 
-// add remembers an entry that is a status or a finding.
-func (l laterEntries) add(index int64, leaf ledger.Leaf) {
+// addLeaf remembers an entry that is a status or a finding.
+func (l laterEntries) addLeaf(index int64, leaf ledger.Leaf) {
 	if leaf.Kind != ledger.Status && leaf.Kind != ledger.Finding {
 		return
 	}
-	about := loggedEntries{leaf.Of, leaf.Name, leaf.Version}
+	about := recordID{leaf.Of, leaf.Name, leaf.Version}
 	if e := (laterEntry{index, leaf.Kind}); !slices.Contains(l[about], e) {
 		l[about] = append(l[about], e)
 	}
@@ -41,7 +41,7 @@ func (l laterEntries) add(index int64, leaf ledger.Leaf) {
 // compareLater asks the registry for the later entries about each record of which the monitor
 // read some since it did so last, and finds those that it does not name.
 func (m *monitor) compareLater(ctx context.Context) error {
-	for about, read := range m.later {
+	for about, read := range m.laterEntries {
 		var withheld []laterEntry
 		for try := 0; try <= settleTries; try++ { // another replica may be behind
 			if try > 0 {
@@ -49,11 +49,11 @@ func (m *monitor) compareLater(ctx context.Context) error {
 					return err
 				}
 			}
-			named, err := m.source.about(ctx, about.kind, about.name, about.version)
+			named, err := m.source.recordEntries(ctx, about.kind, about.name, about.version)
 			if err != nil && !trail.IsNotFound(err) {
 				return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 			}
-			if withheld = leftOut(read, named); len(withheld) == 0 {
+			if withheld = findWithheld(read, named); len(withheld) == 0 {
 				break
 			}
 		}
@@ -61,13 +61,13 @@ func (m *monitor) compareLater(ctx context.Context) error {
 			m.addAnomaly(Anomaly{What: AnomalyWithheld, Index: &e.index, Subject: ledger.Leaf{Kind: about.kind, Name: about.name, Version: about.version}.Subject(),
 				Expected: fmt.Sprintf("the %s of entry %d among the later entries about it", e.kind, e.index), Actual: "not named"})
 		}
-		delete(m.later, about)
+		delete(m.laterEntries, about)
 	}
 	return nil
 }
 
-// leftOut are the entries that a registry does not name, and is to: the newest of each kind.
-func leftOut(read []laterEntry, named *registry.RecordEntries) (out []laterEntry) {
+// findWithheld are the entries that a registry does not name, and is to: the newest of each kind.
+func findWithheld(read []laterEntry, named *registry.RecordEntries) (out []laterEntry) {
 	if named == nil { // it says that there is no such record
 		return read
 	}

@@ -95,7 +95,7 @@ func Monitor(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		return nil, err
 	}
 	for {
-		done, err := m.round(ctx)
+		done, err := m.runRound(ctx)
 		if err != nil && (o.Follow == 0 || ctx.Err() != nil) {
 			return done, err
 		}
@@ -119,37 +119,37 @@ func Monitor(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 
 // monitor is a running [Monitor].
 type monitor struct {
-	host   *host.Host
-	o      Options
-	name   string // of what is monitored
-	source logSource
-	log    *trail.Log // nil for a directory
-	trust  ledger.Trust
-	state  *State
+	host    *host.Host
+	options Options
+	name    string // of what is monitored
+	source  logSource
+	log     *trail.Log // nil for a directory
+	trust   ledger.Trust
+	state   *State
 
 	// Of this round.
-	good          bool  // the newest checkpoint is that of what was read
+	consistent    bool  // the newest checkpoint is that of what was read
 	read, records int64 // entries and records
-	again         int64 // entries that were read before
+	reread        int64 // entries that were read before
 	archives      int64 // that were read
 
-	nextCompare time.Time      // of the records
-	recomputed  map[int64]bool // entries whose archives were read
-	later       laterEntries   // that were read since the last comparison
+	nextCompare  time.Time      // of the records
+	recomputed   map[int64]bool // entries whose archives were read
+	laterEntries laterEntries   // that were read since the last comparison
 }
 
 // logSource is where a log is read.
 type logSource struct {
-	checkpoint func(context.Context) ([]byte, error)
-	tile       func(context.Context, string) ([]byte, error)
-	records    func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
-	archives   func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
-	archive    func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
-	about      func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
+	checkpoint    func(context.Context) ([]byte, error)
+	tile          func(context.Context, string) ([]byte, error)
+	listRecords   func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
+	listArchives  func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
+	openArchive   func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
+	recordEntries func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
 }
 
 func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error) {
-	m := &monitor{host: h, o: o, recomputed: map[int64]bool{}, later: laterEntries{}}
+	m := &monitor{host: h, options: o, recomputed: map[int64]bool{}, laterEntries: laterEntries{}}
 	var key string
 	if o.From != "" {
 		m.name, m.source, key = o.From, directorySource(o.From), o.Log.Key
@@ -211,36 +211,36 @@ func (m *monitor) err() error {
 	return nil
 }
 
-// round reads what is new, compares, and keeps what it came to.
-func (m *monitor) round(ctx context.Context) (*Result, error) {
-	m.read, m.again, m.records, m.archives = 0, 0, 0, 0
+// runRound reads what is new, compares, and keeps what it came to.
+func (m *monitor) runRound(ctx context.Context) (*Result, error) {
+	m.read, m.reread, m.records, m.archives = 0, 0, 0, 0
 	before, began := m.state.replay.Size(), m.host.Now()
-	var gone error // does not keep what was found from being kept
-	err := m.follow(ctx)
-	if err == nil && m.good && !began.Before(m.nextCompare) {
-		if m.source.records != nil {
+	var missingErr error // does not keep what was found from being kept
+	err := m.followLog(ctx)
+	if err == nil && m.consistent && !began.Before(m.nextCompare) {
+		if m.source.listRecords != nil {
 			err = m.compareRecords(ctx)
 		}
 		if err == nil {
-			gone = m.reread(ctx, before)
+			missingErr = m.rereadSample(ctx, before)
 		}
-		if err == nil && m.source.records != nil {
+		if err == nil && m.source.listRecords != nil {
 			err = m.compareLater(ctx)
 		}
 		m.nextCompare = m.host.Now().Add(comparePause * m.host.Now().Sub(began))
 	}
 	if err == nil {
-		err = errors.Join(gone, m.state.Write(m.o.State))
+		err = errors.Join(missingErr, m.state.Write(m.options.State))
 	}
 	return &Result{
 		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
-		Read: m.read, Again: m.again, Began: m.state.began && m.o.State != "", Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
+		Read: m.read, Again: m.reread, Began: m.state.isNew && m.options.State != "", Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
 	}, err
 }
 
-// reset goes back to what was verified last. What was found stays found.
-func (m *monitor) reset() error {
-	state, err := ReadState(m.o.State, m.state.Key)
+// restoreState goes back to what was verified last. What was found stays found.
+func (m *monitor) restoreState() error {
+	state, err := ReadState(m.options.State, m.state.Key)
 	if err != nil {
 		return err
 	}
@@ -248,10 +248,10 @@ func (m *monitor) reset() error {
 	return nil
 }
 
-// follow reads the log up to its newest checkpoint. Good is whether that is the one of
+// followLog reads the log up to its newest checkpoint. Good is whether that is the one of
 // what was read.
-func (m *monitor) follow(ctx context.Context) error {
-	m.good = false
+func (m *monitor) followLog(ctx context.Context) error {
+	m.consistent = false
 	signed, err := m.source.checkpoint(ctx)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, m.name, "", err)
@@ -264,32 +264,32 @@ func (m *monitor) follow(ctx context.Context) error {
 	switch done := m.state.replay.Size(); {
 	case head.Size < done:
 		// Another replica may be behind; its tree must be the beginning of ours.
-		if err := m.extends(ctx, m.state.head, head.Checkpoint); err != nil {
+		if err := m.checkExtends(ctx, m.state.head, head.Checkpoint); err != nil {
 			if !errors.Is(err, ledger.ErrFork) && !trail.IsNotFound(err) {
 				return evidence.Errorf(evidence.Operation, m.name, "", err)
 			}
-			m.fork(m.state.head, head, err)
+			m.addFork(m.state.head, head, err)
 			return nil
 		}
 	case head.Size == done && head.Root != m.state.replay.Root():
-		m.fork(m.state.head, head, nil)
-		return m.differences(ctx, head, done)
+		m.addFork(m.state.head, head, nil)
+		return m.addFirstDifference(ctx, head, done)
 	case head.Size > done:
-		if err := m.replay(ctx, head); err != nil {
-			return errors.Join(err, m.reset())
+		if err := m.replayTo(ctx, head); err != nil {
+			return errors.Join(err, m.restoreState())
 		}
 		if m.state.head.Size != head.Size {
 			return nil // which was found to be wrong
 		}
 	}
-	m.good = true
+	m.consistent = true
 	if m.log == nil {
 		return m.checkSeen(ctx, head)
 	}
 	// What clients on this machine were shown must be this log too.
 	if _, err := m.log.AcceptCheckpoint(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
 		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before", Actual: "another one", Detail: err.Error()})
-		m.good = false
+		m.consistent = false
 		return nil
 	} else if err != nil {
 		return err
@@ -308,17 +308,17 @@ func (m *monitor) checkSeen(ctx context.Context, head ledger.Signed) error {
 	if !ok || kept.Size > head.Size {
 		return nil
 	}
-	if err := m.extends(ctx, head, kept.Checkpoint); errors.Is(err, ledger.ErrFork) {
-		m.fork(kept, head, err)
-		m.good = false
+	if err := m.checkExtends(ctx, head, kept.Checkpoint); errors.Is(err, ledger.ErrFork) {
+		m.addFork(kept, head, err)
+		m.consistent = false
 	} else if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 	}
 	return nil
 }
 
-// fork notes that two checkpoints are not of one log.
-func (m *monitor) fork(kept, head ledger.Signed, err error) {
+// addFork notes that two checkpoints are not of one log.
+func (m *monitor) addFork(kept, head ledger.Signed, err error) {
 	a := Anomaly{
 		What:     AnomalyFork,
 		Expected: fmt.Sprintf("a log that has, or begins with, %d entries of root %s", kept.Size, kept.Root),

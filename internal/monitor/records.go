@@ -27,7 +27,7 @@ type listedRecord struct {
 	kind          ledger.Kind
 	name, version string
 	document      digest.Digest // see recorded
-	said          string        // the digests, for people
+	digests       string        // the digests, for people
 	status        registry.Status
 }
 
@@ -66,13 +66,13 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 		}
 		return a == nil
 	}
-	err := m.pages(func(q registry.Query) (int, string, error) {
-		page, err := m.source.records(ctx, q)
+	err := m.eachPage(func(q registry.Query) (int, string, error) {
+		page, err := m.source.listRecords(ctx, q)
 		if err != nil {
 			return 0, "", err
 		}
 		for _, envelope := range page.Servers {
-			compare(readListed(envelope))
+			compare(parseListed(envelope))
 		}
 		return len(page.Servers), page.Metadata.NextCursor, nil
 	})
@@ -80,8 +80,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
-		err := m.pages(func(q registry.Query) (int, string, error) {
-			page, err := m.source.archives(ctx, string(kind), q)
+		err := m.eachPage(func(q registry.Query) (int, string, error) {
+			page, err := m.source.listArchives(ctx, string(kind), q)
 			if trail.IsNotFound(err) {
 				return 0, "", nil // a registry that has none of the kind
 			}
@@ -89,10 +89,10 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 				return 0, "", err
 			}
 			for _, rec := range page.Archives {
-				if !compare(readArchived(rec)) {
+				if !compare(parseListedArchive(rec)) {
 					continue
 				}
-				if err := m.recompute(ctx, rec); err != nil {
+				if err := m.recomputeArchive(ctx, rec); err != nil {
 					return 0, "", err
 				}
 			}
@@ -102,12 +102,12 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.settle(ctx, unsettled); err != nil {
+	if err := m.recheckRecords(ctx, unsettled); err != nil {
 		return err
 	}
 	for index := range size {
 		if m.state.statuses[index] != noRecord && seen[index/8]&(1<<(index%8)) == 0 {
-			if err := m.missing(ctx, index); err != nil {
+			if err := m.addMissing(ctx, index); err != nil {
 				return err
 			}
 		}
@@ -115,9 +115,9 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	return nil
 }
 
-// pages asks for page after page, as long as there is a cursor, and the list is not longer
+// eachPage asks for page after page, as long as there is a cursor, and the list is not longer
 // than one of what the log has can be: each page could have another cursor, without an end.
-func (m *monitor) pages(page func(registry.Query) (count int, next string, err error)) error {
+func (m *monitor) eachPage(page func(registry.Query) (count int, next string, err error)) error {
 	most := 2*m.state.replay.Size() + maxUnsettled
 	for q := (registry.Query{Limit: 100, Deleted: true}); ; {
 		count, next, err := page(q)
@@ -134,7 +134,7 @@ func (m *monitor) pages(page func(registry.Query) (count int, next string, err e
 	}
 }
 
-func readListed(envelope registry.Envelope) (r listedRecord, err error) {
+func parseListed(envelope registry.Envelope) (r listedRecord, err error) {
 	r.kind = ledger.Server
 	if r.name, r.version, err = registry.Named(envelope.Server); err != nil {
 		return r, err
@@ -147,27 +147,27 @@ func readListed(envelope registry.Envelope) (r listedRecord, err error) {
 		return r, err
 	}
 	r.document = digest.FromBytes(canonical)
-	r.said = "document " + r.document.String()
+	r.digests = "document " + r.document.String()
 	return r, nil
 }
 
-func readArchived(rec registry.ArchiveRecord) (listedRecord, error) {
+func parseListedArchive(rec registry.ArchiveRecord) (listedRecord, error) {
 	r := listedRecord{kind: ledger.Kind(rec.Kind), name: rec.Name, version: rec.Version, status: rec.Status}
 	document, err := rec.Document()
 	if err != nil {
 		return r, err
 	}
 	r.document = recordDigest(r.kind, document, rec.ContentIntegrity, rec.APISurface)
-	r.said = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
+	r.digests = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
 	if !rec.APISurface.IsZero() {
-		r.said += ", api_surface " + rec.APISurface.String()
+		r.digests += ", api_surface " + rec.APISurface.String()
 	}
 	return r, nil
 }
 
-// recompute downloads the archive of a record that is the one of its entry, once, and
+// recomputeArchive downloads the archive of a record that is the one of its entry, once, and
 // compares what is computed with the record. Those of deleted versions are not served.
-func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) error {
+func (m *monitor) recomputeArchive(ctx context.Context, rec registry.ArchiveRecord) error {
 	index, ok := m.state.replay.Find(ledger.Kind(rec.Kind), rec.Name, rec.Version)
 	if !ok || m.recomputed[index] || rec.Status == registry.Deleted {
 		return nil
@@ -177,12 +177,12 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 		m.addAnomaly(Anomaly{What: AnomalyArchive, Index: &index, Subject: subject, Expected: expected, Actual: actual})
 	}
 	want := fmt.Sprintf("content_integrity %s, content_hash %s", rec.ContentIntegrity, rec.ContentHash)
-	body, _, err := m.source.archive(ctx, rec.Kind, rec.Name, rec.Version)
+	body, _, err := m.source.openArchive(ctx, rec.Kind, rec.Name, rec.Version)
 	var p *registry.Problem
 	switch {
 	case errors.As(err, &p) && p.Status == http.StatusGone:
 		// It was deleted since it was listed if the log says so, and else it is not served.
-		if deleted, err := m.deletedSince(ctx, index); err != nil || deleted || !m.good {
+		if deleted, err := m.deletedSince(ctx, index); err != nil || deleted || !m.consistent {
 			return err
 		}
 		differs(want, "not served, and the log does not say that it was deleted: "+err.Error())
@@ -194,10 +194,10 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 		return err
 	}
 	defer body.Close()
-	counted := &BrokenReader{Reader: body}
+	counted := &ErrorReader{Reader: body}
 	integrity, hash, err := ArchiveHashes(ctx, ledger.Kind(rec.Kind), counted)
-	if counted.Cause != nil {
-		return counted.Cause // the connection's
+	if counted.Err != nil {
+		return counted.Err // the connection's
 	}
 	m.archives++
 	m.recomputed[index] = true
@@ -214,7 +214,7 @@ func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) err
 // deletedSince waits whether the log says of the version of an entry that it was deleted.
 func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
 	for range settleTries {
-		if err := m.follow(ctx); err != nil || !m.good {
+		if err := m.followLog(ctx); err != nil || !m.consistent {
 			return false, err
 		}
 		if m.state.statuses[index] == isDeleted {
@@ -255,24 +255,24 @@ func ArchiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrit
 	return c.ContentIntegrity, c.ContentHash, nil
 }
 
-// BrokenReader remembers the error of a reader that did not come to its end.
-type BrokenReader struct {
+// ErrorReader remembers the error of a reader that did not come to its end.
+type ErrorReader struct {
 	Reader io.Reader
-	Cause  error
+	Err    error
 }
 
-func (b *BrokenReader) Read(p []byte) (int, error) {
+func (b *ErrorReader) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && err != io.EOF {
-		b.Cause = err
+		b.Err = err
 	}
 	return n, err
 }
 
-// settle looks again at records that differ: their entries may have been signed since.
-func (m *monitor) settle(ctx context.Context, unsettled []listedRecord) error {
+// recheckRecords looks again at records that differ: their entries may have been signed since.
+func (m *monitor) recheckRecords(ctx context.Context, unsettled []listedRecord) error {
 	for try := 0; len(unsettled) > 0; try++ {
-		if err := m.follow(ctx); err != nil || !m.good {
+		if err := m.followLog(ctx); err != nil || !m.consistent {
 			return err
 		}
 		var left []listedRecord
@@ -299,10 +299,10 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	subject := ledger.Leaf{Kind: r.kind, Name: r.name, Version: r.version}.Subject()
 	index, ok := m.state.replay.Find(r.kind, r.name, r.version)
 	if !ok {
-		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.said}
+		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.digests}
 	}
 	if want := m.state.document(index); !evidence.Same(want, r.document) {
-		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.said}
+		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.digests}
 		if r.kind != ledger.Server {
 			a.Expected = "what the entry says of the document, content_integrity and api_surface"
 		}
@@ -314,9 +314,9 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	return nil
 }
 
-// missing names an entry whose record was not listed.
-func (m *monitor) missing(ctx context.Context, index int64) error {
-	leaves, err := m.bundle(ctx, index/ledger.TileWidth, m.state.head.Size)
+// addMissing names an entry whose record was not listed.
+func (m *monitor) addMissing(ctx context.Context, index int64) error {
+	leaves, err := m.readBundle(ctx, index/ledger.TileWidth, m.state.head.Size)
 	if err != nil {
 		return err
 	}

@@ -24,12 +24,12 @@ type State struct {
 	// Tiles are the hashes of each level's last tile, while it is not full.
 	Tiles [8][]tlog.Hash
 
-	replay    *ledger.Replay
-	head      ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
-	documents []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
-	next      int64         // bundle that is read again next
-	began     bool          // there was no file
-	statuses  []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
+	replay     *ledger.Replay
+	head       ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
+	documents  []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
+	nextReread int64         // bundle that is read again next
+	isNew      bool          // there was no file
+	statuses   []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
 }
 
 // The bytes of monitorState.statuses.
@@ -76,7 +76,7 @@ const maxState = 2 << 30
 
 // ReadState reads the state of the log with that key; without a file it is empty.
 func ReadState(path, key string) (*State, error) {
-	s := &State{Key: key, replay: new(ledger.Replay), began: true}
+	s := &State{Key: key, replay: new(ledger.Replay), isNew: true}
 	if path == "" {
 		return s, nil
 	}
@@ -89,7 +89,7 @@ func ReadState(path, key string) (*State, error) {
 		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
 	}
 	if err == nil {
-		s, err = w.state(parts)
+		s, err = w.parse(parts)
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; without it everything is read again, and what was found before is forgotten", err)
@@ -157,9 +157,9 @@ func StateDigest(line []byte, parts ...[]byte) string {
 	return h.Digest(digest.SHA256).String()
 }
 
-// state is what a line and the parts after it say.
-func (w Wire) state(parts []byte) (*State, error) {
-	s := &State{Key: w.Key, Found: w.Found, next: w.Next}
+// parse is what a line and the parts after it say.
+func (w Wire) parse(parts []byte) (*State, error) {
+	s := &State{Key: w.Key, Found: w.Found, nextReread: w.Next}
 	if w.Replay < 0 || w.Replay > int64(len(parts)) || w.Next < 0 {
 		return nil, errors.New("it is torn")
 	}
@@ -213,7 +213,7 @@ func (s *State) Write(path string) error {
 	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := Wire{
 		Version: StateVersion, Key: s.Key, Found: s.Found, Size: s.head.Size, Root: root[:], Note: string(s.head.Note),
-		Replay: int64(len(replay)), Next: s.next,
+		Replay: int64(len(replay)), Next: s.nextReread,
 	}
 	if w.Found == nil {
 		w.Found = []Anomaly{}
@@ -239,8 +239,8 @@ func (s *State) Write(path string) error {
 	return nil
 }
 
-// add reads the next entry.
-func (s *State) add(text []byte) (ledger.Leaf, *ledger.Fault) {
+// addEntry reads the next entry.
+func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 	leaf, fault := s.replay.Add(text)
 	s.Tiles[0] = append(s.Tiles[0], tlog.RecordHash(text))
 	var document [sha256Size]byte

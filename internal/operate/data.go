@@ -18,7 +18,7 @@ import (
 
 // database is everything that a registry's commands keep in its database.
 type database interface {
-	records
+	recordStore
 	registry.Findings
 	registry.Imports
 }

@@ -111,7 +111,7 @@ func names(t *testing.T, db registry.Records) []string {
 }
 
 // importing is Import into db with waits that take no time, which are returned.
-func importing(t *testing.T, db database, o ImportOptions) (*Imported, []time.Duration, error) {
+func importing(t *testing.T, db database, o ImportOptions) (*ImportResult, []time.Duration, error) {
 	t.Helper()
 	var waits []time.Duration
 	o.pause = func(ctx context.Context, d time.Duration) error {
@@ -130,7 +130,7 @@ func TestImportFromRegistry(t *testing.T) {
 	db := hosttest.OpenRecords(t, t.TempDir())
 	own := insertDocument(t, db, notes("com.example/own", "1.0.0", ""), 0, nil)
 	var pages int
-	i, waits, err := importing(t, db, ImportOptions{From: u.URL + "/v0/servers", Progress: func(Imported) { pages++ }})
+	i, waits, err := importing(t, db, ImportOptions{From: u.URL + "/v0/servers", Progress: func(ImportResult) { pages++ }})
 	if err != nil || i.Added != 250 || i.Present != 0 || i.Invalid != 0 || i.Resumed || i.Since != "" || len(waits) != 0 || pages != 3 {
 		t.Fatalf("%+v, %v, %d pages, %v", i, waits, pages, err)
 	}
@@ -227,7 +227,7 @@ func TestImportWaits(t *testing.T) {
 	if err != nil || i.Added != 1 || len(waits) != 3 {
 		t.Fatalf("%+v, %v, %v", i, waits, err)
 	}
-	for k, least := range []time.Duration{30 * time.Second, 2 * time.Second, importPatient} {
+	for k, least := range []time.Duration{30 * time.Second, 2 * time.Second, importMaxPause} {
 		if waits[k] < least || waits[k] > least+least/4 {
 			t.Errorf("wait %d is %s, want about %s", k, waits[k], least)
 		}
@@ -345,11 +345,11 @@ func TestImportDifferences(t *testing.T) {
 	}
 	// Differences are named up to a number.
 	var many []string
-	for n := range importNamed + 3 {
+	for n := range importMaxListed + 3 {
 		many = append(many, fmt.Sprintf(`{"name":"n%d","version":"1"}`, n))
 	}
 	i, _, err := importing(t, db, ImportOptions{From: write(strings.Join(many, "\n"))})
-	if len(i.Refused) != importNamed || err == nil || !strings.Contains(err.Error(), "and 3 more") {
+	if len(i.Refused) != importMaxListed || err == nil || !strings.Contains(err.Error(), "and 3 more") {
 		t.Errorf("%d named, %v", len(i.Refused), err)
 	}
 }

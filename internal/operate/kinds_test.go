@@ -100,7 +100,7 @@ func TestOwnershipOfKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]evidence.Outcome{"io.github.o/notes": evidence.Match, "io.github.o/other": evidence.Mismatch, "io.github.o/notes2": evidence.Mismatch} {
-			got, err := ownership(t.Context(), client, name, ref, nil)
+			got, err := ownershipEvidence(t.Context(), client, name, ref, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestOwnershipOfKinds(t *testing.T) {
 			}
 		}
 		silent, _ := kindClient(t, map[string]string{})
-		if got, err := ownership(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" && (err != nil || got.Outcome != evidence.Unverifiable) {
+		if got, err := ownershipEvidence(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" && (err != nil || got.Outcome != evidence.Unverifiable) {
 			t.Errorf("%s, gone: %s, %v", text, got.Outcome, err)
 		}
 	}
@@ -144,7 +144,7 @@ const (
 func TestReleaseFiles(t *testing.T) {
 	client, _ := kindClient(t, kindPages())
 	h := &host.Host{Fetch: client}
-	hashes, err := document.HashGen(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
+	hashes, err := document.HashFiles(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
 	if err != nil || len(hashes.Files) != 2 {
 		t.Fatalf("%+v, %v", hashes, err)
 	}
@@ -226,7 +226,7 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := ownership(t.Context(), client, "io.github.o/notes", ref, nil)
+	owner, err := ownershipEvidence(t.Context(), client, "io.github.o/notes", ref, nil)
 	if err != nil || owner.Outcome != evidence.Mismatch {
 		t.Errorf("owner: %s, %v", owner.Outcome, err)
 	}

@@ -34,7 +34,7 @@ func TestFilesOfARelease(t *testing.T) {
 	pages, hashes := release(document.MaxFiles)
 	client, _ := kindClient(t, pages)
 	h := &host.Host{Fetch: client}
-	got, err := document.HashGen(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
+	got, err := document.HashFiles(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
 	if err != nil || len(got.Files) != document.MaxFiles {
 		t.Fatalf("%d hashes, %v", len(got.Files), err)
 	}
@@ -58,7 +58,7 @@ func TestFilesOfARelease(t *testing.T) {
 			return err
 		},
 		"hash-gen": func() error {
-			_, err := document.HashGen(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
+			_, err := document.HashFiles(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
 			return err
 		},
 	} {

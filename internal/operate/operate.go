@@ -136,7 +136,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
 		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
 		Statuses:  records, Tokens: records.Tokens(),
-		Issuer: issuer, Logins: o.Login.Offered, Outside: outside(o), GitHubClient: o.Login.GitHubClient,
+		Issuer: issuer, Logins: o.Login.Offered, Outside: loginOutside(o), GitHubClient: o.Login.GitHubClient,
 		Limits: o.Limits,
 		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
 	})
@@ -154,7 +154,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--debug-addr"), err)
 		}
 		defer debug.Close()
-		go http.Serve(debug, profiles()) // until debug closes
+		go http.Serve(debug, profileHandler()) // until debug closes
 	}
 	if o.Listening != nil {
 		o.Listening(listener.Addr())
@@ -169,7 +169,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 			continue
 		case err = <-done:
 		case <-ctx.Done():
-			err = stop(ctx, server)
+			err = shutDown(ctx, server)
 		}
 		break
 	}
@@ -187,15 +187,15 @@ func listenHint(err error, flag string) string {
 	return "is another program listening there? choose a port that is free and permitted with " + flag
 }
 
-// stop takes no more requests and lets those under way finish.
-func stop(ctx context.Context, server *http.Server) error {
+// shutDown takes no more requests and lets those under way finish.
+func shutDown(ctx context.Context, server *http.Server) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
 	defer cancel()
 	return server.Shutdown(wait)
 }
 
-// profiles serves profiles of the running program.
-func profiles() http.Handler {
+// profileHandler serves profiles of the running program.
+func profileHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
@@ -203,8 +203,8 @@ func profiles() http.Handler {
 	return mux
 }
 
-// records is what a registry keeps records in, and closes when it ends.
-type records interface {
+// recordStore is what a registry keeps records in, and closes when it ends.
+type recordStore interface {
 	registry.Records
 	registry.Statuses
 	registry.ArchiveRecords
@@ -215,7 +215,7 @@ type records interface {
 
 // openRecords opens the PostgreSQL database with a URL or, if that is empty, the file in
 // the directory data.
-func openRecords(ctx context.Context, data, database string) (records, error) {
+func openRecords(ctx context.Context, data, database string) (recordStore, error) {
 	if database != "" {
 		return postgres.Open(ctx, database)
 	}
@@ -266,7 +266,7 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 			return nil, err
 		}
 		report = append(report, unclaimed...)
-		owner, err := ownership(ctx, client, doc.Name, ref, bundleHosts)
+		owner, err := ownershipEvidence(ctx, client, doc.Name, ref, bundleHosts)
 		if err != nil {
 			return nil, err
 		}
@@ -302,8 +302,8 @@ func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	return unclaimed, nil
 }
 
-// ownership asks the package itself which server it belongs to.
-func ownership(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref, bundleHosts []string) (evidence.Evidence, error) {
+// ownershipEvidence asks the package itself which server it belongs to.
+func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref, bundleHosts []string) (evidence.Evidence, error) {
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
 	switch ref.Kind() {
 	case artifact.NPM:

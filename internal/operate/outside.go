@@ -23,9 +23,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// outside is how a registry asks others about who logs in: with the same rules about
+// loginOutside is how a registry asks others about who logs in: with the same rules about
 // addresses, and the same authorities, as it fetches packages.
-func outside(o ServeOptions) auth.Outside {
+func loginOutside(o ServeOptions) auth.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
@@ -80,7 +80,7 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 
 // currentPolicy is the policy of a registry that may change while it runs.
 type currentPolicy struct {
-	now atomic.Pointer[api.Policy]
+	current atomic.Pointer[api.Policy]
 }
 
 func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
@@ -89,11 +89,11 @@ func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
 		return nil, err
 	}
 	c := new(currentPolicy)
-	c.now.Store(&p)
+	c.current.Store(&p)
 	return c, nil
 }
 
-func (c *currentPolicy) get() api.Policy { return *c.now.Load() }
+func (c *currentPolicy) get() api.Policy { return *c.current.Load() }
 
 // reload reads the policy's file again. One that cannot be read changes nothing.
 func (c *currentPolicy) reload(o ServeOptions) {
@@ -102,7 +102,7 @@ func (c *currentPolicy) reload(o ServeOptions) {
 		o.Logger.Error("policy stays as it was", "error", err)
 		return
 	}
-	c.now.Store(&p)
+	c.current.Store(&p)
 	o.Logger.Info("policy read again", "validation", p.Validation, "require_hashes", p.RequireHashes,
 		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
 }

@@ -81,7 +81,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		blobs: sync.OnceValues(func() (registry.Blobs, error) { return OpenBlobs(ctx, o.Data, o.Blobs) }),
 		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
-	return r.all(ctx, o.Since)
+	return r.reverifyAll(ctx, o.Since)
 }
 
 // reverifier recomputes the claims of records.
@@ -99,8 +99,8 @@ type reverifier struct {
 	logger *slog.Logger // told of archives that are not there
 }
 
-// reverifiable is a record whose claims can be recomputed.
-type reverifiable struct {
+// claimedRecord is a record whose claims can be recomputed.
+type claimedRecord struct {
 	subject   string
 	status    registry.Status
 	published time.Time
@@ -109,17 +109,17 @@ type reverifiable struct {
 	add       func(ctx context.Context, failing []byte) error // a finding
 }
 
-func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, error) {
+func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverification, error) {
 	out := &Reverification{Failing: []string{}, Found: []ReverifiedRecord{}}
-	lists := []func(context.Context, registry.Query) ([]reverifiable, string, error){r.servers}
+	lists := []func(context.Context, registry.Query) ([]claimedRecord, string, error){r.listServers}
 	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
-		lists = append(lists, func(ctx context.Context, q registry.Query) ([]reverifiable, string, error) {
-			return r.archives(ctx, kind, q)
+		lists = append(lists, func(ctx context.Context, q registry.Query) ([]claimedRecord, string, error) {
+			return r.listArchives(ctx, kind, q)
 		})
 	}
 	worst := evidence.OK
 	for _, list := range lists {
-		class, err := out.each(ctx, since, list)
+		class, err := out.reverifyList(ctx, since, list)
 		if worst = evidence.Worse(worst, class); err != nil {
 			return out, err
 		}
@@ -127,16 +127,16 @@ func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, 
 	return out, out.err(worst)
 }
 
-// each recomputes the claims of the records of a list, and returns the most urgent class of
+// reverifyList recomputes the claims of the records of a list, and returns the most urgent class of
 // what fails.
-func (r *Reverification) each(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]reverifiable, string, error)) (worst evidence.Class, err error) {
+func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
 	// A record is updated when it is published, or later.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
 		page, next, err := list(ctx, q)
 		if err != nil {
 			return worst, evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
-		results := make([]reverified, len(page))
+		results := make([]recordResult, len(page))
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(reverifiedAtOnce)
 		for i, rec := range page {
@@ -175,15 +175,15 @@ func (r *Reverification) each(ctx context.Context, since time.Time, list func(co
 	}
 }
 
-// servers is a page of the records of servers.
-func (r reverifier) servers(ctx context.Context, q registry.Query) (page []reverifiable, next string, err error) {
+// listServers is a page of the records of servers.
+func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.List(ctx, q)
 	for _, rec := range records {
 		before := rec.Evidence
 		if len(rec.Findings) > 0 {
 			before = rec.Findings[0].Evidence
 		}
-		page = append(page, reverifiable{rec.Subject(), rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{rec.Subject(), rec.Status, rec.PublishedAt, before,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				doc, err := serverjson.Parse(rec.Document)
 				if err != nil {
@@ -202,8 +202,8 @@ func (r reverifier) servers(ctx context.Context, q registry.Query) (page []rever
 	return page, next, err
 }
 
-// archives is a page of the records of one kind of archives.
-func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []reverifiable, next string, err error) {
+// listArchives is a page of the records of one kind of archives.
+func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.ListArchives(ctx, kind, q)
 	for _, rec := range records {
 		before := []byte("[]")
@@ -211,7 +211,7 @@ func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Q
 			before = rec.Findings[0].Evidence
 		}
 		subject := ledger.Leaf{Kind: kind, Name: rec.Name, Version: rec.Version}.Subject()
-		page = append(page, reverifiable{subject, rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{subject, rec.Status, rec.PublishedAt, before,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				blobs, err := r.blobs()
 				if err != nil {
@@ -254,16 +254,16 @@ func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	}
 	defer body.Close()
 	hasher := digest.NewHasher()
-	kept := &monitor.BrokenReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
+	kept := &monitor.ErrorReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
 	integrity, _, bad := monitor.ArchiveHashes(ctx, ledger.Kind(rec.Kind), kept)
-	if kept.Cause == nil {
+	if kept.Err == nil {
 		_, _ = io.Copy(io.Discard, kept) // its error is kept's
 	}
 	switch {
-	case kept.Cause != nil && errors.Is(kept.Cause, registry.ErrUnavailable) && ctx.Err() == nil:
-		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.Cause.Error())}, nil
-	case kept.Cause != nil:
-		return nil, kept.Cause
+	case kept.Err != nil && errors.Is(kept.Err, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.Err.Error())}, nil
+	case kept.Err != nil:
+		return nil, kept.Err
 	}
 	file := evidence.Compare(claims[0], evidence.Observed{Digests: []digest.Digest{hasher.Digest(digest.SHA256)}})
 	report := evidence.Report{file}
@@ -292,8 +292,8 @@ func (r *Reverification) err(worst evidence.Class) error {
 	return errors.Join(failing, unreached)
 }
 
-// reverified is what one record came to.
-type reverified struct {
+// recordResult is what one record came to.
+type recordResult struct {
 	claimed   bool
 	unreached bool
 	failing   evidence.Report
@@ -302,7 +302,7 @@ type reverified struct {
 }
 
 // reverify checks within checking, and keeps what it finds within ctx.
-func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified, err error) {
+func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResult, err error) {
 	report, claims, err := rec.check(checking)
 	if out.claimed = claims; err != nil || !claims {
 		return out, err
@@ -312,10 +312,10 @@ func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified,
 	if err != nil {
 		return out, err
 	}
-	now := states(out.failing)
-	news := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
-	over := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
-	if !news && (!over || out.unreached) {
+	now := failureKeys(out.failing)
+	hasNew := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
+	hasResolved := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
+	if !hasNew && (!hasResolved || out.unreached) {
 		return out, nil
 	}
 	text, err := json.Marshal(out.failing)
@@ -347,7 +347,7 @@ func knownFailures(text []byte) ([]string, error) {
 		})
 	}
 	bad, _, _ := FailingOf(report)
-	return states(bad), nil
+	return failureKeys(bad), nil
 }
 
 // FailingOf returns what of a report a publish would be refused for, the most urgent class
@@ -368,8 +368,8 @@ func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Clas
 	return bad, class, unreached
 }
 
-// states names each failure by what makes it the same as another.
-func states(report evidence.Report) []string {
+// failureKeys names each failure by what makes it the same as another.
+func failureKeys(report evidence.Report) []string {
 	out := make([]string, len(report))
 	for i, e := range report {
 		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome), string(e.Cause), e.Actual()}, "\x00")

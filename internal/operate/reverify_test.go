@@ -96,7 +96,7 @@ func TestReverify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := r.all(t.Context(), time.Time{})
+		out, err := r.reverifyAll(t.Context(), time.Time{})
 		if evidence.ClassOf(err) != step.class {
 			t.Errorf("step %d: %v", n, err)
 		}
@@ -151,11 +151,11 @@ func TestReverifyTolerated(t *testing.T) {
 	insertDocument(t, db, doc, 0, func(r *registry.Record) { r.Evidence = tolerated })
 	is := replaced
 	r := reverifier{records: db, now: time.Now, check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) { return found(doc, is), nil }}
-	if out, err := r.all(t.Context(), time.Time{}); evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 0 || len(out.Failing) != 1 {
+	if out, err := r.reverifyAll(t.Context(), time.Time{}); evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 0 || len(out.Failing) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	is = fine
-	if out, err := r.all(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 || len(out.Found[0].Evidence) != 0 {
+	if out, err := r.reverifyAll(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 || len(out.Found[0].Evidence) != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -178,7 +178,7 @@ func TestReverifySince(t *testing.T) {
 	}}
 	for since, want := range map[time.Time]int{{}: n + 1, epoch.Add(5 * time.Minute): n - 5, epoch.Add(n * time.Minute): 0} {
 		checked = 0
-		if out, err := r.all(t.Context(), since); err != nil || checked != want || out.Claimed != want {
+		if out, err := r.reverifyAll(t.Context(), since); err != nil || checked != want || out.Claimed != want {
 			t.Errorf("since %s: %d checked, want %d; %v", since, checked, want, err)
 		}
 	}
@@ -198,7 +198,7 @@ func TestReverifyFault(t *testing.T) {
 		defer close(done)
 		return found(doc, replaced), nil
 	}}
-	out, err := r.all(context.WithoutCancel(t.Context()), time.Time{})
+	out, err := r.reverifyAll(context.WithoutCancel(t.Context()), time.Time{})
 	if err == nil || !strings.Contains(err.Error(), "com.example/b@1.0.0: disk full") {
 		t.Errorf("error %v", err)
 	}

@@ -27,21 +27,21 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	}
 	key, err := logKey(ctx, o, path, entries, heads)
 	if err != nil {
-		return nil, logFault(path, err)
+		return nil, explainLogError(path, err)
 	}
 	switch {
 	case o.FirstLog:
 		if err := log.Begin(ctx, entries, heads, key); err != nil {
-			return nil, logFault(path, err)
+			return nil, explainLogError(path, err)
 		}
 	case o.ReplaceLog != "":
 		if err := log.Replace(ctx, heads, key, o.ReplaceLog); err != nil {
-			return nil, logFault(path, err)
+			return nil, explainLogError(path, err)
 		}
 	}
 	log, err := log.Open(ctx, entries, heads, key, o.Logger)
 	if log == nil {
-		return nil, logFault(path, err)
+		return nil, explainLogError(path, err)
 	}
 	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size, "clients_pin", key.VerifierKey)
 	return log, nil
@@ -74,8 +74,8 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 	return key, err
 }
 
-// logFault says what is to be done about a log that cannot be opened.
-func logFault(path string, err error) error {
+// explainLogError says what is to be done about a log that cannot be opened.
+func explainLogError(path string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrKey):
 		return evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)

@@ -79,7 +79,7 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		err = stop(ctx, server)
+		err = shutDown(ctx, server)
 	}
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

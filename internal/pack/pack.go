@@ -52,12 +52,12 @@ func Pack(ctx context.Context, o Options) (*Packing, error) {
 	where := filepath.ToSlash(o.Dir)
 	d := &SourceDir{Root: root, output: o.File}
 	if err := d.List(); err != nil {
-		return nil, Explain(where, err)
+		return nil, DirError(where, err)
 	}
 	var out bytes.Buffer
 	packed, err := facet.Pack(ctx, &out, d.Files, d.Open, o.Limits)
 	if err != nil {
-		return nil, Explain(where, err)
+		return nil, DirError(where, err)
 	}
 	p := &Packing{File: o.File, Packed: packed}
 	if p.File == "" {
@@ -74,8 +74,8 @@ func Pack(ctx context.Context, o Options) (*Packing, error) {
 	return p, nil
 }
 
-// Explain gives an error of a directory its class.
-func Explain(where string, err error) error {
+// DirError gives an error of a directory its class.
+func DirError(where string, err error) error {
 	kind := evidence.ClassOf(err)
 	if errors.As(err, new(*tree.EntryError)) || errors.Is(err, tree.ErrTooLarge) {
 		kind = evidence.Validation
@@ -100,7 +100,7 @@ var versionDirs = []string{".git", ".hg", ".svn", ".jj"}
 // List lists the files that may belong to the archive: of a facet those that facet.json
 // names and those beside them; of a server all.
 func (d *SourceDir) List() error {
-	raw, err := d.read(facet.ManifestFile)
+	raw, err := d.readFile(facet.ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return d.listServer()
 	}
@@ -146,7 +146,7 @@ func (d *SourceDir) List() error {
 		if _, ok := byPath[path]; ok {
 			continue
 		}
-		f, err := d.file(path, refused)
+		f, err := d.statFile(path, refused)
 		switch {
 		case err == nil:
 			byPath[path] = f
@@ -160,9 +160,9 @@ func (d *SourceDir) List() error {
 	return errors.Join(failed...)
 }
 
-// file is one file. A link on the way to it is refused: it may lead anywhere, and
+// statFile is one file. A link on the way to it is refused: it may lead anywhere, and
 // somewhere else tomorrow.
-func (d *SourceDir) file(path string, refused map[string]*tree.EntryError) (tree.File, error) {
+func (d *SourceDir) statFile(path string, refused map[string]*tree.EntryError) (tree.File, error) {
 	for i := range len(path) + 1 {
 		if i < len(path) && path[i] != '/' {
 			continue
@@ -229,7 +229,7 @@ func (d *SourceDir) Open(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-func (d *SourceDir) read(path string) ([]byte, error) {
+func (d *SourceDir) readFile(path string) ([]byte, error) {
 	info, err := d.Root.Lstat(path)
 	if err != nil {
 		return nil, err

@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Hashed is what was computed of a plugin's dist/.
-type Hashed struct {
+// HashResult is what was computed of a plugin's dist/.
+type HashResult struct {
 	Hash    digest.Digest
 	Tree    digest.Digest
 	Profile tree.Profile
@@ -33,7 +33,7 @@ type Hashed struct {
 // Hash computes dist.hash of the plugin in dir under a profile ("" is what the
 // manifest names, else guide). With write the manifest gets it, the framed hash, counts
 // and checksums; signatures that no longer fit are taken out.
-func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*Hashed, error) {
+func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashResult, error) {
 	s, err := Read(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -65,13 +65,13 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*Hashed,
 
 // hash computes dist.hash under a profile: "" is what the manifest m names, if there is
 // one, else guide.
-func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*Hashed, error) {
+func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*HashResult, error) {
 	if p == "" {
 		if p = tree.Guide; m != nil && m.Profile != "" {
 			p = m.Profile
 		}
 	}
-	r := &Hashed{Profile: p}
+	r := &HashResult{Profile: p}
 	if !p.Known() {
 		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
 	}
@@ -182,15 +182,15 @@ func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, NameSubject(name, err)
 	}
-	zip, err := s.zip()
+	zip, err := s.packZip()
 	if err != nil {
 		return nil, NameSubject(name, err)
 	}
 	return zip, nil
 }
 
-// zip is the zip of what belongs to the plugin. The same files give the same bytes.
-func (s *Source) zip() ([]byte, error) {
+// packZip is the zip of what belongs to the plugin. The same files give the same bytes.
+func (s *Source) packZip() ([]byte, error) {
 	contents := s.files()
 	var files []tree.File
 	for path, data := range contents {

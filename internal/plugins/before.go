@@ -25,18 +25,22 @@ type predecessor struct {
 
 // findPredecessor looks up what this machine accepted of a plugin in dir.
 func findPredecessor(h *host.Host, dir, name string) (predecessor, error) {
-	installed, err := installs(h, dir)
+	installed, err := readAllInstalls(h, dir)
 	maps.DeleteFunc(installed, func(_ string, p project.Install) bool { return p.Name != name })
 	return predecessor{dir, installed}, err
 }
 
-// strict reports whether somebody at this machine demanded with --strict that the plugin is
+// wasStrict reports whether somebody at this machine demanded with --strict that the plugin is
 // checked so, and signed whether that it has a signature.
-func (b predecessor) strict() bool { return b.any(func(p project.Install) bool { return p.Strict }) }
+func (b predecessor) wasStrict() bool {
+	return b.anyInstall(func(p project.Install) bool { return p.Strict })
+}
 
-func (b predecessor) signed() bool { return b.any(func(p project.Install) bool { return p.Signed }) }
+func (b predecessor) wasSigned() bool {
+	return b.anyInstall(func(p project.Install) bool { return p.Signed })
+}
 
-func (b predecessor) any(is func(project.Install) bool) bool {
+func (b predecessor) anyInstall(is func(project.Install) bool) bool {
 	for _, p := range b.accepted {
 		if is(p) {
 			return true
@@ -45,8 +49,8 @@ func (b predecessor) any(is func(project.Install) bool) bool {
 	return false
 }
 
-// forget says how what a directory's plugin is owed is paid off.
-func (b predecessor) forget(name string) string {
+// forgetHint says how what a directory's plugin is owed is paid off.
+func (b predecessor) forgetHint(name string) string {
 	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)), forgetCommand(b.dir, name))
 }
 
@@ -69,10 +73,10 @@ const (
 	pluginsWait = 5 * time.Minute
 )
 
-// signatures is evidence that the plugin is signed as it was. A key whose signature was
+// signatureEvidence is evidence that the plugin is signed as it was. A key whose signature was
 // required is owed, by each version. One that was merely seen is warned of, and demanded by
 // who asks for strictness.
-func (b predecessor) signatures(r *plugin.Result, strict bool) (report evidence.Report) {
+func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report evidence.Report) {
 	var seen []string
 	last := ""
 	for _, name := range slices.Sorted(maps.Keys(b.accepted)) {
@@ -82,14 +86,14 @@ func (b predecessor) signatures(r *plugin.Result, strict bool) (report evidence.
 		}
 		last, seen = name, append(seen, p.SignedBy...)
 		if (p.Signed || p.Strict) && !isSignedBy(r, p.SignedBy) {
-			report = append(report, b.lost(name, r, evidence.Machine, "was required"))
+			report = append(report, b.missingSignature(name, r, evidence.Machine, "was required"))
 		}
 	}
 	if last == "" || len(report) > 0 || isSignedBy(r, seen) {
 		return report
 	}
 	if strict {
-		return evidence.Report{b.lost(last, r, evidence.Caller, "was there")}
+		return evidence.Report{b.missingSignature(last, r, evidence.Caller, "was there")}
 	}
 	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent, Observed: evidence.Observed{Text: signersOf(r)}}
 	weaker.Text = "signed by " + keyNames(seen)
@@ -97,20 +101,20 @@ func (b predecessor) signatures(r *plugin.Result, strict bool) (report evidence.
 	return evidence.Report{weaker}
 }
 
-// lost is evidence that the signature of the plugin in the directory name is not there.
-func (b predecessor) lost(name string, r *plugin.Result, by evidence.Authority, was string) evidence.Evidence {
+// missingSignature is evidence that the signature of the plugin in the directory name is not there.
+func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority, was string) evidence.Evidence {
 	p := b.accepted[name]
 	claim := evidence.Claim{Subject: r.Manifest.Subject(), Scheme: evidence.Signed, Authority: evidence.Machine,
 		Text: "signed by " + keyNames(p.SignedBy), Where: "this machine's record of what it installed"}
 	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy), was, name, p.At.Format("2006-01-02")),
-		"ask its publisher for one that is signed; if it may be without, "+b.forget(name))
+		"ask its publisher for one that is signed; if it may be without, "+b.forgetHint(name))
 	e.Observed.Text = signersOf(r)
 	return e
 }
 
-// version compares a plugin that is about to be placed with what this machine accepted under
+// checkVersion compares a plugin that is about to be placed with what this machine accepted under
 // its name and version, which is not there any more. A version never changes.
-func (b predecessor) version(r *plugin.Result) error {
+func (b predecessor) checkVersion(r *plugin.Result) error {
 	var report evidence.Report
 	for _, name := range slices.Sorted(maps.Keys(b.accepted)) {
 		p := b.accepted[name]
@@ -123,7 +127,7 @@ func (b predecessor) version(r *plugin.Result) error {
 			e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, From: what})
 			if e.Outcome != evidence.Match {
 				e.Reason = fmt.Sprintf("on %s this machine accepted other bytes as %s, and a version never changes", p.At.Format("2006-01-02"), r.Manifest.Subject())
-				e.Fix = "install it again from where it came from; if these are the bytes that you want, " + b.forget(name)
+				e.Fix = "install it again from where it came from; if these are the bytes that you want, " + b.forgetHint(name)
 			}
 			report = append(report, e)
 		}
@@ -132,7 +136,7 @@ func (b predecessor) version(r *plugin.Result) error {
 			same(plugin.ManifestFile, p.Manifest, r.ManifestHash())
 		}
 		if len(p.SignedBy) > 0 && !isSignedBy(r, p.SignedBy) {
-			report = append(report, b.lost(name, r, evidence.Machine, "was there"))
+			report = append(report, b.missingSignature(name, r, evidence.Machine, "was there"))
 		}
 	}
 	return policy.Judge(policy.Plugin, policy.Settings{}, report).Err()

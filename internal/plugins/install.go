@@ -38,8 +38,8 @@ type InstallOptions struct {
 	Progress func(what string, done, total int64)
 }
 
-// Installed is an installed plugin.
-type Installed struct {
+// Installation is an installed plugin.
+type Installation struct {
 	Path    string
 	Lock    *project.InstallLock
 	Result  *plugin.Result
@@ -49,12 +49,12 @@ type Installed struct {
 // Install checks a plugin from a URL, a zip, a directory or the registry, and places it below
 // o.Dir as NAME@VERSION, by one rename, with its install.lock.json. One that is there with the
 // same files stays; with others it is an error. A result without a path was refused.
-func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (*Installed, error) {
-	host, err := pluginHost(h, o.Options)
+func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (*Installation, error) {
+	target, err := pluginHost(h, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	s, err := fetchPlugin(ctx, h, from, o, &host)
+	s, err := fetchPlugin(ctx, h, from, o, &target)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +66,14 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || known.strict()
-	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
-	r, err := s.check(ctx, from, host)
+	target.Strict = target.Strict || known.wasStrict()
+	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
+	r, err := s.check(ctx, from, target)
 	if err != nil {
 		return nil, err
 	}
-	host.Flags.RequireSignatures = host.Flags.RequireSignatures || known.signed() // which Locked judged, and the lock keeps
-	in := &Installed{Result: r}
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // which Locked judged, and the lock keeps
+	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
@@ -94,7 +94,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	}
 	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
 		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: host.Flags, Strict: host.Strict,
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	if err := plainPlugins(o.Dir); err != nil {
+	if err := requirePlainDir(o.Dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
@@ -116,19 +116,19 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	defer unlock()
 	path := filepath.Join(o.Dir, r.Manifest.Subject())
 	if _, err := os.Lstat(path); err == nil {
-		if err := in.complete(ctx, h, path, lock, host); err != nil {
+		if err := in.completeInstall(ctx, h, path, lock, target); err != nil {
 			return nil, err
 		}
 		return in, nil
 	}
 	if known, err = findPredecessor(h, o.Dir, m.Name); err == nil {
-		err = known.version(r)
+		err = known.checkVersion(r)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(r.Manifest.Externals) > 0 {
-		if err := externals(ctx, h, r.Manifest); err != nil {
+		if err := checkExternals(ctx, h, r.Manifest); err != nil {
 			return nil, err
 		}
 	}
@@ -142,11 +142,11 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	return in, nil
 }
 
-// complete completes an install of what may be there already, in path. What this machine
+// completeInstall completes an install of what may be there already, in path. What this machine
 // installed there is revalidated: what its lock says is no proof that the files are still
 // those. Anything else has to be what would be installed now, byte for byte, and gets
 // the lock of this install.
-func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lock []byte, host plugin.Host) error {
+func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte, target plugin.Host) error {
 	other := func(hint string) error {
 		return evidence.Errorf(evidence.Refused, path, hint, errors.New("another plugin is installed under this name and version"))
 	}
@@ -155,12 +155,12 @@ func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lo
 	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
 		return other(remove)
 	}
-	installed, err := installs(h, filepath.Dir(path))
+	installed, err := readAllInstalls(h, filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	if _, ok := installed[filepath.Base(path)]; ok {
-		now, err := revalidateOne(ctx, path, there, installed, host)
+		now, err := revalidateOne(ctx, path, there, installed, target)
 		if err == nil {
 			err = now.Verdict.Err()
 		}
@@ -192,7 +192,7 @@ func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lo
 	if p.files.String() != in.Lock.Files {
 		return other("its documents or its signature differ; " + remove)
 	}
-	if err := policy.Judge(policy.Plugin, policy.Settings{}, p.extras(in.Result.Manifest, true)).Err(); err != nil {
+	if err := policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
 		return err
 	}
 	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
@@ -209,9 +209,9 @@ func sumSizes(files []tree.File) (n int64) {
 	return n
 }
 
-// externals compares what the manifest claims of external packages with their bytes, as
+// checkExternals compares what the manifest claims of external packages with their bytes, as
 // their registry gives them.
-func externals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
+func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	for _, e := range m.Externals {
 		if e.Source != "" && e.Source != "npm" {
 			return evidence.Errorf(evidence.Refused, e.Subject(), "", fmt.Errorf("external packages of source %q are not installed", e.Source))
@@ -261,7 +261,7 @@ func fetchError(subject string, err error) error {
 
 // fetchPlugin reads a plugin from where it is. What the registry and its log say of one
 // is added to host.
-func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions, host *plugin.Host) (*Source, error) {
+func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions, target *plugin.Host) (*Source, error) {
 	var claims []evidence.Claim
 	if !o.SHA256.IsZero() {
 		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}})
@@ -269,7 +269,7 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 	if !strings.Contains(from, "://") {
 		name, version, _ := strings.Cut(from, "@")
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && plugin.CheckName(name) {
-			return registryPlugin(ctx, h, name, cmp.Or(version, registry.Latest), o, host, claims)
+			return downloadPlugin(ctx, h, name, cmp.Or(version, registry.Latest), o, target, claims)
 		}
 		return readClaimed(ctx, from, claims...)
 	}

@@ -28,8 +28,8 @@ const (
 // installedPlugin is the directory of a plugin with all that lies in it.
 type installedPlugin struct {
 	*Source
-	lists tree.Inventory
-	files digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
+	inventory tree.Inventory
+	files     digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
 }
 
 // readInstalled reads the directory of an installed plugin, each of its bytes once.
@@ -56,7 +56,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, NameSubject(path, err)
 	}
-	p := &installedPlugin{Source: &Source{Bundle: b}, lists: lists}
+	p := &installedPlugin{Source: &Source{Bundle: b}, inventory: lists}
 	m, err := p.Parse(path)
 	if err != nil {
 		return nil, err
@@ -99,9 +99,9 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 	return d, err
 }
 
-// extras is evidence of each thing in the directory that its lock does not cover. Covered
+// extraEvidence is evidence of each thing in the directory that its lock does not cover. Covered
 // says that the lock has a filesHash.
-func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence.Report) {
+func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
 	claim := func(path string) evidence.Claim {
 		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
 	}
@@ -111,7 +111,7 @@ func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence
 		}
 		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent, Reason: "it is no part of the plugin that was installed"})
 	}
-	for _, r := range p.lists.Refused {
+	for _, r := range p.inventory.Refused {
 		first, _, below := strings.Cut(r.Path, "/")
 		if below && first+"/" != modulesDir {
 			first += "/"
@@ -121,7 +121,7 @@ func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence
 		}
 		out = append(out, evidence.Evidence{Claim: claim(r.Path), Outcome: evidence.Absent, Reason: "it is " + r.Kind})
 	}
-	for _, odd := range p.lists.Odd {
+	for _, odd := range p.inventory.Odd {
 		switch {
 		case odd.Mode == fs.ModeDir:
 			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent, Reason: "it is " + odd.Kind})
@@ -136,15 +136,15 @@ func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence
 
 // lockEvidence compares a lock with the directory, and with what this machine remembers.
 // Known says that this machine installed plugins beside it, if not this one.
-func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, mem *project.Install, known bool) (evidence.Report, error) {
-	remembered, err := memoryEvidence(path, l, mem, known)
+func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install, known bool) (evidence.Report, error) {
+	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
 	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.Hashed(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
-		zip, err := p.zip()
+		zip, err := p.packZip()
 		if err != nil {
 			return nil, NameSubject(path, err)
 		}
@@ -154,22 +154,22 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	return append(append(report, p.extras(r.Manifest, l.Files != "")...), remembered), nil
+	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }
 
 // memoryEvidence compares a lock with what this machine remembers of it.
-func memoryEvidence(path string, l *project.InstallLock, mem *project.Install, known bool) (evidence.Evidence, error) {
+func memoryEvidence(path string, l *project.InstallLock, install *project.Install, known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()
 	if err != nil {
 		return evidence.Evidence{}, err
 	}
 	switch {
-	case mem != nil:
-		claim.Want = []digest.Digest{mem.Lock}
+	case install != nil:
+		claim.Want = []digest.Digest{install.Lock}
 		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now}, From: plugin.LockFile})
 		if e.Outcome == evidence.Mismatch {
-			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile, mem.At.Format("2006-01-02"))
+			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile, install.At.Format("2006-01-02"))
 		}
 		return e, nil
 	case known:

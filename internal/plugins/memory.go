@@ -58,9 +58,9 @@ func readInstalls(h *host.Host, real string) (*project.Installs, error) {
 	return in, nil
 }
 
-// installs is what this machine installed in dir. Where dir is a link, what it
+// readAllInstalls is what this machine installed in dir. Where dir is a link, what it
 // installed before there was a link in that place is owed, too.
-func installs(h *host.Host, dir string) (map[string]project.Install, error) {
+func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, error) {
 	real, err := RealPlugins(dir)
 	if err != nil {
 		return nil, err
@@ -171,9 +171,9 @@ func installClaim(path string) evidence.Claim {
 	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "this machine's record of what it installed"}
 }
 
-// listGone lists the plugins that this machine installed in dir and whose directory is not
+// missingPlugins lists the plugins that this machine installed in dir and whose directory is not
 // among those that are there.
-func listGone(dir string, installed map[string]project.Install, there map[string]bool) (out []Checked) {
+func missingPlugins(dir string, installed map[string]project.Install, there map[string]bool) (out []CheckResult) {
 	for _, name := range slices.Sorted(maps.Keys(installed)) {
 		if there[name] {
 			continue
@@ -181,7 +181,7 @@ func listGone(dir string, installed map[string]project.Install, there map[string
 		path := filepath.Join(dir, name)
 		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
 			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
-		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
+		out = append(out, CheckResult{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
 	}
 	return out
 }

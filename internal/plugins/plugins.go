@@ -201,11 +201,11 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	if err != nil {
 		return nil, err
 	}
-	host, err := pluginHost(h, o)
+	target, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
-	r, err := source.check(ctx, path, host)
+	r, err := source.check(ctx, path, target)
 	if err != nil || o.CopyTo == "" || !r.Verdict.Allowed() {
 		return r, err
 	}
@@ -214,19 +214,19 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 
 // check checks a source for a host, with what a package-lock.json of the plugin says of
 // external packages.
-func (s *Source) check(ctx context.Context, name string, host plugin.Host, claims ...evidence.Claim) (*plugin.Result, error) {
+func (s *Source) check(ctx context.Context, name string, target plugin.Host, claims ...evidence.Claim) (*plugin.Result, error) {
 	m, err := s.Parse(name)
 	if err != nil {
 		return nil, err
 	}
 	if lock := s.Bundle.Documents[packageLock]; lock != nil && len(m.Externals) > 0 {
-		vouched, err := plugin.ParsePackageLock(lock)
+		claimed, err := plugin.ParsePackageLock(lock)
 		if err != nil {
 			return nil, evidence.Errorf(evidence.Validation, filepath.Join(name, packageLock), "", err)
 		}
-		host.ExternalClaims = append(slices.Clone(host.ExternalClaims), vouched...)
+		target.ExternalClaims = append(slices.Clone(target.ExternalClaims), claimed...)
 	}
-	return plugin.Check(ctx, s.Bundle, m, host, claims...)
+	return plugin.Check(ctx, s.Bundle, m, target, claims...)
 }
 
 const packageLock = "package-lock.json"
@@ -253,7 +253,7 @@ func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) 
 		return fail(err)
 	}
 	defer os.RemoveAll(staging) // does nothing once it has its name
-	if err := s.write(staging, further); err != nil {
+	if err := s.writeFiles(staging, further); err != nil {
 		return fail(err)
 	}
 	if err := os.Chmod(staging, 0o755); err != nil {
@@ -265,8 +265,8 @@ func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) 
 	return nil
 }
 
-// write writes the plugin's files below an empty directory.
-func (s *Source) write(dir string, further map[string][]byte) error {
+// writeFiles writes the plugin's files below an empty directory.
+func (s *Source) writeFiles(dir string, further map[string][]byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -354,21 +354,21 @@ func Order(ctx context.Context, dirs []string) ([]string, error) {
 	return plugin.Order(all)
 }
 
-// Checked is one of several plugins that were checked.
-type Checked struct {
+// CheckResult is one of several plugins that were checked.
+type CheckResult struct {
 	Path   string
 	Result *plugin.Result // nil with Err
 	Err    error
 }
 
-// Gate checks plugins, several at once, and returns results in the order of
+// VerifyAll checks plugins, several at once, and returns results in the order of
 // paths.
-func Gate(ctx context.Context, h *host.Host, paths []string, o Options) ([]Checked, error) {
-	host, err := pluginHost(h, o)
+func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
+	target, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Checked, len(paths))
+	all := make([]CheckResult, len(paths))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, path := range paths {
@@ -376,7 +376,7 @@ func Gate(ctx context.Context, h *host.Host, paths []string, o Options) ([]Check
 			all[i].Path = path
 			s, err := Read(ctx, path)
 			if err == nil {
-				all[i].Result, err = s.check(ctx, path, host)
+				all[i].Result, err = s.check(ctx, path, target)
 			}
 			all[i].Err = err
 			return context.Cause(ctx)

@@ -25,7 +25,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ArchivePublication is what [PublishArchive] sent and what the registry answered.
+// ArchivePublication is what [Archive] sent and what the registry answered.
 type ArchivePublication struct {
 	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
 	Record  *registry.ArchiveRecord
@@ -49,10 +49,10 @@ func IsArchive(name string) bool {
 	return err == nil && string(head) == archive.BuildManifest
 }
 
-// PublishArchive reads the .facet in a file, recomputes all that it claims of itself, sends
+// Archive reads the .facet in a file, recomputes all that it claims of itself, sends
 // it, and compares the record that the registry made of it, and the proof that the record
 // is in the registry's log, with what was computed here.
-func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
+func Archive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
 	where := filepath.ToSlash(name)
 	f, err := os.Open(name)
 	if err != nil {
@@ -80,7 +80,7 @@ func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, evidence.Errorf(evidence.Operation, where, "", err)
 	}
-	x := outgoing{
+	x := upload{
 		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
 		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
 	}
@@ -94,8 +94,8 @@ func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (
 	return sendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
 }
 
-// outgoing is an archive that is to be published, and what was computed of it.
-type outgoing struct {
+// upload is an archive that is to be published, and what was computed of it.
+type upload struct {
 	kind          ledger.Kind
 	name, version string
 	document      digest.Digest // of the canonical manifest
@@ -110,11 +110,11 @@ type outgoing struct {
 	capture func(context.Context) (digest.Digest, error) // starts it, and leaves body at its beginning
 }
 
-func (x outgoing) subject() string { return x.name + "@" + x.version }
+func (x upload) subject() string { return x.name + "@" + x.version }
 
 // captureTools starts a server that is packed from source to see which tools it shows, and
 // judges what its author claims of them. The digest is zero if it is not to be started.
-func (x outgoing) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
+func (x upload) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
 	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
 	if !x.source.APISurface.IsZero() {
 		claim.Want = []digest.Digest{x.source.APISurface}
@@ -138,7 +138,7 @@ func (x outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 }
 
 // sendArchive sends what the report allows, and judges the answer.
-func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.Report, o Options) (*ArchivePublication, error) {
+func sendArchive(ctx context.Context, h *host.Host, x upload, report evidence.Report, o Options) (*ArchivePublication, error) {
 	p := new(ArchivePublication)
 	judge := func(more ...evidence.Evidence) error {
 		report = append(report, more...)
@@ -186,7 +186,7 @@ func sendArchive(ctx context.Context, h *host.Host, x outgoing, report evidence.
 }
 
 // judgeRecord judges the registry's record, and the proof that came with it.
-func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x outgoing, judge func(...evidence.Evidence) error) error {
+func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x upload, judge func(...evidence.Evidence) error) error {
 	rec, subject := p.Record, x.subject()
 	if rec.Version != x.version {
 		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))

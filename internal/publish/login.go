@@ -66,7 +66,7 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		token := o.GitHubToken
 		if token == "" {
 			var err error
-			if token, err = askPerson(ctx, h, o); err != nil {
+			if token, err = authorizeDevice(ctx, h, o); err != nil {
 				return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
 			}
 		}
@@ -102,9 +102,9 @@ func explainLogin(where string, err error) error {
 // maxLoginAnswer is how much of an answer to a login is read, in bytes.
 const maxLoginAnswer = 1 << 20
 
-// ask sends one request of a login to another service than the registry and decodes the
+// sendRequest sends one request of a login to another service than the registry and decodes the
 // answer, which is JSON with one of the statuses.
-func ask(req *http.Request, out any, statuses ...int) error {
+func sendRequest(req *http.Request, out any, statuses ...int) error {
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "hallmark")
 	client := http.Client{
@@ -129,21 +129,21 @@ func ask(req *http.Request, out any, statuses ...int) error {
 			return nil
 		}
 	}
-	return &answerError{req.URL.Host, res.StatusCode}
+	return &statusError{req.URL.Host, res.StatusCode}
 }
 
-// answerError is a status that was not wanted.
-type answerError struct {
+// statusError is a status that was not wanted.
+type statusError struct {
 	host   string
 	status int
 }
 
-func (e *answerError) Error() string {
+func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers %d", surface.Escape(e.host), e.status)
 }
 
-// secure is an error unless a secret may be sent to raw.
-func secure(raw string) (*url.URL, error) {
+// parseSecureURL is an error unless a secret may be sent to raw.
+func parseSecureURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())) {
 		return nil, fmt.Errorf("%+.100q is not https", raw)
@@ -159,7 +159,7 @@ func workflowToken(ctx context.Context, h *host.Host, base string) (string, erro
 		return "", &evidence.Error{Kind: evidence.Validation, Err: errors.New("this is no workflow of GitHub Actions that may have a token"),
 			Hint: "give the job the permission 'id-token: write'"}
 	}
-	u, err := secure(where)
+	u, err := parseSecureURL(where)
 	if err != nil {
 		return "", fmt.Errorf("ACTIONS_ID_TOKEN_REQUEST_URL: %w", err)
 	}
@@ -176,7 +176,7 @@ func workflowToken(ctx context.Context, h *host.Host, base string) (string, erro
 	}
 	req.Header.Set("Authorization", "Bearer "+secret)
 	var answer struct{ Value string }
-	if err := ask(req, &answer, http.StatusOK); err != nil {
+	if err := sendRequest(req, &answer, http.StatusOK); err != nil {
 		return "", err
 	}
 	if answer.Value == "" {
@@ -196,8 +196,8 @@ const (
 	deviceStrayPolls = 2 // GitHub at times calls a code wrong that it has just given
 )
 
-// askPerson has a person let this program in at GitHub, and returns the token.
-func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
+// authorizeDevice has a person let this program in at GitHub, and returns the token.
+func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
 	id, err := o.Registry.GitHubClient(ctx)
 	if err != nil {
 		return "", err
@@ -206,7 +206,7 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 		return "", &evidence.Error{Kind: evidence.Refused, Err: errors.New("the registry names no application to log in to GitHub with"),
 			Hint: "give a token of GitHub with --token or in MCP_GITHUB_TOKEN"}
 	}
-	base, err := secure(cmp.Or(o.GitHub, model.RegistryURLGitHub))
+	base, err := parseSecureURL(cmp.Or(o.GitHub, model.RegistryURLGitHub))
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +217,7 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 		Expires int    `json:"expires_in"`
 		Pause   int    `json:"interval"`
 	}
-	if err := post(ctx, base.JoinPath("login/device/code"), map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+	if err := postJSON(ctx, base.JoinPath("login/device/code"), map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
 		return "", err
 	}
 	if device.Code == "" || device.User == "" {
@@ -236,9 +236,9 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 			Token string `json:"access_token"`
 			Error string `json:"error"`
 		}
-		err := post(ctx, base.JoinPath("login/oauth/access_token"),
+		err := postJSON(ctx, base.JoinPath("login/oauth/access_token"),
 			map[string]string{"client_id": id, "device_code": device.Code, "grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
-		var status *answerError
+		var status *statusError
 		switch {
 		case errors.As(err, &status) && status.status >= 500:
 			pause = min(pause+devicePause, deviceMaxPause) // the person may have agreed already
@@ -260,8 +260,8 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again", errors.New("nobody entered the code in time"))
 }
 
-// post sends a JSON object.
-func post(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
+// postJSON sends a JSON object.
+func postJSON(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -271,5 +271,5 @@ func post(ctx context.Context, u *url.URL, body map[string]string, out any, stat
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	return ask(req, out, statuses...)
+	return sendRequest(req, out, statuses...)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// PublishPlugin sends the plugin at path, a zip as it is or a directory as 'plugin pack'
+// Plugin sends the plugin at path, a zip as it is or a directory as 'plugin pack'
 // packs it, after all that its manifest claims of its files was recomputed, and judges
 // the record that the registry made of it, and the proof that the log has it.
-func PublishPlugin(ctx context.Context, h *host.Host, path string, o Options) (*ArchivePublication, error) {
+func Plugin(ctx context.Context, h *host.Host, path string, o Options) (*ArchivePublication, error) {
 	s, err := plugins.Read(ctx, path)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func PublishPlugin(ctx context.Context, h *host.Host, path string, o Options) (*
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	return sendArchive(ctx, h, outgoing{
+	return sendArchive(ctx, h, upload{
 		kind: ledger.Plugin, name: m.Name, version: m.Version, document: digest.FromBytes(canonical),
 		integrity: r.Tree, contents: s.Bundle.Bytes(), hash: s.Zip, size: int64(len(s.Packed)), body: bytes.NewReader(s.Packed),
 	}, report, o)

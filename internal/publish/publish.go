@@ -22,7 +22,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Publication is what [Publish] sent and what the registry answered.
+// Publication is what [Server] sent and what the registry answered.
 type Publication struct {
 	Verdict  policy.Verdict // of the packages, unless NoHash, and of the registry's log
 	Document []byte         // as sent
@@ -35,7 +35,7 @@ type Publication struct {
 	Entry *int64 // of the registry's log, proven; nil without a log
 }
 
-// Options change what [Publish] does.
+// Options change what [Server] does.
 type Options struct {
 	Registry *client.Client
 	Token    string
@@ -48,10 +48,10 @@ type Options struct {
 	Capture   time.Duration // how long one start may take to show them; 0 is a minute
 }
 
-// Publish hashes the document's packages, compares them with the hashes that it holds
+// Server hashes the document's packages, compares them with the hashes that it holds
 // already, adds those that are missing and sends it. The file is not edited. Nothing is
 // sent if a hash of the document does not match.
-func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
+func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
 	}
@@ -114,7 +114,7 @@ func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 		return p, client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
 	}
 	p.Record = record
-	more, err := p.loggedEvidence(ctx, log, doc)
+	more, err := p.logEvidence(ctx, log, doc)
 	if err == nil {
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
 		err = p.Verdict.Err()
@@ -128,9 +128,9 @@ func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 	return p, nil
 }
 
-// loggedEvidence is evidence that what was published is in the registry's log, by the proof that
+// logEvidence is evidence that what was published is in the registry's log, by the proof that
 // came with the answer.
-func (p *Publication) loggedEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
+func (p *Publication) logEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
 	canonical, err := serverjson.Canonical(p.Document)
 	if err != nil {
 		return nil, err

@@ -13,8 +13,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// FillIn is what clients put values in the place of, before they start a server.
-var FillIn = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
+// Placeholder is what clients put values in the place of, before they start a server.
+var Placeholder = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
 
 // ProgramName is the last element of a path without the endings of Windows, in lower case.
 func ProgramName(command string) string {

@@ -13,15 +13,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// beside says of an entry of the user's own that it starts, without Hallmark, what the project
+// warnBypass says of an entry of the user's own that it starts, without Hallmark, what the project
 // that is scanned has locked. What the user's files start is the user's, so that it is said and
 // not refused; but whoever reads that the project's entry is guarded would take this for it.
-func (e *scannedEntry) beside() {
+func (e *scannedEntry) warnBypass() {
 	dir := e.projectOf("", e.o.Dir)
 	if dir == "" || e.server.Scope != "" && !host.SameFile(e.server.Scope, dir) {
 		return
 	}
-	w, err := e.view(dir)
+	w, err := e.openProject(dir)
 	if err != nil {
 		return // what its own files name is judged there
 	}

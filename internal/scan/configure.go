@@ -17,16 +17,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Migrated is what [MigrateConfig] did.
-type Migrated struct {
+// Migration is what [MigrateConfig] did.
+type Migration struct {
 	Servers []string `json:"servers"` // whose checksum became a verify block
 	Kept    []string `json:"kept"`    // whose checksum is ignored, for a person to remove
 }
 
 // MigrateConfig rewrites deprecated keys of hallmark.toml in dir, keeping all else. A file
 // without any is not written.
-func MigrateConfig(_ context.Context, dir string) (*Migrated, error) {
-	m := &Migrated{Servers: []string{}, Kept: []string{}}
+func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
+	m := &Migration{Servers: []string{}, Kept: []string{}}
 	name := filepath.Join(dir, project.ConfigFile)
 	data, err := readConfig(name)
 	if err != nil {
@@ -54,8 +54,8 @@ func readConfig(name string) ([]byte, error) {
 	return data, err
 }
 
-// Filled is what [VerifyServer] computed.
-type Filled struct {
+// VerifyResult is what [VerifyServer] computed.
+type VerifyResult struct {
 	Type    project.VerifyType
 	Verdict policy.Verdict // of what the block claims now
 	Files   []evidence.Observed
@@ -66,7 +66,7 @@ type Filled struct {
 // VerifyServer hashes what the verify block of a server in hallmark.toml names, and
 // compares it with what the block claims; with write it puts the digests into the block,
 // or adds one: for the file that an interpreter is given, else for the command.
-func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*Filled, error) {
+func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*VerifyResult, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 			return nil, err
 		}
 	}
-	out := &Filled{Type: block.Type}
+	out := &VerifyResult{Type: block.Type}
 	if block.Type == project.VerifyNone {
 		out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, evidence.Report{evidence.Waive(
 			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile}, evidence.Observed{}, block.Reason)})

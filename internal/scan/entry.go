@@ -44,17 +44,17 @@ func (e *scannedEntry) judge() evidence.Report {
 			e.project = e.projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
 		}
 	}
-	switch how := e.names(); {
+	switch how := e.classifyCommand(); {
 	case e.server.Problem != "" && !e.server.Extension: // what it starts is not known
 		if how != "" {
 			e.refuse("the entry " + e.server.Problem)
 		}
 		return e.report // refused as malformed, whatever it is
 	case how == "hallmark":
-		e.hallmark()
+		e.judgeHallmark()
 		return e.report
-	case how == "hashfile-mcp" && e.program.finds("hashfile-mcp", e.server.Command, e.dir(), e.project) == nil:
-		e.edits(e.server.Args)
+	case how == "hashfile-mcp" && e.program.check("hashfile-mcp", e.server.Command, e.startDir(), e.project) == nil:
+		e.judgeEditor(e.server.Args)
 		return e.report
 	case how != "" && how != "hashfile-mcp":
 		e.refuse(how)
@@ -63,14 +63,14 @@ func (e *scannedEntry) judge() evidence.Report {
 	case e.project != "":
 		e.judgeUnguarded()
 	case e.file.User:
-		e.beside()
+		e.warnBypass()
 	}
 	return e.report
 }
 
-// names says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
+// classifyCommand says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
 // its command, else why what it starts is not this machine's program; "" if it does not.
-func (e *scannedEntry) names() string {
+func (e *scannedEntry) classifyCommand() string {
 	const own = "hallmark"
 	if name := runline.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
 		return name
@@ -100,32 +100,32 @@ func (e *scannedEntry) refuse(why string) {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
 	found := evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0]+" …")
-	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.fix()
+	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.suggestEntry()
 	e.report = append(e.report, found)
 }
 
-// fix is how the entry is written.
-func (e *scannedEntry) fix() string {
+// suggestEntry is how the entry is written.
+func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
 	}
 	return `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
 }
 
-// howAdopted is how an entry that starts a server without Hallmark is written, and the command that
+// suggestAdoption is how an entry that starts a server without Hallmark is written, and the command that
 // writes it, in the directory of the project.
-func (e *scannedEntry) howAdopted() string {
+func (e *scannedEntry) suggestAdoption() string {
 	const after = "after 'hallmark pin'"
 	s := e.server
-	as, cut := strings.CutSuffix(e.fix(), after)
+	as, cut := strings.CutSuffix(e.suggestEntry(), after)
 	in, errs := filepath.Abs(e.project)
 	file, err := filepath.Abs(e.file.Path)
-	from, errd := filepath.Abs(e.dir())
+	from, errd := filepath.Abs(e.startDir())
 	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // elsewhere its command is another one
-		return e.fix()
+		return e.suggestEntry()
 	}
 	if file, err = filepath.Rel(in, file); err != nil {
-		return e.fix()
+		return e.suggestEntry()
 	}
 	if s.URL != "" {
 		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " + host.QuoteArguments([]string{s.Name}) + "'"
@@ -144,12 +144,12 @@ func (e *scannedEntry) judgeUnguarded() {
 		starts = "what its client takes from it"
 	}
 	found := evidence.Fact(c, starts)
-	switch w, err := e.view(e.project); {
-	case err == nil && !remembers(w, s.Name) && unlockedAs(w.Config, s):
-		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
+	switch w, err := e.openProject(e.project); {
+	case err == nil && !wasApproved(w, s.Name) && unlockedAs(w.Config, s):
+		found = evidence.Waive(c, found.Observed, e.describeConfig()+" declares it with unlocked = true")
 	default:
 		found.Reason = "is started around Hallmark, which locks the servers of this project"
-		found.Fix = e.howAdopted()
+		found.Fix = e.suggestAdoption()
 	}
 	if s.Disabled {
 		found.Reason += "; it is disabled, which one word of the file changes"
@@ -158,9 +158,9 @@ func (e *scannedEntry) judgeUnguarded() {
 	e.report = append(e.report, found)
 }
 
-// declares names the hallmark.toml of the entry's project, and says of one below the project
+// describeConfig names the hallmark.toml of the entry's project, and says of one below the project
 // that is scanned that nobody has checked it there.
-func (e *scannedEntry) declares() string {
+func (e *scannedEntry) describeConfig() string {
 	if host.SameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
 		return project.ConfigFile
 	}
@@ -181,8 +181,8 @@ func unlockedAs(c *project.Config, s clients.Server) bool {
 	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
 }
 
-// dir is the directory in which the client starts the entry's server; "" if nothing tells.
-func (e *scannedEntry) dir() string {
+// startDir is the directory in which the client starts the entry's server; "" if nothing tells.
+func (e *scannedEntry) startDir() string {
 	switch {
 	case e.server.Scope != "":
 		return e.server.Scope
@@ -194,17 +194,17 @@ func (e *scannedEntry) dir() string {
 	return e.project
 }
 
-// view reads the project in dir as hallmark run would, once, and writes nothing.
-func (sc *scan) view(dir string) (*workspace.Workspace, error) {
-	v, known := sc.views[dir]
+// openProject reads the project in dir as hallmark run would, once, and writes nothing.
+func (sc *scan) openProject(dir string) (*workspace.Workspace, error) {
+	v, known := sc.opened[dir]
 	if !known {
-		v.w, v.err = sc.look(dir)
-		sc.views[dir] = v
+		v.w, v.err = sc.readProject(dir)
+		sc.opened[dir] = v
 	}
 	return v.w, v.err
 }
 
-func (sc *scan) look(dir string) (*workspace.Workspace, error) {
+func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	w, err := workspace.Peek(sc.h, dir)
 	if err != nil {
 		return nil, err
@@ -218,8 +218,8 @@ func (sc *scan) look(dir string) (*workspace.Workspace, error) {
 	return w, nil
 }
 
-// remembers reports whether this machine approved an entry of that name, which is owed since.
-func remembers(w *workspace.Workspace, name string) bool {
+// wasApproved reports whether this machine approved an entry of that name, which is owed since.
+func wasApproved(w *workspace.Workspace, name string) bool {
 	_, ok := w.Approvals.Servers[name]
 	return ok
 }

@@ -25,13 +25,13 @@ func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, ev
 		return projectFiles(ctx, o)
 	case len(o.Paths) == 0:
 		files, err := clients.Find(machine, o.Clients...)
-		return files, nil, usage(err)
+		return files, nil, usageError(err)
 	}
 	files, err := namedFiles(machine, o)
 	return files, nil, err
 }
 
-func usage(err error) error {
+func usageError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func usage(err error) error {
 // projectFiles are those of the whole checkout in o.Dir.
 func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Report, error) {
 	if _, err := clients.Find(clients.Machine{}, o.Clients...); err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, usageError(err)
 	}
 	st, err := os.Stat(o.Dir)
 	if err == nil && !st.IsDir() {
@@ -70,7 +70,7 @@ func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 	machine.Project = ""
 	users, err := clients.Find(machine)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usageError(err)
 	}
 	var out []clients.File
 	for _, name := range o.Paths {
@@ -83,7 +83,7 @@ func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 		case st.IsDir():
 			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name, Commands: true}, o.Clients...)
 			if err != nil {
-				return nil, usage(err)
+				return nil, usageError(err)
 			}
 			// Managed files of the machine are no part of a project.
 			for _, f := range found {

@@ -17,14 +17,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// hallmark judges an entry whose command is called hallmark.
-func (e *scannedEntry) hallmark() {
+// judgeHallmark judges an entry whose command is called hallmark.
+func (e *scannedEntry) judgeHallmark() {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, "this machine's hallmark"
 	found := evidence.Fact(c, c.Text)
-	if err := e.program.finds("hallmark", e.server.Command, e.dir(), e.project, e.namedProject()); err != nil {
+	if err := e.program.check("hallmark", e.server.Command, e.startDir(), e.project, e.namedProject()); err != nil {
 		found = evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0])
-		found.Reason, found.Fix = err.Error(), e.fix()
+		found.Reason, found.Fix = err.Error(), e.suggestEntry()
 	}
 	found.Rule = launcher.RuleUnguarded
 	e.report = append(e.report, found)
@@ -34,16 +34,16 @@ func (e *scannedEntry) hallmark() {
 	}
 	switch sub := e.server.Args[0]; sub {
 	case "run":
-		e.runs(e.server.Args[1:])
+		e.judgeRun(e.server.Args[1:])
 	case "hashfile":
-		e.edits(e.server.Args[1:])
+		e.judgeEditor(e.server.Args[1:])
 	default:
 		e.refuse(fmt.Sprintf("hallmark %s is no server", runline.Quote(sub)))
 	}
 }
 
-// runs judges an entry that starts hallmark run with args.
-func (e *scannedEntry) runs(args []string) {
+// judgeRun judges an entry that starts hallmark run with args.
+func (e *scannedEntry) judgeRun(args []string) {
 	line, problems := runline.Read(args, !e.file.User)
 	for _, p := range problems {
 		e.refuse(p)
@@ -51,7 +51,7 @@ func (e *scannedEntry) runs(args []string) {
 	for _, key := range e.server.Unknown() {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
 	}
-	if dir := e.dir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
+	if dir := e.startDir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
 		if _, err := beneath.Inside(filepath.Join(dir, line.Log), dir); err != nil {
 			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " + errors.Unwrap(err).Error())
 		}
@@ -59,18 +59,18 @@ func (e *scannedEntry) runs(args []string) {
 	dir, err := e.projectOfRun(line.Project)
 	if err != nil {
 		e.refuse(err.Error())
-		e.variables(project.Server{})
+		e.judgeVariables(project.Server{})
 		return
 	}
-	w, err := e.view(dir)
+	w, err := e.openProject(dir)
 	if err != nil {
 		e.refuse("its project cannot be read: " + err.Error())
-		e.variables(project.Server{})
+		e.judgeVariables(project.Server{})
 		return
 	}
 	declared, err := w.Server(line.Name)
 	entry, locked := w.Lock.Server(line.Name)
-	e.variables(declared)
+	e.judgeVariables(declared)
 	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
 		e.refuse("gives the server arguments that nobody approved: " + runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
 	}
@@ -80,19 +80,19 @@ func (e *scannedEntry) runs(args []string) {
 	case line.Name == "":
 		return // said already
 	case err != nil:
-		e.addOwn(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
 		return
-	case !locked && remembers(w, line.Name):
-		e.addOwn(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
+	case !locked && wasApproved(w, line.Name):
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
 		return
 	case !locked && declared.WhyUnlocked() != "":
-		e.addOwn(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
+		e.addProjectEvidence(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
 		return
 	case !locked:
-		e.addOwn(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
 		return
 	}
-	found, err := heldEvidence(w, line.Name, declared, entry)
+	found, err := lockEvidence(w, line.Name, declared, entry)
 	if err != nil {
 		e.refuse("what is locked of it cannot be read: " + err.Error())
 		return
@@ -100,17 +100,17 @@ func (e *scannedEntry) runs(args []string) {
 	approved := false
 	for _, f := range found {
 		approved = approved || f.Scheme == evidence.Approval && f.Outcome == evidence.Match
-		e.addOwn(f)
+		e.addProjectEvidence(f)
 	}
 	if e.cover = Unapproved; approved {
 		e.cover = Guarded
 	}
 }
 
-// heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
+// lockEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
 // it is declared, this machine's approval, the files beside the lock, the proof as this machine
 // can verify it without asking anybody, and whatever of these is owed and is not there.
-func heldEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+func lockEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
 		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"
@@ -131,8 +131,8 @@ func heldEvidence(w *workspace.Workspace, name string, declared project.Server, 
 	return books.Server(name).Settle(append(found, proof...)), nil
 }
 
-// addOwn adds evidence about the project, pointing at the entry that it is about.
-func (e *scannedEntry) addOwn(f evidence.Evidence) {
+// addProjectEvidence adds evidence about the project, pointing at the entry that it is about.
+func (e *scannedEntry) addProjectEvidence(f evidence.Evidence) {
 	f.Place, f.Rule = e.claim.Place, launcher.RuleUnguarded
 	e.report = append(e.report, f)
 }
@@ -140,9 +140,9 @@ func (e *scannedEntry) addOwn(f evidence.Evidence) {
 // projectOfRun is the project in which the entry has hallmark run: that of the file, or in a file
 // of the user's any that it names.
 func (e *scannedEntry) projectOfRun(named string) (string, error) {
-	base := e.dir()
+	base := e.startDir()
 	if cwd := e.server.WorkingDir(); cwd != "" {
-		dir, err := pathFrom(base, cwd)
+		dir, err := resolveDir(base, cwd)
 		if err != nil {
 			return "", fmt.Errorf("its working directory %s %w", runline.Quote(cwd), err)
 		}
@@ -157,7 +157,7 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	dir := base
 	if named != "" {
 		var err error
-		if dir, err = pathFrom(base, named); err != nil {
+		if dir, err = resolveDir(base, named); err != nil {
 			return "", fmt.Errorf("--project %s %w", runline.Quote(named), err)
 		}
 	}
@@ -173,12 +173,12 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 }
 
 // below is a directory that an entry names, seen from base.
-func pathFrom(base, name string) (string, error) {
+func resolveDir(base, name string) (string, error) {
 	if name == "${workspaceFolder}" && base != "" {
 		return base, nil
 	}
 	switch {
-	case runline.FillIn.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
+	case runline.Placeholder.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
 		return "", errors.New("is filled in by the client")
 	case filepath.IsAbs(name):
 		return filepath.Clean(name), nil
@@ -201,9 +201,9 @@ func (e *scannedEntry) namedProject() string {
 	return dir
 }
 
-// variables refuses those that the declaration of the server does not name, and those that
+// judgeVariables refuses those that the declaration of the server does not name, and those that
 // change what hallmark itself is or trusts, whoever names them.
-func (e *scannedEntry) variables(declared project.Server) {
+func (e *scannedEntry) judgeVariables(declared project.Server) {
 	for _, name := range e.server.Variables {
 		if !allowedVariable(declared, name) {
 			e.refuse(fmt.Sprintf("sets %s, which may change what is started", runline.Quote(name)))

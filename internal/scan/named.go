@@ -30,8 +30,8 @@ func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool)
 	return to, err == nil && filepath.IsLocal(rel)
 }
 
-// startedEvidence says of a command line that its client runs it: no server, which may start one.
-func startedEvidence(c clients.Command, shown string) evidence.Evidence {
+// commandEvidence says of a command line that its client runs it: no server, which may start one.
+func commandEvidence(c clients.Command, shown string) evidence.Evidence {
 	place := evidence.Place{File: shown, Line: c.Line, Column: c.Column}
 	e := evidence.CannotVerify(evidence.Claim{
 		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(), Place: place,

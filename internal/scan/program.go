@@ -18,9 +18,9 @@ type ownProgram struct {
 	os   string
 }
 
-// finds returns nil if command, started in dir, is this machine's own program of that name,
+// check returns nil if command, started in dir, is this machine's own program of that name,
 // which nobody who writes to one of the projects can replace.
-func (p ownProgram) finds(name, command, dir string, projects ...string) error {
+func (p ownProgram) check(name, command, dir string, projects ...string) error {
 	own := p.file
 	if own != "" && name != "hallmark" {
 		own = filepath.Join(filepath.Dir(p.file), name+filepath.Ext(p.file))
@@ -53,7 +53,7 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	if filepath.IsAbs(command) {
 		return filepath.Clean(command), nil
 	}
-	if strings.ContainsAny(command, `/\`) || runline.FillIn.MatchString(command) {
+	if strings.ContainsAny(command, `/\`) || runline.Placeholder.MatchString(command) {
 		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", runline.Quote(command))
 	}
 	places := filepath.SplitList(p.path)

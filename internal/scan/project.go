@@ -25,9 +25,9 @@ func (sc *scan) projectOf(within, dir string) string {
 		return ""
 	}
 	holder := clients.OwnerDir(within, dir)
-	found := sc.atOrAbove(holder)
+	found := sc.findProjectAbove(holder)
 	if found == "" && holder != dir {
-		found = sc.atOrAbove(dir)
+		found = sc.findProjectAbove(dir)
 	}
 	if found != "" && !slices.Contains(sc.found, found) {
 		sc.found = append(sc.found, found)
@@ -35,7 +35,7 @@ func (sc *scan) projectOf(within, dir string) string {
 	return found
 }
 
-func (sc *scan) atOrAbove(dir string) string {
+func (sc *scan) findProjectAbove(dir string) string {
 	for {
 		if sc.isProject(dir) {
 			return dir

@@ -39,8 +39,8 @@ type Options struct {
 	Program string
 }
 
-// Scanned is what [Scan] found.
-type Scanned struct {
+// Result is what [Scan] found.
+type Result struct {
 	Files   []string         `json:"files"`
 	Servers []Server         `json:"servers"`
 	Verdict policy.Verdict   `json:"-"`
@@ -94,7 +94,7 @@ const maxScanned = 64 << 20
 
 // Scan reads the configuration files of MCP clients and holds each server against the
 // rules of package launcher. Nothing is started, fetched or written.
-func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
+func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	files, unread, err := scanFiles(ctx, h, o)
 	if err != nil {
 		return nil, err
@@ -103,10 +103,10 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 	for _, dir := range scannedDirs(o) {
 		sc.projectOf("", dir)
 	}
-	out := &Scanned{Files: []string{}, Servers: []Server{}}
+	out := &Result{Files: []string{}, Servers: []Server{}}
 	report := unread
 	settings := policy.Settings{RefuseWaived: o.Strict}
-	total, said := 0, map[string]bool{}
+	total, listed := 0, map[string]bool{}
 	for i := 0; i < len(files); i++ { // which grow by those that others name
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -126,8 +126,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 		if err == nil {
 			commands, err = clients.Commands(f, data)
 		}
-		again := said[shown]
-		if said[shown] = true; !again {
+		again := listed[shown]
+		if listed[shown] = true; !again {
 			out.Files = append(out.Files, shown)
 		}
 		if err != nil {
@@ -137,7 +137,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 			continue
 		}
 		for _, c := range commands {
-			report = append(report, startedEvidence(c, shown))
+			report = append(report, commandEvidence(c, shown))
 		}
 		for _, s := range servers {
 			if named, ok := sc.namedFile(f, s); ok {
@@ -146,7 +146,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 				}
 				continue
 			}
-			scanned, found := sc.server(f, s, shown)
+			scanned, found := sc.judgeServer(f, s, shown)
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
 			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
@@ -201,15 +201,15 @@ type scan struct {
 	o       Options
 	program ownProgram
 	locked  map[artifact.Kind]map[string]string
-	views   map[string]view // by directory
-	root    string          // of the checkout that is scanned, without links; "" if none is
+	opened  map[string]openedProject // by directory
+	root    string                   // of the checkout that is scanned, without links; "" if none is
 
 	projects map[string]bool // by directory, whether it is one of Hallmark's
 	found    []string        // the projects that the scan came by
 }
 
-// view is a project as hallmark run would read it, or why that cannot be.
-type view struct {
+// openedProject is a project as hallmark run would read it, or why that cannot be.
+type openedProject struct {
 	w   *workspace.Workspace
 	err error
 }
@@ -224,12 +224,12 @@ func newScan(h *host.Host, o Options) *scan {
 	return &scan{
 		root: root,
 		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
-		locked: lockedVersions(o.Dir), views: map[string]view{}, projects: map[string]bool{},
+		locked: lockedVersions(o.Dir), opened: map[string]openedProject{}, projects: map[string]bool{},
 	}
 }
 
-// server holds one entry against the rules.
-func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
+// judgeServer holds one entry against the rules.
+func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
 	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
 		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
@@ -251,7 +251,7 @@ func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, 
 		})
 	}
 	if s.Command != "" {
-		report = append(report, writable(sc.h, s.Command, claim)...)
+		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
 	report = append(report, malformedEvidence(s, claim)...)
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
@@ -301,9 +301,9 @@ func serverSubject(s clients.Server) string {
 	return cmp.Or(s.Client, "config") + ": " + name
 }
 
-// writable is evidence about who else may replace the executable that command resolves
+// writableEvidence is evidence about who else may replace the executable that command resolves
 // to. One that is not here is nobody's to replace.
-func writable(h *host.Host, command string, claim evidence.Claim) evidence.Report {
+func writableEvidence(h *host.Host, command string, claim evidence.Claim) evidence.Report {
 	found := command
 	if filepath.Base(command) == command {
 		var err error

@@ -134,7 +134,7 @@ func (b *scanBench) lock() {
 type entry map[string]any
 
 // scan scans entries in a file of the project, or at the path that is named.
-func (b *scanBench) scan(entries map[string]entry, at ...string) *Scanned {
+func (b *scanBench) scan(entries map[string]entry, at ...string) *Result {
 	b.t.Helper()
 	data, err := json.Marshal(map[string]any{"mcpServers": entries})
 	if err != nil {

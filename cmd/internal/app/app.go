@@ -109,10 +109,10 @@ func (a *App) HostWithin(dir string, limits fetch.Limits) (*host.Host, error) {
 	}
 	h := &host.Host{
 		Places: where, Dir: dir, Environ: os.Environ(), Getenv: os.Getenv, Sending: sending,
-		Logger: logger, Doing: a.Bars.doing, Stderr: aside{a}, Now: time.Now,
+		Logger: logger, ShowStatus: a.Bars.doing, Stderr: aside{a}, Now: time.Now,
 	}
-	config.Agreement.Ask = h.Agree
-	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
+	config.Agreement.Ask = h.RequireVariableConsent
+	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }
 	h.Fetch = fetch.New(config)
 	return h, nil
 }

@@ -49,7 +49,7 @@ func (a *App) sending() (*host.Sending, error) {
 		}
 		s.Hosts = append(s.Hosts, host)
 	}
-	s.Name(os.Getenv("HALLMARK_REGISTRY"))
+	s.AllowURL(os.Getenv("HALLMARK_REGISTRY"))
 	if a.Stdin != nil && term.IsTerminal(int(a.Stdin.Fd())) {
 		s.Ask = func(u consent.VariableUse) (host.Consent, error) {
 			a.Bars.Stop()

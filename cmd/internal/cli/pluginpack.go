@@ -191,7 +191,7 @@ one for every name, in HALLMARK_TOKEN.`,
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			p, err := publish.PublishPlugin(c.Context(), h, names[0], o)
+			p, err := publish.Plugin(c.Context(), h, names[0], o)
 			return author.ReportPublishedArchive(a, p, asJSON, err)
 		}),
 	}
