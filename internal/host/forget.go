@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// ForgetHost takes back, for every project, that a host is asked because a file of a checkout
-// names it, and that variables are sent there. One that nobody agreed to is an error.
+// ForgetHost withdraws the consent to ask a host that a checkout names, and to send variables
+// there, for every project. It fails if nobody consented to the host.
 func ForgetHost(h *Host, text string) error {
 	host, err := project.ParseHost(text)
 	if err != nil {
@@ -28,7 +28,7 @@ func ForgetHost(h *Host, text string) error {
 // maxHinted is how many names a hint lists.
 const maxHinted = 20
 
-// ForgetHint says what could be forgotten, with the command that does so.
+// ForgetHint lists the names that can be forgotten, and the command that forgets the first.
 func ForgetHint(names []string, command func(name string) string) string {
 	if len(names) == 0 {
 		return "nothing is remembered, and nothing needs to be forgotten"
