@@ -11,6 +11,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
@@ -123,4 +124,31 @@ func Backup(ctx context.Context, p Place, file string) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	return nil
+}
+
+// recordStore is what a registry keeps records in, and closes when it ends.
+type recordStore interface {
+	registry.Records
+	registry.Statuses
+	registry.ArchiveRecords
+	registry.Entries
+	Tokens() registry.Tokens
+	io.Closer
+}
+
+// openRecords opens the PostgreSQL database with a URL or, if that is empty, the file in
+// the directory data.
+func openRecords(ctx context.Context, data, database string) (recordStore, error) {
+	if database != "" {
+		return postgres.Open(ctx, database)
+	}
+	return sqlite.Open(ctx, filepath.Join(data, "registry.db"))
+}
+
+// OpenBlobs opens the bucket with a URL or, if that is empty, the directory below data.
+func OpenBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+	if bucket != "" {
+		return blobs.OpenS3(ctx, bucket)
+	}
+	return blobs.OpenFiles(filepath.Join(data, "blobs"))
 }
