@@ -1,4 +1,7 @@
-// Package document hashes and verifies the files that a server.json names, and begins one.
+// Package document works on a publisher's server.json: it reads one, hashes and verifies the
+// files that it names, and writes the first one of a project ([Init]).
+//
+// A document may name at most [MaxFiles] files; the fetch client's limits may be lower.
 package document
 
 import (
@@ -14,7 +17,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Parse reads a server.json; problems come as one validation error.
+// Parse reads a server.json. It reports all problems of the document as one validation error.
 func Parse(name string, data []byte) (*serverjson.Document, error) {
 	doc, err := serverjson.Parse(data)
 	if err != nil {
@@ -23,6 +26,7 @@ func Parse(name string, data []byte) (*serverjson.Document, error) {
 	return doc, nil
 }
 
+// InvalidError returns the validation error of a document, with one line for each problem.
 func InvalidError(name string, err error) error {
 	var invalid *serverjson.Invalid
 	if !errors.As(err, &invalid) {
@@ -38,8 +42,8 @@ func InvalidError(name string, err error) error {
 	}
 }
 
-// Verify recomputes every claim of the document and of the package registries,
-// and names the packages that nobody claims.
+// Verify fetches the packages of a document, compares their bytes with every claim of the
+// document and of the package registries, and reports the packages that nobody claims.
 func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, s policy.Settings) (policy.Verdict, error) {
 	if err := doc.Validate().Err(); err != nil {
 		return policy.Verdict{}, InvalidError(where, err)
@@ -59,7 +63,8 @@ func Verify(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	return policy.Judge(policy.Verify, s, append(report, more...)), nil
 }
 
-// OpenError is the error of a file that the user named.
+// OpenError returns the error of opening a file that the user named. A missing file is a
+// mistake of the caller (class Validation), anything else a failure of this machine.
 func OpenError(name string, err error) error {
 	kind := evidence.Operation
 	if errors.Is(err, os.ErrNotExist) {

@@ -20,8 +20,8 @@ type Hashes struct {
 	Verdict policy.Verdict
 }
 
-// HashFiles fetches every file of the document's packages and hashes it. Claims that the
-// document holds already are not looked at. If the verdict refuses there are no hashes.
+// HashFiles fetches every file of the document's packages and hashes it. It ignores the hashes
+// that the document has already. It returns no hashes if the verdict refuses.
 func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
 	if err := doc.Validate().Err(); err != nil {
 		return nil, InvalidError(where, err)
@@ -42,7 +42,8 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	if err != nil {
 		return nil, err
 	}
-	// That the publisher claims nothing yet is the reason for hashing, no finding.
+	// The document is hashed because the publisher claims nothing yet, so that a missing claim is
+	// no finding.
 	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Authority == evidence.Publisher })
 	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
 	if out.Verdict.Allowed() {
@@ -52,8 +53,8 @@ func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, wher
 	return out, nil
 }
 
-// WriteHashes puts hashes into the document at path, which held raw, and keeps the rest
-// of the file byte for byte.
+// WriteHashes writes hashes into the document at path, which was read as raw, and keeps every
+// other byte of the file.
 func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash) error {
 	data, err := serverjson.SetFileHashes(raw, hashes)
 	if err != nil {

@@ -23,13 +23,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
-// maxManifest is the size of a manifest that [Init] reads, in bytes.
+// maxManifest bounds a manifest that [Init] reads, in bytes.
 const maxManifest = 4 << 20
 
-// gitTimeout is how long git may take to say what it knows.
+// gitTimeout bounds one git command.
 const gitTimeout = 5 * time.Second
 
-// manifests are the parts of a project's manifests that a server.json can be begun from.
+// manifests holds the members of a project's manifests that [Init] copies into a server.json.
 type manifests struct {
 	npm struct {
 		Name, Version, Description string
@@ -42,10 +42,10 @@ type manifests struct {
 	hasNPM, hasPython, hasDocker bool
 }
 
-// Init writes a server.json into dir, with what package.json, pyproject.toml, a
-// Dockerfile and git say, and with examples for what nobody says. It returns the file's
-// path. A file that is there is an error. RepositoryID, which may be nil, is asked for
-// GitHub's number of a repository; it may fail. Of environ git gets what it needs.
+// Init writes a server.json into dir from package.json, pyproject.toml, a Dockerfile and git, with
+// examples for values that none of them has, and returns its path. It fails if the file exists.
+// repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
+// is left out. git gets only the variables of environ that it needs.
 func Init(ctx context.Context, environ []string, dir string, repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
 	file := filepath.Join(dir, "server.json")
 	if _, err := os.Lstat(file); err == nil {
@@ -157,8 +157,8 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	return doc, nil
 }
 
-// serverName is what package.json calls the server, or else a name after the repository, the
-// package or the directory.
+// serverName returns mcpName of package.json, else a name made from the repository, the package or
+// the directory, in this order.
 func (m *manifests) serverName(repository, subfolder, dir string) string {
 	if m.npm.MCPName != "" {
 		return m.npm.MCPName
@@ -178,7 +178,7 @@ func (m *manifests) serverName(repository, subfolder, dir string) string {
 	return "com.example/" + dir
 }
 
-// repositoryURL is the https address of what git or package.json names, or "".
+// repositoryURL returns the https URL of the repository that git or package.json names, or "".
 func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir string) string {
 	found := gitOutput(ctx, environ, dir, "remote", "get-url", "origin")
 	if found == "" && len(m.npm.Repository) > 0 {
@@ -229,7 +229,7 @@ func gitOutput(ctx context.Context, environ []string, dir string, args ...string
 	return strings.TrimSpace(string(out.Stdout))
 }
 
-// repositorySource names the service of a repository as server.json does.
+// repositorySource returns the name of a repository's service as server.json writes it.
 func repositorySource(repository string) string {
 	switch HostOf(repository) {
 	case HostOf(model.RegistryURLGitHub):
@@ -240,7 +240,7 @@ func repositorySource(repository string) string {
 	return "git"
 }
 
-// githubRepository returns the parts of a repository's address at GitHub.
+// githubRepository returns the owner and name of a repository at GitHub.
 func githubRepository(r *model.Repository) (owner, name string, ok bool) {
 	if r == nil || HostOf(r.URL) != HostOf(model.RegistryURLGitHub) {
 		return "", "", false
@@ -253,6 +253,7 @@ func githubRepository(r *model.Repository) (owner, name string, ok bool) {
 	return owner, name, ok && owner != "" && name != "" && !strings.Contains(name, "/")
 }
 
+// HostOf returns the host of a URL without its port, "" if it has none.
 func HostOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/wire"
 )
 
-// ObserveAll fetches every subject, compares it with all that is claimed of it and by its
-// own registry, and returns the evidence in the order of the subjects. An error means
-// that this machine failed; what the outside did is in the report. use, if not nil, is
-// given each download before it is removed, one at a time for each subject.
+// ObserveAll fetches every subject, compares it with the document's claims and with those of its
+// own registry, and returns the evidence in the order of the subjects. An error means that this
+// machine failed; failures of other hosts are evidence. use, if not nil, gets each download
+// before it is removed; calls for different subjects run at once.
 func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
 	reports := make([]evidence.Report, len(all))
 	group, ctx := errgroup.WithContext(ctx)
@@ -37,6 +37,7 @@ func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject, use func(i
 	return slices.Concat(reports...), err
 }
 
+// observe fetches one subject and compares it with its claims.
 func (s *Subject) observe(ctx context.Context, f *fetch.Client, use func(*fetch.Download) error) (evidence.Report, error) {
 	algorithms := slices.Clone(s.Algorithms)
 	for _, c := range s.Claims {
@@ -61,7 +62,8 @@ func (s *Subject) observe(ctx context.Context, f *fetch.Client, use func(*fetch.
 	return report, use(d)
 }
 
-// RegistryEvidence compares a download with what its own registry says of it.
+// RegistryEvidence compares a download with the claims of its own registry. The first piece of
+// evidence carries the notes about the download.
 func RegistryEvidence(d *fetch.Download) evidence.Report {
 	var report evidence.Report
 	for _, c := range d.Claims {
@@ -72,30 +74,31 @@ func RegistryEvidence(d *fetch.Download) evidence.Report {
 		report = evidence.Report{evidence.Compare(
 			evidence.Claim{Subject: d.Ref.String(), Scheme: evidence.File, Authority: evidence.Registry}, d.Observed)}
 	}
-	if said := describeNotes(d); said != "" {
+	if notes := describeNotes(d); notes != "" {
 		if report[0].Reason != "" {
-			said = report[0].Reason + "; " + said
+			notes = report[0].Reason + "; " + notes
 		}
-		report[0].Reason = said
+		report[0].Reason = notes
 	}
 	return report
 }
 
-// describeNotes are what a person should know of a download beside the outcome.
+// describeNotes joins what a person should know of a download besides the outcome.
 func describeNotes(d *fetch.Download) string {
-	said := slices.Clone(d.Notes)
+	notes := slices.Clone(d.Notes)
 	if d.Yanked != "" {
-		said = append(said, "withdrawn by its publisher: "+d.Yanked)
+		notes = append(notes, "withdrawn by its publisher: "+d.Yanked)
 	}
-	return Clip(strings.Join(said, "; "), MaxReason)
+	return Clip(strings.Join(notes, "; "), MaxReason)
 }
 
-// MaxReason is how much of what the outside says of a package becomes evidence, in
-// characters. A record is shown with its evidence, in lists too: without a limit a
-// publisher could make a record that nobody can read.
+// MaxReason bounds the text about a package that becomes evidence, in characters. Records are
+// shown with their evidence, in lists too: without a limit a publisher could make a record that
+// nobody can read.
 const MaxReason = 2000
 
-// unfetchedEvidence is the evidence of a subject whose bytes could not be had.
+// unfetchedEvidence returns evidence that a subject's claims could not be verified, because its
+// bytes could not be fetched.
 func (s *Subject) unfetchedEvidence(ctx context.Context, err error) (evidence.Report, error) {
 	var outside *wire.Error
 	if !errors.As(err, &outside) {
@@ -115,7 +118,7 @@ func (s *Subject) unfetchedEvidence(ctx context.Context, err error) (evidence.Re
 	return report, nil
 }
 
-// Reason is what a fetch error says beside the subject, which evidence names itself.
+// Reason returns the text of a fetch error with its URL, for evidence that names the subject.
 func Reason(e *wire.Error) string {
 	text := e.Err.Error()
 	if e.URL != "" && !strings.Contains(text, e.URL) {
@@ -124,7 +127,7 @@ func Reason(e *wire.Error) string {
 	return Clip(text, MaxReason)
 }
 
-// Clip is at most most characters of s.
+// Clip returns the first characters of s, at most most of them.
 func Clip(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

@@ -14,10 +14,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// MaxFiles is how many files one document may make us fetch.
+// MaxFiles bounds the files that one document may make us fetch.
 const MaxFiles = serverjson.MaxFiles
 
-// checkFileCount is an error unless a document may have n files, of which f fetches no more.
+// checkFileCount fails if n files are more than a document may name, or than f may fetch for one.
 func checkFileCount(f *fetch.Client, where string, n int) error {
 	most := min(f.Limits().DocumentFiles, MaxFiles)
 	if n <= most {
@@ -30,12 +30,12 @@ func checkFileCount(f *fetch.Client, where string, n int) error {
 type Subject struct {
 	Ref        artifact.Ref
 	Claims     []evidence.Claim
-	Algorithms []digest.Algorithm // to compute besides those that the claims need
+	Algorithms []digest.Algorithm // computed besides those that the claims need
 }
 
-// Subjects joins the packages of doc with its claims, by normalised Ref. Evidence that
-// needs no bytes, such as of a malformed digest, comes in the report. With packages
-// false only what is claimed is returned.
+// Subjects joins the packages of doc with its claims, by normalised Ref. The report holds evidence
+// that needs no bytes, such as of a malformed digest. Without packages only subjects with a claim
+// are returned.
 func Subjects(f *fetch.Client, doc *serverjson.Document, where string, packages bool) ([]*Subject, evidence.Report, error) {
 	claims, report := doc.Claims(where)
 	var all []*Subject
@@ -63,7 +63,7 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string, packages 
 			if err != nil {
 				return nil, nil, evidence.Errorf(evidence.Validation, where, "", err)
 			}
-			// A release of which files are claimed is not one more.
+			// A release whose files are claimed was counted with these files.
 			before := len(all)
 			find(ref)
 			if len(all) > before && !slices.ContainsFunc(claimed, func(c *Subject) bool { return p.Gives(c.Ref) }) {
@@ -74,9 +74,9 @@ func Subjects(f *fetch.Client, doc *serverjson.Document, where string, packages 
 	return all, report, checkFileCount(f, where, files)
 }
 
-// ExpandReleases makes of each PyPI release that nothing is claimed of one subject for each of its
-// files, joined with those that are there. A release that its index does not tell the
-// files of stays, and what is at fault is found when it is fetched.
+// ExpandReleases replaces each PyPI release without claims by one subject for each of its files,
+// unless a subject of that file exists. If the index does not list a release's files the release
+// stays, and fetching it reports the cause.
 func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*Subject) ([]*Subject, error) {
 	var out []*Subject
 	for _, s := range all {
@@ -106,7 +106,8 @@ func ExpandReleases(ctx context.Context, f *fetch.Client, where string, all []*S
 	return out, checkFileCount(f, where, len(out))
 }
 
-// RefsOf are the Refs of files that somebody who gave their document wants to have asked for.
+// RefsOf returns the Refs of subjects. The user gave the document, which is consent to ask the
+// hosts of these files.
 func RefsOf(all []*Subject) (refs []artifact.Ref) {
 	for _, s := range all {
 		refs = append(refs, s.Ref)
@@ -114,6 +115,7 @@ func RefsOf(all []*Subject) (refs []artifact.Ref) {
 	return refs
 }
 
+// SameRef reports whether a subject of evidence is ref, both normalised.
 func SameRef(subject string, ref artifact.Ref) bool {
 	other, err := artifact.Parse(subject)
 	return err == nil && other.Normal() == ref.Normal()

@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// recomputeArchive downloads the archive of a record that is the one of its entry, once, and
-// compares what is computed with the record. Those of deleted versions are not served.
+// recomputeArchive downloads the archive of a record that matches its entry, once, and compares its
+// hashes with the record. It skips deleted versions, whose archives are not served.
 func (m *monitor) recomputeArchive(ctx context.Context, rec registry.ArchiveRecord) error {
 	index, ok := m.state.replay.Find(ledger.Kind(rec.Kind), rec.Name, rec.Version)
 	if !ok || m.recomputed[index] || rec.Status == registry.Deleted {
@@ -34,7 +34,7 @@ func (m *monitor) recomputeArchive(ctx context.Context, rec registry.ArchiveReco
 	var p *registry.Problem
 	switch {
 	case errors.As(err, &p) && p.Status == http.StatusGone:
-		// It was deleted since it was listed if the log says so, and else it is not served.
+		// The version may have been deleted after it was listed: then the log says so.
 		if deleted, err := m.deletedSince(ctx, index); err != nil || deleted || !m.consistent {
 			return err
 		}
@@ -64,7 +64,8 @@ func (m *monitor) recomputeArchive(ctx context.Context, rec registry.ArchiveReco
 	return nil
 }
 
-// deletedSince waits whether the log says of the version of an entry that it was deleted.
+// deletedSince follows the log for a while, and reports whether it now says that the version of an
+// entry was deleted.
 func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
 	for range settleTries {
 		if err := m.followLog(ctx); err != nil || !m.consistent {
@@ -80,8 +81,8 @@ func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
 	return false, nil
 }
 
-// ArchiveHashes recomputes the hashes of an archive: one of a plugin, whose directory is
-// at its end, is kept in a file for that.
+// ArchiveHashes recomputes the hashes of an archive. A plugin's zip is written to a temporary file
+// first, because its directory is at its end.
 func ArchiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrity, hash digest.Digest, err error) {
 	limits := archive.Limits{Packed: registry.MaxBlob}
 	if kind != ledger.Plugin {
@@ -108,12 +109,14 @@ func ArchiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrit
 	return c.ContentIntegrity, c.ContentHash, nil
 }
 
-// ErrorReader remembers the error of a reader that did not come to its end.
+// ErrorReader keeps the error, other than io.EOF, that its Reader ended with, so that callers can
+// tell a broken connection from a malformed archive.
 type ErrorReader struct {
 	Reader io.Reader
 	Err    error
 }
 
+// Read reads from Reader, and keeps its error.
 func (b *ErrorReader) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && err != io.EOF {

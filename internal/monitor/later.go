@@ -11,23 +11,24 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// laterEntries are the statuses and findings among the entries that a monitor read, by what
-// they are about. Those who rely on a record ask the registry for them, which a monitor alone
-// can find to leave one out.
+// laterEntries holds the status and finding entries that a monitor read, by the record that they
+// are about. Clients ask the registry for the later entries of a record; only a monitor, which
+// reads the whole log, can find that the registry leaves one out.
 type laterEntries map[recordID][]laterEntry
 
-// recordID is what a later entry is about.
+// recordID names the record that a later entry is about.
 type recordID struct {
 	kind          ledger.Kind
 	name, version string
 }
 
+// laterEntry is an entry that is a status or a finding.
 type laterEntry struct {
 	index int64
 	kind  ledger.Kind
 }
 
-// addLeaf remembers an entry that is a status or a finding.
+// addLeaf adds an entry if it is a status or a finding.
 func (l laterEntries) addLeaf(index int64, leaf ledger.Leaf) {
 	if leaf.Kind != ledger.Status && leaf.Kind != ledger.Finding {
 		return
@@ -38,8 +39,8 @@ func (l laterEntries) addLeaf(index int64, leaf ledger.Leaf) {
 	}
 }
 
-// compareLater asks the registry for the later entries about each record of which the monitor
-// read some since it did so last, and finds those that it does not name.
+// compareLater asks the registry for the later entries of each record that has new ones since the
+// last comparison, and adds an anomaly for each entry that the registry does not name.
 func (m *monitor) compareLater(ctx context.Context) error {
 	for about, read := range m.laterEntries {
 		var withheld []laterEntry
@@ -66,7 +67,8 @@ func (m *monitor) compareLater(ctx context.Context) error {
 	return nil
 }
 
-// findWithheld are the entries that a registry does not name, and is to: the newest of each kind.
+// findWithheld returns the entries that a registry must name and does not. It must name only the
+// newest of each kind, registry.MaxLater in all.
 func findWithheld(read []laterEntry, named *registry.RecordEntries) (out []laterEntry) {
 	if named == nil { // it says that there is no such record
 		return read

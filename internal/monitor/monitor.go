@@ -1,4 +1,8 @@
-// Package monitor replays a log, and compares it with what its registry shows.
+// Package monitor replays a registry's log from its first entry, rebuilds the tree, and compares
+// tiles, records and archives that the registry serves with it.
+//
+// It keeps what it read in a state file of its own ([State]), so that the next run continues
+// there and anomalies are never forgotten; the format is that of [Wire].
 package monitor
 
 import (
@@ -24,14 +28,14 @@ type Options struct {
 	URL    string        // base URL of a registry, or
 	From   string        // directory with a copy of a log's files: checkpoint, tile/…
 	Log    trail.Options // a directory needs a key
-	State  string        // file that keeps what was read; "" reads everything again each time
-	Follow time.Duration // between rounds; 0 is one round
-	Reread int           // in how many rounds all that was read before is read again; 0 is never
-	// Round is told what a round came to; may be nil.
+	State  string        // file that keeps what was read; "" reads everything in each run
+	Follow time.Duration // pause between rounds; 0 is one round
+	Reread int           // rounds in which all older entries are read once more; 0 is never
+	// Round gets the result of each round; may be nil.
 	Round func(*Result) error
 }
 
-// Result is what a monitor knows after a round.
+// Result is the result of a round.
 type Result struct {
 	Origin  string `json:"origin"`
 	Size    int64  `json:"size"`    // entries of the log that were read, in all rounds
@@ -40,7 +44,8 @@ type Result struct {
 	Again   int64  `json:"again"`   // entries that were read before, and read again in this round
 	Began   bool   `json:"began"`   // there was no file with what was read before
 	Records int64  `json:"records"` // that were compared with their entries, in this round
-	// Archives were downloaded and recomputed, in this round; each is once by a monitor.
+	// Archives counts those downloaded and recomputed in this round; a monitor does so once for
+	// each archive.
 	Archives int64     `json:"archives"`
 	Found    []Anomaly `json:"found"` // in all rounds
 }
@@ -56,7 +61,7 @@ type Anomaly struct {
 	Detail   string `json:"detail,omitempty"` // more, such as two checkpoints in full
 }
 
-// What is wrong with a log, or with what a registry serves.
+// The values of Anomaly.What: what is wrong with a log, or with what a registry serves.
 const (
 	AnomalyDuplicate  = "duplicate"         // a name and version twice
 	AnomalyUnreadable = "unreadable entry"  // no leaf
@@ -73,12 +78,12 @@ const (
 	AnomalyWithheld   = "entry withheld"    // a status or finding that is not named to who asks for the record
 )
 
-// maxAnomalies is how many are kept; more tell nobody more.
+// maxAnomalies bounds the anomalies that are kept.
 const maxAnomalies = 1000
 
-// Monitor replays a log from its first entry, or from where an earlier run stopped,
-// rebuilds its tree, and compares what the registry serves with it. What was found once
-// stays found. The error has the class integrity if anything was.
+// Monitor replays a log from its first entry, or from where an earlier run stopped, rebuilds its
+// tree, and compares what the registry serves with it. An anomaly stays in the state once it was
+// found. The error has the class Integrity if there is any.
 //
 // It holds 24 bytes for each name and version and 33 bytes for each entry, and one tile of
 // each level: the process takes 215 MB for 1,000,000 entries, and 345 MB with a state.
@@ -127,7 +132,7 @@ type monitor struct {
 	trust   ledger.Trust
 	state   *State
 
-	// Of this round.
+	// What this round found.
 	consistent    bool  // the newest checkpoint is that of what was read
 	read, records int64 // entries and records
 	reread        int64 // entries that were read before
@@ -189,7 +194,7 @@ func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error)
 	return m, err
 }
 
-// addAnomaly adds an anomaly, unless it was found before.
+// addAnomaly adds an anomaly unless it was found before.
 func (m *monitor) addAnomaly(a Anomaly) {
 	for _, old := range m.state.Found {
 		if old.What == a.What && old.Subject == a.Subject && old.Path == a.Path && old.Actual == a.Actual &&
@@ -202,7 +207,7 @@ func (m *monitor) addAnomaly(a Anomaly) {
 	}
 }
 
-// err is nil if nothing was found.
+// err returns an error of class Integrity if there is an anomaly.
 func (m *monitor) err() error {
 	if n := len(m.state.Found); n > 0 {
 		return evidence.Errorf(evidence.Integrity, m.name, "an honest registry shows none of this: see docs/ledger.md, Incident",
@@ -211,11 +216,11 @@ func (m *monitor) err() error {
 	return nil
 }
 
-// runRound reads what is new, compares, and keeps what it came to.
+// runRound reads the new entries, compares, and writes the state.
 func (m *monitor) runRound(ctx context.Context) (*Result, error) {
 	m.read, m.reread, m.records, m.archives = 0, 0, 0, 0
 	before, began := m.state.replay.Size(), m.host.Now()
-	var missingErr error // does not keep what was found from being kept
+	var missingErr error // the state is written in spite of it
 	err := m.followLog(ctx)
 	if err == nil && m.consistent && !began.Before(m.nextCompare) {
 		if m.source.listRecords != nil {
@@ -238,7 +243,7 @@ func (m *monitor) runRound(ctx context.Context) (*Result, error) {
 	}, err
 }
 
-// restoreState goes back to what was verified last. What was found stays found.
+// restoreState returns to the state that was verified last, but keeps the anomalies.
 func (m *monitor) restoreState() error {
 	state, err := ReadState(m.options.State, m.state.Key)
 	if err != nil {
@@ -248,8 +253,8 @@ func (m *monitor) restoreState() error {
 	return nil
 }
 
-// followLog reads the log up to its newest checkpoint. Good is whether that is the one of
-// what was read.
+// followLog reads the log up to its newest checkpoint, and sets consistent if the entries that
+// were read are those of the checkpoint.
 func (m *monitor) followLog(ctx context.Context) error {
 	m.consistent = false
 	signed, err := m.source.checkpoint(ctx)
@@ -279,14 +284,14 @@ func (m *monitor) followLog(ctx context.Context) error {
 			return errors.Join(err, m.restoreState())
 		}
 		if m.state.head.Size != head.Size {
-			return nil // which was found to be wrong
+			return nil // an anomaly was added
 		}
 	}
 	m.consistent = true
 	if m.log == nil {
 		return m.checkSeen(ctx, head)
 	}
-	// What clients on this machine were shown must be this log too.
+	// Other clients on this machine must have been shown the same log.
 	if _, err := m.log.AcceptCheckpoint(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
 		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before", Actual: "another one", Detail: err.Error()})
 		m.consistent = false
@@ -297,8 +302,8 @@ func (m *monitor) followLog(ctx context.Context) error {
 	return nil
 }
 
-// checkSeen holds a copy of a log to what this machine was shown of the log, as far as the copy
-// goes.
+// checkSeen compares a copy of a log with the newest checkpoint that this machine accepted, if the
+// copy is as long.
 func (m *monitor) checkSeen(ctx context.Context, head ledger.Signed) error {
 	logs, err := trail.KnownLogs(m.host)
 	if err != nil {
@@ -317,7 +322,7 @@ func (m *monitor) checkSeen(ctx context.Context, head ledger.Signed) error {
 	return nil
 }
 
-// addFork notes that two checkpoints are not of one log.
+// addFork adds the anomaly of two checkpoints that no one log has.
 func (m *monitor) addFork(kept, head ledger.Signed, err error) {
 	a := Anomaly{
 		What:     AnomalyFork,

@@ -15,31 +15,31 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// listed is a record as a page of the registry's list has it.
+// listedRecord is a record as the registry's list shows it.
 type listedRecord struct {
 	kind          ledger.Kind
 	name, version string
-	document      digest.Digest // see recorded
+	document      digest.Digest // see recordDigest
 	digests       string        // the digests, for people
 	status        registry.Status
 }
 
-// Between two comparisons of all records, and of what was read before, lies ten times as long as one takes, so that
+// comparePause times the duration of a comparison is the pause before the next one, so that
 // following a log does not keep a registry busy.
 const comparePause = 10
 
-// How often, and how far apart, a record is looked at again whose entry has not been
-// signed yet.
+// A record that differs is compared again up to settleTries times, settleWait apart: the log may
+// not have signed its entry yet.
 const (
 	settleTries = 10
 	settleWait  = 500 * time.Millisecond
 )
 
-// maxUnsettled bounds the records of one comparison that are looked at again.
+// maxUnsettled bounds the records that one comparison compares again.
 const maxUnsettled = 10_000
 
-// compareRecords reads the registry's list, page by page, and compares each record with
-// its entry, and each entry with what was listed.
+// compareRecords reads the registry's lists page by page, compares each record with its entry, and
+// adds an anomaly for each entry whose record was not listed.
 func (m *monitor) compareRecords(ctx context.Context) error {
 	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
 	seen := make([]byte, (size+7)/8)
@@ -108,8 +108,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	return nil
 }
 
-// eachPage asks for page after page, as long as there is a cursor, and the list is not longer
-// than one of what the log has can be: each page could have another cursor, without an end.
+// eachPage asks for page after page while there is a cursor. A list that is longer than the log
+// allows is an error: a registry could give cursors forever.
 func (m *monitor) eachPage(page func(registry.Query) (count int, next string, err error)) error {
 	most := 2*m.state.replay.Size() + maxUnsettled
 	for q := (registry.Query{Limit: 100, Deleted: true}); ; {
@@ -127,6 +127,7 @@ func (m *monitor) eachPage(page func(registry.Query) (count int, next string, er
 	}
 }
 
+// parseListed reads a server's record from its envelope.
 func parseListed(envelope registry.Envelope) (r listedRecord, err error) {
 	r.kind = ledger.Server
 	if r.name, r.version, err = registry.Named(envelope.Server); err != nil {
@@ -144,6 +145,7 @@ func parseListed(envelope registry.Envelope) (r listedRecord, err error) {
 	return r, nil
 }
 
+// parseListedArchive reads the record of an archive.
 func parseListedArchive(rec registry.ArchiveRecord) (listedRecord, error) {
 	r := listedRecord{kind: ledger.Kind(rec.Kind), name: rec.Name, version: rec.Version, status: rec.Status}
 	document, err := rec.Document()
@@ -158,7 +160,8 @@ func parseListedArchive(rec registry.ArchiveRecord) (listedRecord, error) {
 	return r, nil
 }
 
-// recheckRecords looks again at records that differ: their entries may have been signed since.
+// recheckRecords compares records that differ once more, as their entries may be signed by now, and
+// adds anomalies for those that still differ.
 func (m *monitor) recheckRecords(ctx context.Context, unsettled []listedRecord) error {
 	for try := 0; len(unsettled) > 0; try++ {
 		if err := m.followLog(ctx); err != nil || !m.consistent {
@@ -166,7 +169,7 @@ func (m *monitor) recheckRecords(ctx context.Context, unsettled []listedRecord) 
 		}
 		var left []listedRecord
 		for _, r := range unsettled {
-			// What differs in its document was differing when it was published.
+			// A document never changes, so that waiting cannot mend one that differs.
 			if a := m.compareRecord(r); a != nil && (a.What == AnomalyRecord || try == settleTries) {
 				m.addAnomaly(*a)
 			} else if a != nil {
@@ -183,7 +186,7 @@ func (m *monitor) recheckRecords(ctx context.Context, unsettled []listedRecord) 
 	return nil
 }
 
-// compareRecord is what is wrong with a record, or nil.
+// compareRecord compares a record with its entry, and returns the anomaly or nil.
 func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	subject := ledger.Leaf{Kind: r.kind, Name: r.name, Version: r.version}.Subject()
 	index, ok := m.state.replay.Find(r.kind, r.name, r.version)
@@ -203,7 +206,7 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	return nil
 }
 
-// addMissing names an entry whose record was not listed.
+// addMissing adds the anomaly of an entry whose record was not listed.
 func (m *monitor) addMissing(ctx context.Context, index int64) error {
 	leaves, err := m.readBundle(ctx, index/ledger.TileWidth, m.state.head.Size)
 	if err != nil {

@@ -12,13 +12,12 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// DefaultReread is in how many runs a monitor reads everything again.
+// DefaultReread is the number of runs in which a monitor reads everything once more.
 const DefaultReread = 30
 
-// rereadSample reads a sample of the first size entries, which were read before this round, and
-// the tiles over them again, and compares them with the tree that was rebuilt: one part of
-// them in each round, so that damage behind what was read last is found as well. What is
-// not served ends it, and is asked for again by the next round.
+// rereadSample reads one part of the first size entries, and of the tiles over them, once more and
+// compares them with the rebuilt tree, so that damage to older entries is found too. Each round
+// reads the next part. A part that is not served ends it; the next round asks for it again.
 func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 	bundles := (size + ledger.TileWidth - 1) / ledger.TileWidth
 	if m.options.Reread <= 0 || bundles == 0 {
@@ -59,8 +58,8 @@ func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 	return nil
 }
 
-// addChanged names what is not as it was read before in bundle n, of its entries or else of
-// the tiles over them.
+// addChanged adds the anomaly of bundle n, which is not as it was read before: the first entry that
+// differs, or else the tile.
 func (m *monitor) addChanged(ctx context.Context, n int64, cause error) error {
 	t, ok := ledger.NewTile(ledger.Entries, n, m.state.head.Size)
 	if !ok {
@@ -90,7 +89,7 @@ func (m *monitor) addChanged(ctx context.Context, n int64, cause error) error {
 			Detail: "the entry as it was read before, and as it is served"})
 		return nil
 	}
-	// What is remembered of each entry is there: another member of one, or a tile.
+	// The kept digest of each entry matches, so that another member of one differs, or a tile.
 	t.L = 0
 	shown, err := m.readTile(ctx, t)
 	if err != nil {

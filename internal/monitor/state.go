@@ -17,22 +17,22 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// State is what a monitor read of a log, from its first entry on.
+// State is what a monitor keeps of a log that it read from its first entry on.
 type State struct {
-	Key   string
-	Found []Anomaly
-	// Tiles are the hashes of each level's last tile, while it is not full.
+	Key   string    // verifier key of the log
+	Found []Anomaly // of all runs
+	// Tiles holds the hashes of each level's last tile while the tile is not full.
 	Tiles [8][]tlog.Hash
 
 	replay     *ledger.Replay
-	head       ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
-	documents  []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
-	nextReread int64         // bundle that is read again next
+	head       ledger.Signed // of all entries that were read; its note may be of a larger tree that begins with them
+	documents  []byte        // 32 bytes for each entry, zeros for an unreadable one; see recordDigest
+	nextReread int64         // bundle that the next round reads again
 	isNew      bool          // there was no file
-	statuses   []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
+	statuses   []byte        // one byte for each entry: noRecord, or the status of the record that it publishes
 }
 
-// The bytes of monitorState.statuses.
+// The bytes of State.statuses.
 const (
 	noRecord = iota
 	isActive
@@ -42,9 +42,9 @@ const (
 
 var statusNames = map[byte]string{isActive: "active", isDeprecated: "deprecated", isDeleted: "deleted"}
 
-// Wire is the first line of the state as it is written. After it come, without
-// anything in between, the replay, the documents and the statuses: as JSON they would take
-// several times the memory that reading the log takes. Every member is there.
+// Wire is the first line of a state file. The replay, the documents and the statuses follow it
+// without anything in between: as JSON they would take several times the memory that reading the
+// log takes. Every member must be present.
 type Wire struct {
 	Version int       `json:"monitor_version"`
 	Key     string    `json:"key"`
@@ -58,11 +58,11 @@ type Wire struct {
 	Digest  string    `json:"digest"`      // since version 2, of the file with "" here: a file that was edited is malformed
 }
 
-// StateVersion is what this build writes. Of version 1, which it reads too, reread_next
-// and digest are missing.
+// StateVersion is the version that this build writes. It reads version 1 too, which lacks
+// reread_next and digest.
 const StateVersion = 2
 
-// Members are those of a line of that version.
+// Members returns the names of a line's members in that version.
 func (Wire) Members(version int) []string {
 	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes", "reread_next", "digest"}
 	if version == 1 {
@@ -71,10 +71,10 @@ func (Wire) Members(version int) []string {
 	return all
 }
 
-// maxState bounds the file, in bytes: of some 20,000,000 entries.
+// maxState bounds the state file, in bytes: about 20,000,000 entries.
 const maxState = 2 << 30
 
-// ReadState reads the state of the log with that key; without a file it is empty.
+// ReadState reads the state of the log with that key. Without a file the state is empty.
 func ReadState(path, key string) (*State, error) {
 	s := &State{Key: key, replay: new(ledger.Replay), isNew: true}
 	if path == "" {
@@ -97,8 +97,8 @@ func ReadState(path, key string) (*State, error) {
 	return s, nil
 }
 
-// parseWire splits a file into its line and what comes after it. A member that is
-// not there is an error: it would read as if nothing had been found, or read.
+// parseWire splits a file into its line and the parts after it. A missing member is an error:
+// otherwise a removed one would read as if nothing had been found.
 func parseWire(data []byte) (w Wire, parts []byte, err error) {
 	line, parts, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
@@ -157,7 +157,7 @@ func StateDigest(line []byte, parts ...[]byte) string {
 	return h.Digest(digest.SHA256).String()
 }
 
-// parse is what a line and the parts after it say.
+// parse makes a State of a line and the parts after it, and checks that they fit each other.
 func (w Wire) parse(parts []byte) (*State, error) {
 	s := &State{Key: w.Key, Found: w.Found, nextReread: w.Next}
 	if w.Replay < 0 || w.Replay > int64(len(parts)) || w.Next < 0 {
@@ -199,10 +199,11 @@ func (w Wire) parse(parts []byte) (*State, error) {
 	return s, nil
 }
 
+// sha256Size is the size of a kept digest, in bytes.
 const sha256Size = 32
 
-// Write replaces the file. What was read of a log that was not verified up to a
-// checkpoint is never written: callers write after they verified.
+// Write replaces the state file. It fails unless all entries were verified against a checkpoint,
+// so that the file never holds unverified entries.
 func (s *State) Write(path string) error {
 	if path == "" {
 		return nil
@@ -239,7 +240,7 @@ func (s *State) Write(path string) error {
 	return nil
 }
 
-// addEntry reads the next entry.
+// addEntry adds the next entry to the replay, and keeps its digest and status.
 func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 	leaf, fault := s.replay.Add(text)
 	s.Tiles[0] = append(s.Tiles[0], tlog.RecordHash(text))
@@ -267,8 +268,8 @@ func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 	return leaf, fault
 }
 
-// recordDigest is what is remembered of a record: of a server its document, of an archive one
-// digest of all that its entry says.
+// recordDigest returns the digest that is kept of a record: the document's for a server, and one
+// over all digests of its entry for an archive.
 func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) digest.Digest {
 	if kind == ledger.Server || !kind.Publishes() {
 		return document
@@ -276,7 +277,7 @@ func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) dige
 	return digest.FromBytes([]byte(document.String() + " " + integrity.String() + " " + api.String()))
 }
 
-// document is the document of an entry, the zero Digest of one that is unreadable.
+// document returns the kept digest of an entry, the zero Digest for an unreadable one.
 func (s *State) document(index int64) digest.Digest {
 	raw := s.documents[index*sha256Size : (index+1)*sha256Size]
 	if bytes.Equal(raw, make([]byte, sha256Size)) {

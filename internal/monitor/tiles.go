@@ -16,15 +16,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// bundlesAtOnce is how many bundles of entries are fetched together: 64 MiB of memory if
-// all are as large as can be.
+// bundlesAtOnce is the number of bundles that are fetched at once: at most 64 MiB of memory.
 const bundlesAtOnce = 4
 
-// saveEvery is after how many entries of a long replay the state is written.
+// saveEvery is the number of entries after which a long replay writes the state.
 const saveEvery = 1 << 17
 
-// replayTo reads the entries up to head, and compares the tiles and the root that they
-// make with those of the log.
+// replayTo reads the entries up to head, and compares the tiles and the root that they make with
+// those of the log. It writes the state after every saveEvery entries.
 func (m *monitor) replayTo(ctx context.Context, head ledger.Signed) error {
 	start := m.state.replay.Size()
 	saved := start
@@ -36,7 +35,7 @@ func (m *monitor) replayTo(ctx context.Context, head ledger.Signed) error {
 		if m.options.State == "" || size-saved < saveEvery || size == head.Size {
 			continue
 		}
-		// What is kept must be of this log: head begins with it.
+		// Only entries of this log may be written: head must begin with them.
 		prefix := ledger.Checkpoint{Origin: head.Origin, Size: size, Root: m.state.replay.Root()}
 		if err := m.checkExtends(ctx, head, prefix); err != nil {
 			return m.addWrongRoot(ctx, head, start, err)
@@ -58,14 +57,15 @@ func (m *monitor) replayTo(ctx context.Context, head ledger.Signed) error {
 	return m.state.Write(m.options.State)
 }
 
+// checkExtends returns nil if head is a log that begins with older, and ledger.ErrFork if not.
 func (m *monitor) checkExtends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
 	r := ledger.Reader{At: head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
 	return r.CheckExtends(older)
 }
 
-// addWrongRoot says what it means that the entries do not make the tree of head: another
-// log than the one that was read before, or entries that are not those of its tree. What
-// was read since the last good state is forgotten.
+// addWrongRoot adds the anomaly of entries that do not make the tree of head: either head is not the
+// log that was read before, or the entries are not those of its tree. It drops what was read since
+// the last verified state.
 func (m *monitor) addWrongRoot(ctx context.Context, head ledger.Signed, start int64, cause error) error {
 	if !errors.Is(cause, ledger.ErrFork) {
 		return evidence.Errorf(evidence.ClassOf(cause), m.name, "", cause)
@@ -88,8 +88,8 @@ func (m *monitor) addWrongRoot(ctx context.Context, head ledger.Signed, start in
 	return errors.Join(m.comparePartialTiles(ctx, size), m.restoreState()) // which may say where
 }
 
-// addFirstDifference names the first of the entries of another history that is not the one that
-// was read before.
+// addFirstDifference adds the anomaly of the first entry of a forked log that differs from the one
+// that was read before.
 func (m *monitor) addFirstDifference(ctx context.Context, head ledger.Signed, size int64) error {
 	size = min(size, m.state.replay.Size(), head.Size)
 	for n := int64(0); n*ledger.TileWidth < size; n++ {
@@ -114,7 +114,7 @@ func (m *monitor) addFirstDifference(ctx context.Context, head ledger.Signed, si
 	return nil
 }
 
-// readBundle reads one bundle of a tree of that size; nothing is checked.
+// readBundle reads one bundle of a tree of that size without verifying it.
 func (m *monitor) readBundle(ctx context.Context, n, size int64) ([][]byte, error) {
 	t, ok := ledger.NewTile(ledger.Entries, n, size)
 	if !ok {
@@ -127,8 +127,8 @@ func (m *monitor) readBundle(ctx context.Context, n, size int64) ([][]byte, erro
 	return m.splitBundle(data, t)
 }
 
-// splitBundle is the leaves of a bundle, or of a full one in its stead. Without the entries
-// there is nothing to go on with.
+// splitBundle returns the leaves of a bundle; data may be the full bundle in place of a partial
+// one. A malformed bundle is an error and no anomaly, because the replay cannot continue.
 func (m *monitor) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	leaves, err := ledger.SplitBundle(data, t.W)
 	if err == nil {
@@ -140,7 +140,7 @@ func (m *monitor) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
 }
 
-// readTile reads a tile, or the full one in its stead.
+// readTile reads a tile, or the full tile if the partial one is not served any more.
 func (m *monitor) readTile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	data, err := m.source.tile(ctx, ledger.TilePath(t))
 	if trail.IsNotFound(err) && t.W < ledger.TileWidth {
@@ -151,7 +151,7 @@ func (m *monitor) readTile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 		}
 	}
 	if trail.IsNotFound(err) && m.log != nil {
-		// Whoever signed the tree has it. That is not kept as found: it may come back.
+		// The signer of the tree must have the tile. No anomaly is kept, as the tile may come back.
 		return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t), err))
 	}
 	if err != nil {
@@ -160,7 +160,7 @@ func (m *monitor) readTile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	return data, nil
 }
 
-// replayBundles reads the next few bundles, and every tile that they complete.
+// replayBundles reads the next bundles, at most bundlesAtOnce, and every tile that they complete.
 func (m *monitor) replayBundles(ctx context.Context, size int64) error {
 	first := m.state.replay.Size() / ledger.TileWidth
 	last := min(first+bundlesAtOnce, (size+ledger.TileWidth-1)/ledger.TileWidth)
@@ -223,8 +223,8 @@ func (m *monitor) replayEntry(text []byte) {
 	m.addAnomaly(a)
 }
 
-// completeTile compares a tile that is full with the one that is served, and puts its
-// root into the level above.
+// completeTile compares a full tile with the one that is served, and adds its root to the level
+// above.
 func (m *monitor) completeTile(t tlog.Tile, shown []byte) {
 	made := m.state.Tiles[t.L]
 	m.compareTile(t, made, shown)

@@ -15,10 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// CheckClaims is the registry's half of a publish: it fetches every file that doc
-// claims a hash for, recomputes the hash, compares the file with what its own registry
-// says, and asks each package who may publish it. A package without a claim is not
-// downloaded.
+// CheckClaims is the registry's half of a publish: it fetches every file for which doc claims a
+// hash, compares the file with the claim and with its own registry's claims, and asks each package
+// which server it belongs to. Packages without a claim are not downloaded.
 func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document, bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
 	claimed, report, err := document.Subjects(client, doc, "server.json", false)
@@ -29,8 +28,8 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		if !isBundle(s.Ref) || allowedBundle(s.Ref, bundleHosts) {
 			return false
 		}
-		// What would be refused for its host anyway is not asked for: a publisher must
-		// not choose what the registry requests, nor learn what an allowed host answers.
+		// A bundle that will be refused for its host is not fetched: a publisher must not choose
+		// what the registry requests, nor learn what an allowed host answers.
 		for _, c := range s.Claims {
 			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+bundleHost(s.Ref)))
 		}
@@ -60,7 +59,7 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 	return report, nil
 }
 
-// unclaimedFiles is evidence of what ref gives that report says nothing of.
+// unclaimedFiles returns evidence of each file of ref that report does not mention.
 func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref, report evidence.Report) (evidence.Report, error) {
 	known := func(ref artifact.Ref) bool {
 		return slices.ContainsFunc(report, func(e evidence.Evidence) bool { return document.SameRef(e.Subject, ref) })
@@ -87,7 +86,7 @@ func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 	return unclaimed, nil
 }
 
-// ownershipEvidence asks the package itself which server it belongs to.
+// ownershipEvidence asks a package which server it belongs to, and compares that with name.
 func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref, bundleHosts []string) (evidence.Evidence, error) {
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
 	switch ref.Kind() {
@@ -111,7 +110,7 @@ func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, r
 		return answerEvidence(ctx, claim, text, err)
 	}
 	if isBundle(ref) {
-		// A bundle names no server; who controls its host is all there is to ask.
+		// A bundle names no server, so that only its host can be checked.
 		claim.Where = "the hosts that bundles may come from"
 		claim.Text = bundleHost(ref)
 		if allowedBundle(ref, bundleHosts) {
@@ -125,7 +124,7 @@ func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, r
 // ownerLabel is the label by which an image names its server.
 const ownerLabel = "io.modelcontextprotocol.server.name"
 
-// answerEvidence is evidence of what a package says, or of why that could not be had.
+// answerEvidence returns evidence of a package's answer, or of why there is none.
 func answerEvidence(ctx context.Context, claim evidence.Claim, text string, err error) (evidence.Evidence, error) {
 	var outside *wire.Error
 	switch {
@@ -137,7 +136,7 @@ func answerEvidence(ctx context.Context, claim evidence.Claim, text string, err 
 	return evidence.Fact(claim, document.Clip(text, document.MaxReason)), nil // a name is shorter than what is cut
 }
 
-// isBundle reports whether ref is a file to download, which belongs to no registry.
+// isBundle reports whether ref is a plain download, which belongs to no package registry.
 func isBundle(ref artifact.Ref) bool {
 	return ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS
 }
@@ -149,6 +148,7 @@ func allowedBundle(ref artifact.Ref, hosts []string) bool {
 	return host == document.HostOf(model.RegistryURLGitHub) || host == document.HostOf(model.RegistryURLGitLab) || slices.Contains(hosts, host)
 }
 
+// bundleHost returns the host of a bundle.
 func bundleHost(ref artifact.Ref) string {
 	if ref.Normal().Kind() == artifact.GitHub { // of which the normal form has no URL
 		return document.HostOf(model.RegistryURLGitHub)

@@ -41,8 +41,8 @@ type ImportOptions struct {
 	Place        // whose directory is created if it is missing
 	From  string // URL of a registry, or the name of a file
 
-	// Restore takes a file for an export of this very registry: records come back as
-	// they were, with their evidence and findings, not as imported ones.
+	// Restore treats the file as an export of this very registry: records come back as they
+	// were, with their evidence and findings, and are not marked as imported.
 	Restore bool
 
 	RootCAs  *x509.CertPool                // of the registry; nil: the system's
@@ -54,8 +54,8 @@ type ImportOptions struct {
 	now   func() time.Time                           // nil is time.Now
 }
 
-// ImportResult is what an import came to. Records are published under the time of their
-// first publishing, marked with where they come from, and nothing of them is recomputed.
+// ImportResult counts the records of an import. Imported records keep the time of their first
+// publishing and are marked with their origin; nothing of them is recomputed.
 type ImportResult struct {
 	Resumed   bool     `json:"resumed"`   // went on where one was interrupted
 	Since     string   `json:"since"`     // only what changed upstream since then was asked for; empty is everything
@@ -69,10 +69,10 @@ type ImportResult struct {
 	conflicts, refused int
 }
 
-// Import takes the records of another registry, or of a dump, into this one. From a URL
-// it goes on where it was interrupted, and once complete it asks only for what changed.
-// A file is read whole each time. Either may be repeated: what is here stays as it is,
-// save that an imported record follows the status of its original.
+// Import copies the records of another registry, or of a dump, into this one. From a URL it
+// continues an interrupted import, and after a complete one asks only for changes; a file is read
+// whole each time. It may be repeated: existing records stay as they are, except that imported
+// records follow the status of their originals.
 func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 	if !strings.Contains(o.From, "://") { // before there is a registry that was made for it
 		if _, err := os.Stat(o.From); err != nil {
@@ -104,6 +104,7 @@ func importInto(ctx context.Context, db database, o ImportOptions) (*ImportResul
 	return i.out, errors.Join(i.err(), err)
 }
 
+// importer is a running [Import].
 type importer struct {
 	ImportOptions
 	db     database
@@ -111,7 +112,7 @@ type importer struct {
 	out    *ImportResult
 }
 
-// registryBase is the URL of a registry without the paths that people copy with it.
+// registryBase removes the paths of the API, which people copy along, from a registry's URL.
 func registryBase(s string) string {
 	s = strings.TrimRight(s, "/")
 	for _, path := range []string{"/servers", "/v0", "/v0.1"} {
@@ -120,6 +121,7 @@ func registryBase(s string) string {
 	return strings.TrimRight(s, "/")
 }
 
+// importRegistry imports page after page from a URL, and stores its progress after each.
 func (i *importer) importRegistry(ctx context.Context) error {
 	i.origin = registryBase(i.From)
 	if i.Restore {
@@ -178,14 +180,15 @@ func (i *importer) importRegistry(ctx context.Context) error {
 	}
 }
 
+// tellProgress reports the counts so far.
 func (i *importer) tellProgress() {
 	if i.Progress != nil {
 		i.Progress(*i.out)
 	}
 }
 
-// fetchPage asks for one page until it comes. The registry says itself how long to wait when
-// it has had enough; errors that will not pass end the import.
+// fetchPage fetches one page, and retries errors that may pass, with the pause that the registry
+// asks for or a growing one. Other errors end the import.
 func (i *importer) fetchPage(ctx context.Context, upstream *client.Client, p registry.Progress) (*registry.Page, error) {
 	for try := 1; ; try++ {
 		page, err := upstream.Changes(ctx, p.Cursor, p.Since)
@@ -203,7 +206,7 @@ func (i *importer) fetchPage(ctx context.Context, upstream *client.Client, p reg
 		if try == importTries {
 			return nil, fmt.Errorf("%d tries: %w", try, err)
 		}
-		pause += rand.N(pause/4 + 1) // so that several do not come again at once
+		pause += rand.N(pause/4 + 1) // so that several imports do not retry at once
 		if i.Warn != nil {
 			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
 		}
@@ -213,6 +216,7 @@ func (i *importer) fetchPage(ctx context.Context, upstream *client.Client, p reg
 	}
 }
 
+// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -224,6 +228,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// importFile imports a dump.
 func (i *importer) importFile(ctx context.Context) error {
 	f, err := os.Open(i.From)
 	if err != nil {
@@ -257,8 +262,8 @@ func (i *importer) importFile(ctx context.Context) error {
 	return nil
 }
 
-// importRecord inserts one record. An error is one of this machine; what is wrong with the
-// record is counted.
+// importRecord inserts one record. It counts what is wrong with a record; an error is a failure of
+// this machine.
 func (i *importer) importRecord(ctx context.Context, env registry.Envelope) error {
 	rec, err := i.parseRecord(env)
 	if err != nil {
@@ -300,7 +305,8 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 	return nil
 }
 
-// updatePresent settles a record that is here already.
+// updatePresent compares a record with the existing one of its name and version, and lets an
+// imported one follow its original's status.
 func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
 	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{here.Digest}}
 	if evidence.Compare(claim, observed).Outcome != evidence.Match {
@@ -322,9 +328,9 @@ func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record,
 	return err
 }
 
-// parseRecord makes a record of an envelope. Documents that this registry would refuse at
-// publish are taken, as they are the other registry's; what could not be found by name,
-// or has no canonical form, is not.
+// parseRecord makes a record of an envelope. It accepts documents that this registry would refuse
+// at publish, because they were published elsewhere. It refuses one without a usable name and
+// version, or without a canonical form.
 func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err error) {
 	canonical, err := serverjson.Canonical(env.Server)
 	if err != nil {
@@ -354,7 +360,7 @@ func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err 
 			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
 		}
 	}
-	// Who follows this registry by time of update must be told of it.
+	// Clients that follow this registry by time of update must see the record.
 	rec.UpdatedAt = now
 	if i.Restore {
 		integrity := env.Meta.Integrity
@@ -377,11 +383,13 @@ func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err 
 	return rec, nil
 }
 
+// isArray reports whether text is a JSON array.
 func isArray(text json.RawMessage) bool {
 	var pieces []json.RawMessage
 	return json.Unmarshal(text, &pieces) == nil && pieces != nil
 }
 
+// orNow returns t, or now if t is zero.
 func orNow(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now
@@ -389,12 +397,14 @@ func orNow(t, now time.Time) time.Time {
 	return t
 }
 
+// addConflict counts a record that is here with other bytes, and lists the first ones.
 func (i *importer) addConflict(what string) {
 	if i.out.conflicts++; i.out.conflicts <= importMaxListed {
 		i.out.Conflicts = append(i.out.Conflicts, surface.Escape(what))
 	}
 }
 
+// addRefused counts a record that cannot be taken, and lists the first ones.
 func (i *importer) addRefused(env registry.Envelope, why error) {
 	name, version, _ := registry.Named(env.Server) // what can be read of it
 	if i.out.refused++; i.out.refused <= importMaxListed {
@@ -402,7 +412,7 @@ func (i *importer) addRefused(env registry.Envelope, why error) {
 	}
 }
 
-// err is the error of records that did not come to be here as they are there.
+// err returns the error of the records that conflict or were refused, nil without any.
 func (i *importer) err() error {
 	var errs []error
 	add := func(kind evidence.Class, n int, what string, named []string) {

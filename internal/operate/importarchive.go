@@ -21,8 +21,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// archiveImporter restores archives from an export: parts of one are collected in a file
-// until its record comes, then everything that the record says is recomputed.
+// archiveImporter restores archives from an export. It collects the parts of an archive in a
+// temporary file; when the record follows it recomputes all that the record claims.
 type archiveImporter struct {
 	*importer
 	blobs    registry.Blobs // opened with the first archive
@@ -32,8 +32,8 @@ type archiveImporter struct {
 	partsErr error // why the parts are of no use
 }
 
-// takePart takes one part or record. An error is one of this machine; what is wrong with the
-// archive is counted.
+// takePart takes one part, or the record that ends an archive. It counts what is wrong with an
+// archive; an error is a failure of this machine.
 func (a *archiveImporter) takePart(ctx context.Context, part dump.Archive) error {
 	if part.Archive == nil {
 		return a.collectPart(part)
@@ -54,7 +54,7 @@ func (a *archiveImporter) takePart(ctx context.Context, part dump.Archive) error
 	return a.insertArchive(ctx, rec)
 }
 
-// collectPart puts a part behind those that are there.
+// collectPart appends a part to those that were collected.
 func (a *archiveImporter) collectPart(part dump.Archive) (err error) {
 	if part.Offset == 0 {
 		a.dropParts()
@@ -78,7 +78,7 @@ func (a *archiveImporter) collectPart(part dump.Archive) (err error) {
 	return err
 }
 
-// dropParts forgets the parts.
+// dropParts removes the collected parts.
 func (a *archiveImporter) dropParts() {
 	if a.spool != nil {
 		a.spool.Close()
@@ -87,7 +87,7 @@ func (a *archiveImporter) dropParts() {
 	a.spool, a.sum, a.size, a.partsErr = nil, digest.Digest{}, 0, nil
 }
 
-// insertArchive recomputes the record, keeps the archive, and then inserts.
+// insertArchive recomputes the record's claims, stores the archive, then inserts the record.
 func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.ArchiveRecord) error {
 	switch rec.Status {
 	case registry.Active, registry.Deprecated, registry.Deleted:
@@ -149,6 +149,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 	return nil
 }
 
+// addRefusedArchive counts an archive that cannot be taken, and lists the first ones.
 func (a *archiveImporter) addRefusedArchive(rec registry.ArchiveRecord, why error) {
 	if a.out.refused++; a.out.refused <= importMaxListed {
 		a.out.Refused = append(a.out.Refused, surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))

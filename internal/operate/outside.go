@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// loginOutside is how a registry asks others about who logs in: with the same rules about
-// addresses, and the same authorities, as it fetches packages.
+// loginOutside returns the clients that verify logins at other hosts. They obey the same rules
+// about private addresses, and trust the same authorities, as the client that fetches packages.
 func loginOutside(o ServeOptions) auth.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
@@ -45,7 +45,7 @@ func loginOutside(o ServeOptions) auth.Outside {
 	}
 }
 
-// GitHubAPI is the base URL of the public API of GitHub.
+// GitHubAPI returns the base URL of the public API of GitHub.
 func GitHubAPI() string {
 	u, err := url.Parse(model.RegistryURLGitHub)
 	if err != nil {
@@ -55,7 +55,7 @@ func GitHubAPI() string {
 	return u.String()
 }
 
-// tokenIssuer opens the key that signs tokens.
+// tokenIssuer opens the key that signs tokens, or creates one in the registry's directory.
 func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 	var seed []byte
 	var err error
@@ -74,8 +74,8 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 	return auth.NewIssuer(seed)
 }
 
-// reloadCredentials reads the operator's credentials again, for publishes that begin from
-// now on. A file that cannot be read changes nothing.
+// reloadCredentials reads the operator's credentials again, for publishes that begin afterwards.
+// If that fails the old credentials stay.
 func reloadCredentials(o ServeOptions, client *fetch.Client) {
 	if o.Credentials == nil {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 )
 
-// currentPolicy is the policy of a registry that may change while it runs.
+// currentPolicy holds the policy of a registry, which may be reloaded while it runs.
 type currentPolicy struct {
 	current atomic.Pointer[api.Policy]
 }
@@ -26,7 +26,7 @@ func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
 
 func (c *currentPolicy) get() api.Policy { return *c.current.Load() }
 
-// reload reads the policy's file again. One that cannot be read changes nothing.
+// reload reads the policy's file again. If that fails the old policy stays.
 func (c *currentPolicy) reload(o ServeOptions) {
 	p, err := readPolicy(o)
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *currentPolicy) reload(o ServeOptions) {
 		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
 }
 
-// readPolicy is what the options say, save where the file says otherwise.
+// readPolicy returns the policy of the options, overridden by that of the file.
 func readPolicy(o ServeOptions) (api.Policy, error) {
 	p := api.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
 	if o.PolicyFile == "" {

@@ -26,7 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// reverifiedAtOnce is how many records are checked at a time; each fetches several files.
+// reverifiedAtOnce is the number of records that are checked at once; each fetches several files.
 const reverifiedAtOnce = 4
 
 // ReverifyOptions describe what is recomputed, and how files are fetched: as when the
@@ -41,7 +41,7 @@ type ReverifyOptions struct {
 	Logger      *slog.Logger
 }
 
-// Reverification is what recomputing the claims of published records came to.
+// Reverification counts the records of [Reverify], and names those that fail.
 type Reverification struct {
 	Records   int                `json:"records"`   // looked at; those with status deleted are not
 	Claimed   int                `json:"claimed"`   // of these, with a claim to recompute
@@ -57,12 +57,11 @@ type ReverifiedRecord struct {
 	Evidence evidence.Report `json:"evidence"`
 }
 
-// Reverify recomputes the claims of published records: of servers by fetching their packages
-// again, of archives from the bytes that the registry keeps. What no longer matches, because
-// a package was replaced or removed since, or an archive is damaged, becomes a finding beside
-// the record, once: the same failure found again adds nothing. A file that cannot be reached
-// now says nothing; nor does an archive that is not there, as o.Blobs may name another
-// place than the registry's, and a finding stays in the log.
+// Reverify recomputes the claims of published records: for servers by fetching their packages
+// again, for archives from the bytes that the registry keeps. A claim that no longer holds, because
+// a package was replaced or removed or an archive is damaged, becomes a finding of the record. The
+// same failure adds no second finding. An unreachable file is no failure; nor is a missing archive,
+// because o.Blobs may name another place than the registry's, and a finding stays in the log.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
@@ -109,6 +108,7 @@ type claimedRecord struct {
 	add       func(ctx context.Context, failing []byte) error // a finding
 }
 
+// reverifyAll recomputes the claims of servers, then of each kind of archive.
 func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverification, error) {
 	out := &Reverification{Failing: []string{}, Found: []ReverifiedRecord{}}
 	lists := []func(context.Context, registry.Query) ([]claimedRecord, string, error){r.listServers}
@@ -130,7 +130,7 @@ func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverifi
 // reverifyList recomputes the claims of the records of a list, and returns the most urgent class of
 // what fails.
 func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
-	// A record is updated when it is published, or later.
+	// The time of update is never before that of publishing.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
 		page, next, err := list(ctx, q)
 		if err != nil {
@@ -145,7 +145,7 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list
 			}
 			r.Records++
 			group.Go(func() (err error) {
-				// Another's fault stops the checking, not the keeping of what was found.
+				// The failure of another record stops this check, but not storing its finding.
 				if results[i], err = rec.reverify(ctx, inner); err != nil {
 					err = evidence.Errorf(evidence.Operation, rec.subject, "", err)
 				}
@@ -153,7 +153,7 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list
 			})
 		}
 		err = group.Wait()
-		for i, one := range results { // those that were finished, whatever stopped the others
+		for i, one := range results { // of those that finished
 			if one.claimed {
 				r.Claimed++
 			}
@@ -175,7 +175,7 @@ func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list
 	}
 }
 
-// listServers is a page of the records of servers.
+// listServers returns a page of the records of servers.
 func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.List(ctx, q)
 	for _, rec := range records {
@@ -202,7 +202,7 @@ func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []c
 	return page, next, err
 }
 
-// listArchives is a page of the records of one kind of archives.
+// listArchives returns a page of the records of one kind of archive.
 func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.ListArchives(ctx, kind, q)
 	for _, rec := range records {
@@ -232,8 +232,8 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q regist
 	return page, next, err
 }
 
-// CheckArchive compares the archive that is kept with its record. What is wrong with the
-// archive is evidence; an error is one of this machine.
+// CheckArchive compares a stored archive with its record. It returns what is wrong with the archive
+// as evidence; an error is a failure of this machine.
 func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord, subject string) (evidence.Report, error) {
 	scheme := evidence.FacetTar
 	if rec.Kind == string(ledger.Plugin) {
@@ -278,7 +278,8 @@ func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	return append(report, evidence.Compare(claims[1], evidence.Observed{Digests: []digest.Digest{integrity}})), nil
 }
 
-// err is the error of a reverification that was not all well.
+// err returns the error of records that fail or could not be reached; worst is the most urgent
+// class of the failures.
 func (r *Reverification) err(worst evidence.Class) error {
 	var failing, unreached error
 	if n := len(r.Failing); n > 0 {
@@ -292,7 +293,7 @@ func (r *Reverification) err(worst evidence.Class) error {
 	return errors.Join(failing, unreached)
 }
 
-// recordResult is what one record came to.
+// recordResult is the result of reverifying one record.
 type recordResult struct {
 	claimed   bool
 	unreached bool
@@ -301,7 +302,7 @@ type recordResult struct {
 	found     bool           // failing was added as a finding
 }
 
-// reverify checks within checking, and keeps what it finds within ctx.
+// reverify checks a record within the context checking, and stores a new finding within ctx.
 func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResult, err error) {
 	report, claims, err := rec.check(checking)
 	if out.claimed = claims; err != nil || !claims {
@@ -326,8 +327,8 @@ func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResu
 	return out, rec.add(ctx, text)
 }
 
-// knownFailures is what already was known to fail of a record: its last finding or, without one,
-// what was tolerated when it was published.
+// knownFailures returns what was known to fail of a record: its last finding or, without one, what
+// was tolerated when it was published.
 func knownFailures(text []byte) ([]string, error) {
 	var pieces []struct {
 		Subject, Actual string
@@ -350,8 +351,8 @@ func knownFailures(text []byte) ([]string, error) {
 	return failureKeys(bad), nil
 }
 
-// FailingOf returns what of a report a publish would be refused for, the most urgent class
-// of it, and whether there was something beside it that could not be reached.
+// FailingOf returns the evidence for which a publish would be refused, its most urgent class, and
+// whether something else could not be reached.
 func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
 	bad = evidence.Report{}
 	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
@@ -368,7 +369,7 @@ func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Clas
 	return bad, class, unreached
 }
 
-// failureKeys names each failure by what makes it the same as another.
+// failureKeys returns a key for each failure; the same failure has the same key in another run.
 func failureKeys(report evidence.Report) []string {
 	out := make([]string, len(report))
 	for i, e := range report {

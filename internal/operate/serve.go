@@ -1,5 +1,9 @@
-// Package operate is the operator's side: serving, importing, reverifying and backing up a
-// registry, its tokens, and witnesses.
+// Package operate holds the commands of an operator: serve a registry, import, export and back up
+// its records, reverify them, manage its tokens, and run a witness.
+//
+// A registry keeps its files in one directory: registry.db, blobs/, token.key, log.key. A database,
+// a bucket and key files elsewhere take their place ([Place], [ServeOptions]). Keys are created if
+// they are missing, readable by this user alone.
 package operate
 
 import (
@@ -27,7 +31,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ShutdownTime is how long requests may take to finish when a registry stops.
+// ShutdownTime is the time that requests have to finish when a registry stops.
 const ShutdownTime = 30 * time.Second
 
 // ServeOptions describe a registry.
@@ -64,7 +68,7 @@ type ServeOptions struct {
 	Credentials func() ([]fetch.HostCredential, error)
 }
 
-// LoginMethods say who may log in to a registry, and how that is found out.
+// LoginMethods say which logins a registry offers, and whom it asks to verify them.
 type LoginMethods struct {
 	Offered        []auth.Method
 	GitHubAPI      string // base URL; "" is the public one's
@@ -94,7 +98,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
 	if n := o.Limits.Checks; n > 0 {
-		// So that a publish whose hosts are slow does not keep another waiting.
+		// A publish whose hosts are slow must not block another one.
 		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
 	}
 	client := fetch.New(o.Fetch)
@@ -168,7 +172,7 @@ func Serve(ctx context.Context, o ServeOptions) error {
 	return err
 }
 
-// listenHint says what to do about an address that could not be listened on.
+// listenHint returns a hint for an address that could not be listened on.
 func listenHint(err error, flag string) string {
 	if errors.As(err, new(*net.AddrError)) || errors.As(err, new(*net.DNSError)) {
 		return flag + " is an address of this machine and a port, such as 127.0.0.1:8080"
@@ -176,7 +180,7 @@ func listenHint(err error, flag string) string {
 	return "is another program listening there? choose a port that is free and permitted with " + flag
 }
 
-// shutDown takes no more requests and lets those under way finish.
+// shutDown stops a server and lets running requests finish within ShutdownTime.
 func shutDown(ctx context.Context, server *http.Server) error {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), ShutdownTime)
 	defer cancel()

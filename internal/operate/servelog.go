@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// openLog opens the key that signs the log, and begins to sign: what extends the last that
-// the key signed, and else nothing. A log that is broken is served as far as it was signed,
-// and nothing is published: the error is logged.
+// openLog opens the key of the log and starts to sign checkpoints, each of which must extend the
+// last one that the key signed. A broken log is served as far as it was signed, and accepts no
+// publish; its error is logged.
 func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*log.Log, error) {
 	path := o.LogKeyFile
 	if path == "" {
@@ -47,8 +47,8 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	return log, nil
 }
 
-// logKey reads the key at path. Where it is to be created it begins a log: the database has
-// not been signed before, and nobody has signed in the place of the heads.
+// logKey reads the key at path. It creates a key only for a new log: the database must not have been
+// signed before, and the place of the heads must hold none of another key.
 func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries, heads registry.Heads) (key ledger.Key, err error) {
 	var created bool
 	switch {
@@ -74,7 +74,7 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 	return key, err
 }
 
-// explainLogError says what is to be done about a log that cannot be opened.
+// explainLogError gives the error of a log that cannot be opened its class and a hint.
 func explainLogError(path string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrKey):

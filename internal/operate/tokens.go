@@ -11,16 +11,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// TokenStore gives access to the API tokens of the registry with its database in a
-// directory, whether or not it runs.
+// TokenStore gives access to the API tokens of a registry, whether or not it is serving.
 type TokenStore struct {
 	tokens registry.Tokens
 	close  func() error
 	now    func() time.Time
 }
 
-// OpenTokens opens the tokens of the registry at p. One that is not there yet is made if
-// create says so, as a token may be wanted before the registry serves for the first time.
+// OpenTokens opens the tokens of the registry at p. With create it makes a missing database, as a
+// token may be wanted before the registry serves for the first time.
 func OpenTokens(ctx context.Context, p Place, create bool, now func() time.Time) (*TokenStore, error) {
 	db, err := openDatabase(ctx, p, create)
 	if err != nil {

@@ -1,3 +1,6 @@
+// Package pack makes the archive (.facet) of a facet's or a packed server's directory: it decides
+// which files belong to the archive, refuses links and special files, and writes the file at once.
+// Package facet defines the format; [Options] set the limits.
 package pack
 
 import (
@@ -17,21 +20,21 @@ import (
 
 // Options describe an archive to make.
 type Options struct {
-	Dir    string // of the facet or server; "" is this one
-	File   string // to write; "" is [facet.FileName] in this directory
+	Dir    string // directory of the facet or server; "" is the working directory
+	File   string // to write; "" is [facet.FileName] in the working directory
 	Limits archive.Limits
 }
 
-// Packing is an archive that was written.
+// Packing describes an archive that [Pack] wrote.
 type Packing struct {
 	File string
 	*facet.Packed
-	Hidden []string // members whose names begin with a dot, which may be there by mistake
+	Hidden []string // members whose names begin with a dot, which may be included by mistake
 }
 
-// Pack writes the archive of a facet, or of a server that is packed from source. The
-// same files give the same bytes. The file appears when it is complete and was read back;
-// on an error what was there before stays.
+// Pack writes the archive of a facet, or of a server that is packed from source. The same files
+// give the same bytes. The file appears only when it is complete and was read back; on an error
+// an older file stays.
 func Pack(ctx context.Context, o Options) (*Packing, error) {
 	if o.Dir == "" {
 		o.Dir = "."

@@ -14,7 +14,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// DirError gives an error of a directory its class.
+// DirError names the directory that an error is about, and classes an unfit member or size as a
+// mistake of its author.
 func DirError(where string, err error) error {
 	kind := evidence.ClassOf(err)
 	if errors.As(err, new(*tree.EntryError)) || errors.Is(err, tree.ErrTooLarge) {
@@ -23,22 +24,23 @@ func DirError(where string, err error) error {
 	return evidence.Errorf(kind, where, "", err)
 }
 
-// SourceDir is the directory of a facet or server.
+// SourceDir is the directory of a facet or server that is packed.
 type SourceDir struct {
-	Root   *os.Root
-	output string // the file that is made, which is no part of it
-	Files  []tree.File
+	Root  *os.Root
+	Files []tree.File // set by List
+
+	output string // the archive that is written, which is not a member of itself
 }
 
-// contentDirs are those of a facet of which all files are looked at, so that those which
-// facet.json forgot can be named.
+// contentDirs are the directories of a facet that are listed in full, so that files which
+// facet.json forgot are reported.
 var contentDirs = []string{"skills", "agents", "commands"}
 
-// versionDirs are those of version control, which are no part of a server.
+// versionDirs are the directories of version control, which are not packed.
 var versionDirs = []string{".git", ".hg", ".svn", ".jj"}
 
-// List lists the files that may belong to the archive: of a facet those that facet.json
-// names and those beside them; of a server all.
+// List sets Files to the files that may belong to the archive: for a facet those that facet.json
+// names and all of its content directories, for a server all files.
 func (d *SourceDir) List() error {
 	raw, err := d.readFile(facet.ManifestFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -90,7 +92,7 @@ func (d *SourceDir) List() error {
 		switch {
 		case err == nil:
 			byPath[path] = f
-		case !errors.Is(err, fs.ErrNotExist): // that is for package facet to say, with all others
+		case !errors.Is(err, fs.ErrNotExist): // package facet reports all missing files together
 			failed = append(failed, err)
 		}
 	}
@@ -100,8 +102,8 @@ func (d *SourceDir) List() error {
 	return errors.Join(failed...)
 }
 
-// statFile is one file. A link on the way to it is refused: it may lead anywhere, and
-// somewhere else tomorrow.
+// statFile returns one regular file. It refuses a link on the way to the file, which may lead
+// outside of the directory, and elsewhere tomorrow.
 func (d *SourceDir) statFile(path string, refused map[string]*tree.EntryError) (tree.File, error) {
 	for i := range len(path) + 1 {
 		if i < len(path) && path[i] != '/' {
@@ -124,7 +126,7 @@ func (d *SourceDir) statFile(path string, refused map[string]*tree.EntryError) (
 	return tree.File{}, fs.ErrNotExist
 }
 
-// listServer lists all files, save those of version control and the archive itself.
+// listServer sets Files to all files, without those of version control and the archive itself.
 func (d *SourceDir) listServer() error {
 	if _, err := d.Root.Lstat(facet.SourceFile); errors.Is(err, fs.ErrNotExist) {
 		return evidence.Errorf(evidence.Validation, "", "", fmt.Errorf("holds neither %s nor %s", facet.ManifestFile, facet.SourceFile))
@@ -143,7 +145,7 @@ func (d *SourceDir) listServer() error {
 			failed = append(failed, e)
 		}
 	}
-	output, _ := os.Stat(d.output) // the archive of the last time
+	output, _ := os.Stat(d.output) // an archive of an earlier run
 	for _, f := range files {
 		if outside(f.Path) {
 			continue
@@ -158,6 +160,7 @@ func (d *SourceDir) listServer() error {
 	return errors.Join(failed...)
 }
 
+// Open opens a listed file, and fails if it is no regular file any more.
 func (d *SourceDir) Open(path string) (io.ReadCloser, error) {
 	f, err := d.Root.Open(path)
 	if err != nil {
@@ -169,6 +172,7 @@ func (d *SourceDir) Open(path string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+// readFile reads a manifest of the directory.
 func (d *SourceDir) readFile(path string) ([]byte, error) {
 	info, err := d.Root.Lstat(path)
 	if err != nil {
