@@ -25,16 +25,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ArchivePublication is what [Archive] sent and what the registry answered.
+// ArchivePublication is what [Archive] or [Plugin] sent, and what the registry answered.
 type ArchivePublication struct {
 	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
 	Record  *registry.ArchiveRecord
 	Entry   *int64 // of the registry's log, proven; nil without a log
 
-	APISurface digest.Digest // of a server that is packed from source, as it was published; zero if nothing was
+	APISurface digest.Digest // published for a server that is packed from source; else zero
 }
 
-// IsArchive reports whether a file is a .facet, by its name or by its beginning.
+// IsArchive reports whether a file is a .facet, by its name or its first bytes.
 func IsArchive(name string) bool {
 	if strings.HasSuffix(name, ".facet") {
 		return true
@@ -85,7 +85,7 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
 	}
 	x.capture = func(ctx context.Context) (digest.Digest, error) {
-		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o.Variables, o.Capture)
+		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o)
 		if err == nil {
 			_, err = f.Seek(0, io.SeekStart)
 		}
@@ -94,26 +94,26 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 	return sendArchive(ctx, h, x, a.Evidence(a.Name()+"@"+a.Version(), where), o)
 }
 
-// upload is an archive that is to be published, and what was computed of it.
+// upload is an archive to send, with the digests that were computed of it.
 type upload struct {
 	kind          ledger.Kind
 	name, version string
 	document      digest.Digest // of the canonical manifest
 	integrity     digest.Digest // content_integrity
-	contents      int64         // bytes that it is of
+	contents      int64         // bytes below integrity
 	hash          digest.Digest // content_hash
-	size          int64         // bytes that it is of
+	size          int64         // bytes below hash
 	body          io.Reader
 
-	// Of a server that is packed from source; nil of others.
+	// Only for a server that is packed from source.
 	source  *facet.Source
-	capture func(context.Context) (digest.Digest, error) // starts it, and leaves body at its beginning
+	capture func(context.Context) (digest.Digest, error) // starts the server, then rewinds body
 }
 
 func (x upload) subject() string { return x.name + "@" + x.version }
 
-// captureTools starts a server that is packed from source to see which tools it shows, and
-// judges what its author claims of them. The digest is zero if it is not to be started.
+// captureTools starts a server that is packed from source, and compares the tools that it shows
+// with its author's claim. The digest is zero if o forbids to start it.
 func (x upload) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
 	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
 	if !x.source.APISurface.IsZero() {
@@ -127,7 +127,7 @@ func (x upload) captureTools(ctx context.Context, o Options, judge func(...evide
 		kind := evidence.ClassOf(err)
 		var why *evidence.Error
 		if errors.As(err, &why) {
-			err = why.Err // its hint is for who pins
+			err = why.Err // without its hint, which is for pinning
 		}
 		return shown, &evidence.Error{
 			Subject: x.subject(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"time"
 
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/facet"
@@ -16,9 +15,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// captureSource starts a server from the bytes of its archive, as who pins it will, and
-// lists the tools that it shows. What was recomputed of the archive was judged by its caller.
-func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, variables []string, within time.Duration) (digest.Digest, error) {
+// captureSource starts a server from the bytes of its archive, as hallmark pin will, and returns the
+// digest of the tools that it shows. The caller has judged the evidence about the archive.
+func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest, error) {
 	x, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
 		return digest.Digest{}, err
@@ -29,8 +28,8 @@ func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.
 	}
 	defer os.RemoveAll(dir)
 	w := workspace.Empty(h, dir)
-	declared := project.Server{Name: a.Name(), Variables: variables}
-	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: variables}
+	declared := project.Server{Name: a.Name(), Variables: o.Variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
 	prog, err := program.OpenSource(ctx, w, declared, entry, x.Slot, h.Getenv("PATH"), nil)
 	report := x.Report
 	if prog != nil {
@@ -44,7 +43,7 @@ func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.
 	if err := v.Err(); err != nil {
 		return digest.Digest{}, err
 	}
-	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), within)
+	shown, err := program.Capture(ctx, w, declared, prog, v.Admitted(), o.Capture)
 	if err != nil {
 		return digest.Digest{}, err
 	}

@@ -32,13 +32,13 @@ type LoginOptions struct {
 	Domain string         // for dns and http
 	Key    *auth.ProofKey // for dns and http
 
-	GitHubToken string // for github; "" asks a person to let this program in
+	GitHubToken string // for github; "" asks a person to authorize this program
 	GitHub      string // base URL of GitHub; "" is the public one
 
-	Tell func(line string) // told what a person has to know or do
+	Tell func(line string) // shows a person what to know or do
 }
 
-// Login gets a token and keeps it for the commands that follow.
+// Login gets a token from a registry and stores it for later commands.
 func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, error) {
 	where := "login " + o.Method
 	var method auth.Method
@@ -89,8 +89,8 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 	return s, s.Save(ctx, h)
 }
 
-// explainLogin gives the error of a login its class. A registry need not offer every
-// method, so that 404 is what it decided.
+// explainLogin gives the error of a login its class. A registry need not offer every method, so
+// that the answer 404 is a refusal.
 func explainLogin(where string, err error) error {
 	var p *registry.Problem
 	if !errors.As(err, &p) {
@@ -99,17 +99,17 @@ func explainLogin(where string, err error) error {
 	return evidence.Errorf(client.ClassOf(p, evidence.Refused), where, "", p)
 }
 
-// maxLoginAnswer is how much of an answer to a login is read, in bytes.
+// maxLoginAnswer bounds an answer to a login, in bytes.
 const maxLoginAnswer = 1 << 20
 
-// sendRequest sends one request of a login to another service than the registry and decodes the
-// answer, which is JSON with one of the statuses.
+// sendRequest sends one request of a login to a service other than the registry, and decodes its
+// JSON answer. An answer with none of the statuses is a statusError.
 func sendRequest(req *http.Request, out any, statuses ...int) error {
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "hallmark")
 	client := http.Client{
 		Timeout: 30 * time.Second,
-		// Somebody else's answer is none, and what was sent is not for them.
+		// The request carries a secret, which no other host may get.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	res, err := client.Do(req)
@@ -132,7 +132,7 @@ func sendRequest(req *http.Request, out any, statuses ...int) error {
 	return &statusError{req.URL.Host, res.StatusCode}
 }
 
-// statusError is a status that was not wanted.
+// statusError is an answer with an unexpected status.
 type statusError struct {
 	host   string
 	status int
@@ -142,7 +142,8 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers %d", surface.Escape(e.host), e.status)
 }
 
-// parseSecureURL is an error unless a secret may be sent to raw.
+// parseSecureURL parses a URL, and fails unless a secret may be sent there: by https, or to this
+// machine.
 func parseSecureURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())) {
@@ -151,8 +152,8 @@ func parseSecureURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// workflowToken asks GitHub Actions, in which the program runs, for a token that is for
-// the registry at base alone.
+// workflowToken asks GitHub Actions, where the program runs, for a token that only the registry at
+// base accepts.
 func workflowToken(ctx context.Context, h *host.Host, base string) (string, error) {
 	where, secret := h.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), h.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 	if where == "" || secret == "" {
@@ -185,7 +186,7 @@ func workflowToken(ctx context.Context, h *host.Host, base string) (string, erro
 	return answer.Value, nil
 }
 
-// Limits of GitHub's device flow (RFC 8628), in seconds where it says how long.
+// Limits of GitHub's device flow (RFC 8628); times are in seconds.
 const (
 	devicePause      = 5
 	deviceMaxPause   = 60
@@ -193,10 +194,10 @@ const (
 	deviceMaxTime    = 3600
 	deviceGrantType  = "urn:ietf:params:oauth:grant-type:device_code"
 	deviceScope      = "read:org read:user"
-	deviceStrayPolls = 2 // GitHub at times calls a code wrong that it has just given
+	deviceStrayPolls = 2 // GitHub sometimes calls a new code incorrect
 )
 
-// authorizeDevice has a person let this program in at GitHub, and returns the token.
+// authorizeDevice asks a person to authorize this program at GitHub, and returns the token.
 func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
 	id, err := o.Registry.GitHubClient(ctx)
 	if err != nil {
@@ -260,7 +261,7 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again", errors.New("nobody entered the code in time"))
 }
 
-// postJSON sends a JSON object.
+// postJSON posts a JSON object, and decodes the answer.
 func postJSON(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
 	text, err := json.Marshal(body)
 	if err != nil {

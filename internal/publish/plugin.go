@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Plugin sends the plugin at path, a zip as it is or a directory as 'plugin pack'
-// packs it, after all that its manifest claims of its files was recomputed, and judges
-// the record that the registry made of it, and the proof that the log has it.
+// Plugin sends the plugin at path: a zip as it is, a directory as 'plugin pack' packs it. It
+// recomputes all claims of the manifest before, and judges the registry's record and the proof
+// that the log has it afterwards.
 func Plugin(ctx context.Context, h *host.Host, path string, o Options) (*ArchivePublication, error) {
 	s, err := plugins.Read(ctx, path)
 	if err != nil {

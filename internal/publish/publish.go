@@ -1,4 +1,8 @@
-// Package publish publishes servers, archives and plugins, logs in, and changes a status.
+// Package publish is the publisher's side of a registry: it sends servers, archives and plugins
+// ([Server], [Archive], [Plugin]), logs in ([Login]) and changes a status ([SetStatus]).
+//
+// Everything that is sent is recomputed and judged before; the registry's record and its log's
+// proof are judged after. Logins are stored by package host.
 package publish
 
 import (
@@ -28,7 +32,7 @@ type Publication struct {
 	Document []byte         // as sent
 	Record   *registry.Envelope
 
-	// Moved says that the registry knows no file_hashes, so that they were sent in the
+	// Moved says that the registry does not know file_hashes, so that they were sent in the
 	// metadata that it leaves to publishers.
 	Moved bool
 
@@ -42,15 +46,15 @@ type Options struct {
 	NoHash   bool // fetch nothing and send the document unchanged
 	Log      trail.Options
 
-	// Of an archive that holds a server: it is started, to publish which tools it shows.
+	// For an archive that holds a server, which is started to publish the tools that it shows.
 	NoSurface bool          // do not start it
-	Variables []string      // names of those that it gets from the environment
-	Capture   time.Duration // how long one start may take to show them; 0 is a minute
+	Variables []string      // names of the variables that it gets from the environment
+	Capture   time.Duration // time limit of one start; 0 is a minute
 }
 
-// Server hashes the document's packages, compares them with the hashes that it holds
-// already, adds those that are missing and sends it. The file is not edited. Nothing is
-// sent if a hash of the document does not match.
+// Server hashes the document's packages, compares them with the hashes of the document, adds the
+// missing ones and sends the document. The file is not edited. Nothing is sent if a hash of the
+// document does not match.
 func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
@@ -128,8 +132,8 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 	return p, nil
 }
 
-// logEvidence is evidence that what was published is in the registry's log, by the proof that
-// came with the answer.
+// logEvidence is evidence that the registry's log has what was published, from the proof in the
+// registry's answer.
 func (p *Publication) logEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
 	canonical, err := serverjson.Canonical(p.Document)
 	if err != nil {
@@ -152,8 +156,8 @@ func (p *Publication) logEvidence(ctx context.Context, log *trail.Log, doc *serv
 	}
 }
 
-// moveHashes moves file_hashes to where a registry that does not know the member takes
-// them, and reports whether there were any.
+// moveHashes moves file_hashes into the publisher's metadata if the registry does not know the
+// member, and reports whether it moved any.
 func moveHashes(ctx context.Context, c *client.Client, subject string, p *Publication) (bool, error) {
 	about, err := c.About(ctx)
 	if err != nil {

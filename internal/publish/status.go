@@ -28,8 +28,8 @@ type StatusOptions struct {
 	Status   registry.Status
 	Message  string
 
-	// Confirm is asked before anything changes, with what is there now; an error ends
-	// it. It may be nil.
+	// Confirm gets the present statuses before anything changes; its error ends the change. May
+	// be nil.
 	Confirm func([]VersionStatus) error
 }
 
@@ -90,7 +90,7 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	return 1, nil
 }
 
-// setArchiveStatus is SetStatus for archives.
+// setArchiveStatus is [SetStatus] for archives.
 func setArchiveStatus(ctx context.Context, o StatusOptions, subject string) (int, error) {
 	kind := string(o.Archive)
 	if !o.Archive.Publishes() || o.Archive == ledger.Server {

@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// warnBypass says of an entry of the user's own that it starts, without Hallmark, what the project
-// that is scanned has locked. What the user's files start is the user's, so that it is said and
-// not refused; but whoever reads that the project's entry is guarded would take this for it.
+// warnBypass warns of an entry in the user's own files that starts, without Hallmark, a server that the
+// scanned project has locked. It is no refusal, because the user decides what the user's files
+// start; but a reader of the result could take this entry for the guarded one.
 func (e *scannedEntry) warnBypass() {
 	dir := e.projectOf("", e.o.Dir)
 	if dir == "" || e.server.Scope != "" && !host.SameFile(e.server.Scope, dir) {
@@ -23,7 +23,7 @@ func (e *scannedEntry) warnBypass() {
 	}
 	w, err := e.openProject(dir)
 	if err != nil {
-		return // what its own files name is judged there
+		return // the entries of the project's own files report that
 	}
 	for _, name := range w.Lock.Servers() {
 		if declared, err := w.Server(name); err != nil || !startsSame(w.Dir, declared, e.server) {
@@ -39,8 +39,8 @@ func (e *scannedEntry) warnBypass() {
 	}
 }
 
-// startsSame reports whether an entry starts, or reaches, what a server of the project in dir
-// is declared to.
+// startsSame reports whether an entry starts, or reaches, the same as a declared server of the
+// project in dir.
 func startsSame(dir string, declared project.Server, s clients.Server) bool {
 	if declared.URL != "" || s.URL != "" {
 		return declared.URL == s.URL

@@ -17,14 +17,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Migration is what [MigrateConfig] did.
+// Migration is the result of [MigrateConfig].
 type Migration struct {
 	Servers []string `json:"servers"` // whose checksum became a verify block
 	Kept    []string `json:"kept"`    // whose checksum is ignored, for a person to remove
 }
 
-// MigrateConfig rewrites deprecated keys of hallmark.toml in dir, keeping all else. A file
-// without any is not written.
+// MigrateConfig rewrites the deprecated keys of hallmark.toml in dir, and keeps everything else. It
+// does not write a file that has none.
 func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	m := &Migration{Servers: []string{}, Kept: []string{}}
 	name := filepath.Join(dir, project.ConfigFile)
@@ -46,6 +46,7 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 	})
 }
 
+// readConfig reads a hallmark.toml, which must exist.
 func readConfig(name string) ([]byte, error) {
 	data, err := workspace.ReadPlain(name, project.MaxConfig)
 	if err == nil && data == nil {
@@ -54,7 +55,7 @@ func readConfig(name string) ([]byte, error) {
 	return data, err
 }
 
-// VerifyResult is what [VerifyServer] computed.
+// VerifyResult is the result of [VerifyServer].
 type VerifyResult struct {
 	Type    project.VerifyType
 	Verdict policy.Verdict // of what the block claims now
@@ -63,9 +64,9 @@ type VerifyResult struct {
 	Written bool
 }
 
-// VerifyServer hashes what the verify block of a server in hallmark.toml names, and
-// compares it with what the block claims; with write it puts the digests into the block,
-// or adds one: for the file that an interpreter is given, else for the command.
+// VerifyServer hashes the files that the verify block of a server in hallmark.toml names, and
+// compares them with the block's claims. With write it stores the digests in the block. A server
+// without a block gets one, for the script of its interpreter, else for its command.
 func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*VerifyResult, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -137,8 +138,8 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	return out, err
 }
 
-// proposeBlock is the verify block for a server without one, if a hash would cover what it
-// runs.
+// proposeBlock returns a verify block with zero digests for a server without one. It fails if no
+// hash of a file covers what the server runs.
 func proposeBlock(s project.Server) (*project.Verify, error) {
 	zero, err := digest.New(digest.SHA256, make([]byte, 32))
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// editorFlags are the options of hallmark hashfile that let it do no more than without
-// them, and whether they have a value.
+// editorFlags are the options of hallmark hashfile that permit nothing more, and whether each has a
+// value.
 var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true, "--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
 
-// judgeEditor judges an entry that starts hallmark hashfile with args: what it may read and write.
+// judgeEditor judges an entry that starts hallmark hashfile with args, by what it may read and write.
 func (e *scannedEntry) judgeEditor(args []string) {
 	e.cover = Editor
 	for _, key := range e.server.Unknown() {
@@ -50,7 +50,7 @@ func (e *scannedEntry) judgeEditor(args []string) {
 	}
 }
 
-// judgeRoot judges one directory that may be read and written.
+// judgeRoot judges one directory that the editor may read and write.
 func (e *scannedEntry) judgeRoot(base, name string) {
 	e.roots = append(e.roots, name)
 	c := e.claim

@@ -18,8 +18,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// scannedEntry is an entry of a client that is asked whether Hallmark guards what it
-// starts. Everything about it that is not known to be harmless makes that false.
+// scannedEntry is an entry of a client's file while it is judged: does Hallmark guard what it
+// starts? It does not if anything about the entry is not known to be harmless.
 type scannedEntry struct {
 	*scan
 	file   clients.File
@@ -27,13 +27,14 @@ type scannedEntry struct {
 	claim  evidence.Claim
 	target launcher.Target
 
-	project string // the project of Hallmark's that the file belongs to; "" of the user's own files
+	project string // directory of the project that the file belongs to; "" for the user's files
 	cover   Cover
 	roots   []string
 	report  evidence.Report
 }
 
-// judge is the evidence about what the entry has to do with Hallmark.
+// judge returns the evidence about the entry and Hallmark: whether it starts hallmark as it should,
+// or starts a server around it.
 func (e *scannedEntry) judge() evidence.Report {
 	if e.server.Client == "hallmark" {
 		return nil // hallmark.toml declares servers, and starts none
@@ -68,8 +69,8 @@ func (e *scannedEntry) judge() evidence.Report {
 	return e.report
 }
 
-// classifyCommand says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
-// its command, else why what it starts is not this machine's program; "" if it does not.
+// classifyCommand returns "hallmark" or "hashfile-mcp" if that is the entry's command, "" if the entry
+// does not mention hallmark, and else why what it starts is not this machine's program.
 func (e *scannedEntry) classifyCommand() string {
 	const own = "hallmark"
 	if name := runline.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
@@ -95,7 +96,7 @@ func (e *scannedEntry) classifyCommand() string {
 	return ""
 }
 
-// refuse says why an entry that names hallmark is not guarded.
+// refuse adds evidence of why an entry that names hallmark is not guarded.
 func (e *scannedEntry) refuse(why string) {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
@@ -104,7 +105,7 @@ func (e *scannedEntry) refuse(why string) {
 	e.report = append(e.report, found)
 }
 
-// suggestEntry is how the entry is written.
+// suggestEntry returns the entry as it should be written, for a fix.
 func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
@@ -112,8 +113,8 @@ func (e *scannedEntry) suggestEntry() string {
 	return `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
 }
 
-// suggestAdoption is how an entry that starts a server without Hallmark is written, and the command that
-// writes it, in the directory of the project.
+// suggestAdoption returns how an entry that starts a server without Hallmark should be written, and the
+// command that writes it.
 func (e *scannedEntry) suggestAdoption() string {
 	const after = "after 'hallmark pin'"
 	s := e.server
@@ -121,7 +122,7 @@ func (e *scannedEntry) suggestAdoption() string {
 	in, errs := filepath.Abs(e.project)
 	file, err := filepath.Abs(e.file.Path)
 	from, errd := filepath.Abs(e.startDir())
-	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // elsewhere its command is another one
+	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // the command would not find the same server
 		return e.suggestEntry()
 	}
 	if file, err = filepath.Rel(in, file); err != nil {
@@ -158,8 +159,8 @@ func (e *scannedEntry) judgeUnguarded() {
 	e.report = append(e.report, found)
 }
 
-// describeConfig names the hallmark.toml of the entry's project, and says of one below the project
-// that is scanned that nobody has checked it there.
+// describeConfig names the hallmark.toml of the entry's project. For one below the scanned project it
+// adds that hallmark check does not look at it.
 func (e *scannedEntry) describeConfig() string {
 	if host.SameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
 		return project.ConfigFile
@@ -167,7 +168,7 @@ func (e *scannedEntry) describeConfig() string {
 	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
 }
 
-// unlockedAs reports whether c declares the very server that an entry starts as unlocked.
+// unlockedAs reports whether c declares exactly the server that an entry starts, as unlocked.
 func unlockedAs(c *project.Config, s clients.Server) bool {
 	declared, ok := c.Servers[s.Name]
 	switch {
@@ -181,7 +182,7 @@ func unlockedAs(c *project.Config, s clients.Server) bool {
 	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
 }
 
-// startDir is the directory in which the client starts the entry's server; "" if nothing tells.
+// startDir returns the directory in which the client starts the entry's server, "" if it is unknown.
 func (e *scannedEntry) startDir() string {
 	switch {
 	case e.server.Scope != "":
@@ -194,7 +195,7 @@ func (e *scannedEntry) startDir() string {
 	return e.project
 }
 
-// openProject reads the project in dir as hallmark run would, once, and writes nothing.
+// openProject reads the project in dir as hallmark run does, once in a scan, and writes nothing.
 func (sc *scan) openProject(dir string) (*workspace.Workspace, error) {
 	v, known := sc.opened[dir]
 	if !known {
@@ -204,6 +205,7 @@ func (sc *scan) openProject(dir string) (*workspace.Workspace, error) {
 	return v.w, v.err
 }
 
+// readProject reads a project's files and this machine's approvals.
 func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	w, err := workspace.Peek(sc.h, dir)
 	if err != nil {
@@ -218,7 +220,8 @@ func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	return w, nil
 }
 
-// wasApproved reports whether this machine approved an entry of that name, which is owed since.
+// wasApproved reports whether this machine approved an entry of that name: a lock without it lacks
+// something since then.
 func wasApproved(w *workspace.Workspace, name string) bool {
 	_, ok := w.Approvals.Servers[name]
 	return ok

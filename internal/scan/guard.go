@@ -78,7 +78,7 @@ func (e *scannedEntry) judgeRun(args []string) {
 	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
 	switch {
 	case line.Name == "":
-		return // said already
+		return // refused above
 	case err != nil:
 		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
 		return
@@ -107,9 +107,9 @@ func (e *scannedEntry) judgeRun(args []string) {
 	}
 }
 
-// lockEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
-// it is declared, this machine's approval, the files beside the lock, the proof as this machine
-// can verify it without asking anybody, and whatever of these is owed and is not there.
+// lockEvidence returns the evidence that hallmark run gathers about a lock entry before it looks for the
+// program: the declaration, this machine's approval, the files beside the lock, the proof as far
+// as it can be verified offline, and each of these that is owed and missing.
 func lockEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
@@ -131,14 +131,14 @@ func lockEvidence(w *workspace.Workspace, name string, declared project.Server, 
 	return books.Server(name).Settle(append(found, proof...)), nil
 }
 
-// addProjectEvidence adds evidence about the project, pointing at the entry that it is about.
+// addProjectEvidence adds evidence about the project, with the place of the entry.
 func (e *scannedEntry) addProjectEvidence(f evidence.Evidence) {
 	f.Place, f.Rule = e.claim.Place, launcher.RuleUnguarded
 	e.report = append(e.report, f)
 }
 
-// projectOfRun is the project in which the entry has hallmark run: that of the file, or in a file
-// of the user's any that it names.
+// projectOfRun returns the directory of the project for which the entry runs hallmark: the project
+// of its file, or in the user's own files any project that it names.
 func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	base := e.startDir()
 	if cwd := e.server.WorkingDir(); cwd != "" {
@@ -172,7 +172,7 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	return dir, nil
 }
 
-// below is a directory that an entry names, seen from base.
+// resolveDir resolves a directory that an entry names, from base. It fails if the client fills it in.
 func resolveDir(base, name string) (string, error) {
 	if name == "${workspaceFolder}" && base != "" {
 		return base, nil
@@ -188,7 +188,7 @@ func resolveDir(base, name string) (string, error) {
 	return filepath.Join(base, name), nil
 }
 
-// namedProject is the project that an entry of hallmark run names, "" if there is none.
+// namedProject returns the project of an entry of hallmark run, "" if there is none.
 func (e *scannedEntry) namedProject() string {
 	if len(e.server.Args) == 0 || e.server.Args[0] != "run" {
 		return ""
@@ -201,8 +201,8 @@ func (e *scannedEntry) namedProject() string {
 	return dir
 }
 
-// judgeVariables refuses those that the declaration of the server does not name, and those that
-// change what hallmark itself is or trusts, whoever names them.
+// judgeVariables refuses variables that the server's declaration does not name, and those that change
+// what hallmark itself is or trusts, even if it names them.
 func (e *scannedEntry) judgeVariables(declared project.Server) {
 	for _, name := range e.server.Variables {
 		if !allowedVariable(declared, name) {
@@ -211,6 +211,7 @@ func (e *scannedEntry) judgeVariables(declared project.Server) {
 	}
 }
 
+// allowedVariable reports whether an entry may set a variable.
 func allowedVariable(declared project.Server, name string) bool {
 	return slices.Contains(declared.Variables, name) && !runline.ChangesHallmark(name)
 }

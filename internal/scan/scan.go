@@ -1,4 +1,9 @@
-// Package scan reads how MCP clients start their servers.
+// Package scan reads the configuration files of MCP clients, and judges how they start their
+// servers: against the rules of package launcher, and whether Hallmark guards them. Nothing is
+// started or fetched.
+//
+// It also edits hallmark.toml: [MigrateConfig] rewrites deprecated keys, [VerifyServer] fills in a
+// verify block. With Options.Project the files of one checkout may have 64 MiB together.
 package scan
 
 import (
@@ -27,15 +32,14 @@ type Options struct {
 	// the project in Dir are scanned.
 	Paths []string
 	Dir   string
-	OS    string // whose places are meant; this system's if empty
+	OS    string // whose default places are read; "" is this system
 	Home  string // the user's home directory
-	// Project has the project in Dir scanned and nothing else: the files of clients in it and
-	// in every directory below it.
+	// Project scans only the project in Dir: the clients' files there and in every directory below.
 	Project bool
-	// Strict refuses what a hallmark.toml opts out of, its own or that of a project below it.
+	// Strict refuses what a hallmark.toml opts out of, that of the project or of one below it.
 	Strict bool
-	// Program is this machine's own hallmark. Without it no entry is guarded: nobody can say
-	// that what it starts is hallmark.
+	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
+	// nothing tells which program is hallmark.
 	Program string
 }
 
@@ -47,8 +51,7 @@ type Result struct {
 	Rules   []policy.Finding `json:"-"` // those of Verdict that break a rule
 }
 
-// Server is one server of a client's configuration. Its text is the file's, save
-// that what looks like a secret is replaced.
+// Server is one server of a client's configuration, with what looks like a secret redacted.
 type Server struct {
 	Client    string           `json:"client,omitempty"`
 	File      string           `json:"file"`
@@ -63,7 +66,7 @@ type Server struct {
 	Disabled  bool             `json:"disabled,omitempty"`
 	Launcher  string           `json:"launcher,omitempty"`
 	Packages  []Package        `json:"packages,omitempty"`
-	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark would verify it and start it
+	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark verifies it before it starts it
 	Cover     Cover            `json:"cover,omitempty"`
 	Roots     []string         `json:"roots,omitempty"` // of hallmark hashfile
 	Findings  []policy.Finding `json:"findings"`
@@ -72,7 +75,7 @@ type Server struct {
 // Cover is how far Hallmark covers an entry that starts it.
 type Cover string
 
-// The standings. An entry without one is not Hallmark's, or is refused.
+// The values of Cover. An entry without one does not start Hallmark, or is refused.
 const (
 	Guarded    Cover = "guarded"    // hallmark run verifies it when it starts
 	Unapproved Cover = "unapproved" // it is locked, and this machine has not approved it: hallmark run refuses
@@ -92,8 +95,8 @@ type Package struct {
 // maxScanned bounds the bytes of the clients' files of a checkout.
 const maxScanned = 64 << 20
 
-// Scan reads the configuration files of MCP clients and holds each server against the
-// rules of package launcher. Nothing is started, fetched or written.
+// Scan reads the configuration files of MCP clients and judges each server by the rules of package
+// launcher. It starts, fetches and writes nothing.
 func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	files, unread, err := scanFiles(ctx, h, o)
 	if err != nil {
@@ -107,7 +110,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	report := unread
 	settings := policy.Settings{RefuseWaived: o.Strict}
 	total, listed := 0, map[string]bool{}
-	for i := 0; i < len(files); i++ { // which grow by those that others name
+	for i := 0; i < len(files); i++ { // a file may add those that it names
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -167,8 +170,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	return out, nil
 }
 
-// lockedVersions are the packages that the lock of the project in dir holds, by ecosystem
-// and name. A lock that cannot be read holds none: check reports it.
+// lockedVersions returns the versions of the packages that the lock of the project in dir holds, by
+// ecosystem and name. An unreadable lock holds none here; hallmark check reports it.
 func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	out := map[artifact.Kind]map[string]string{}
 	data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
@@ -195,20 +198,20 @@ func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	return out
 }
 
-// scan is one run of Scan.
+// scan is one run of [Scan].
 type scan struct {
 	h       *host.Host
 	o       Options
 	program ownProgram
 	locked  map[artifact.Kind]map[string]string
 	opened  map[string]openedProject // by directory
-	root    string                   // of the checkout that is scanned, without links; "" if none is
+	root    string                   // of the scanned checkout, links resolved; "" if none is scanned
 
-	projects map[string]bool // by directory, whether it is one of Hallmark's
-	found    []string        // the projects that the scan came by
+	projects map[string]bool // by directory: whether it is a project of Hallmark
+	found    []string        // the projects that the scan passed
 }
 
-// openedProject is a project as hallmark run would read it, or why that cannot be.
+// openedProject is a project as hallmark run reads it, or the error of reading it.
 type openedProject struct {
 	w   *workspace.Workspace
 	err error
@@ -228,7 +231,7 @@ func newScan(h *host.Host, o Options) *scan {
 	}
 }
 
-// judgeServer holds one entry against the rules.
+// judgeServer judges one entry by the rules.
 func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
 	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
@@ -257,7 +260,7 @@ func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Ser
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge()
 	out.Cover, out.Roots = e.cover, e.roots
-	if s.Disabled { // it is not started, whatever it says
+	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {
 			own = waiveDisabled(own)
@@ -266,7 +269,7 @@ func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Ser
 	return out, append(report, own...)
 }
 
-// waiveDisabled is a report of a server that its client has disabled.
+// waiveDisabled waives all findings about a server that its client does not start.
 func waiveDisabled(report evidence.Report) evidence.Report {
 	for i, e := range report {
 		if e.Outcome != evidence.Match {
@@ -277,7 +280,7 @@ func waiveDisabled(report evidence.Report) evidence.Report {
 	return report
 }
 
-// malformedEvidence is evidence of an entry that cannot be read as one server.
+// malformedEvidence returns evidence of an entry that cannot be read as one server.
 func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
 	if s.Problem == "" {
 		return nil
@@ -301,8 +304,8 @@ func serverSubject(s clients.Server) string {
 	return cmp.Or(s.Client, "config") + ": " + name
 }
 
-// writableEvidence is evidence about who else may replace the executable that command resolves
-// to. One that is not here is nobody's to replace.
+// writableEvidence returns evidence about who else may replace the executable of command. There is
+// none if the executable does not exist here.
 func writableEvidence(h *host.Host, command string, claim evidence.Claim) evidence.Report {
 	found := command
 	if filepath.Base(command) == command {
