@@ -29,12 +29,12 @@ import (
 // InstallOptions say where a plugin is installed.
 type InstallOptions struct {
 	Options
-	Dir      string           // that holds plugins
-	SHA256   digest.Digest    // that the zip must have; zero if nobody says
+	Dir      string           // directory of plugins
+	SHA256   digest.Digest    // claim about the zip; zero is none
 	Registry project.Registry // of plugins that are given by name; its URL may be missing
 	Log      trail.Options    // of that registry
 
-	// Progress is told of downloads from the registry. May be nil.
+	// Progress is called during downloads from the registry. May be nil.
 	Progress func(what string, done, total int64)
 }
 
@@ -46,9 +46,9 @@ type Installation struct {
 	Already bool // it was there, and is the same
 }
 
-// Install checks a plugin from a URL, a zip, a directory or the registry, and places it below
-// o.Dir as NAME@VERSION, by one rename, with its install.lock.json. One that is there with the
-// same files stays; with others it is an error. A result without a path was refused.
+// Install checks a plugin from a URL, a zip, a directory or the registry, and places it in
+// o.Dir/NAME@VERSION by one rename, with its install.lock.json. An existing plugin with the same
+// files stays; one with other files is an error. A result without Path was refused.
 func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (*Installation, error) {
 	target, err := pluginHost(h, o.Options)
 	if err != nil {
@@ -72,7 +72,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // which Locked judged, and the lock keeps
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // judged by Locked; the lock keeps it
 	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
@@ -142,10 +142,9 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	return in, nil
 }
 
-// completeInstall completes an install of what may be there already, in path. What this machine
-// installed there is revalidated: what its lock says is no proof that the files are still
-// those. Anything else has to be what would be installed now, byte for byte, and gets
-// the lock of this install.
+// completeInstall completes an install whose path exists. It revalidates what this machine installed
+// there, because a lock does not prove that the files are unchanged. Other files must be those of
+// this install, byte for byte, and get its lock.
 func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte, target plugin.Host) error {
 	other := func(hint string) error {
 		return evidence.Errorf(evidence.Refused, path, hint, errors.New("another plugin is installed under this name and version"))
@@ -202,6 +201,7 @@ func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path 
 	return rememberPlugin(ctx, h, path, in.Lock, in.Result)
 }
 
+// sumSizes returns the size of all files.
 func sumSizes(files []tree.File) (n int64) {
 	for _, f := range files {
 		n += f.Size
@@ -209,8 +209,8 @@ func sumSizes(files []tree.File) (n int64) {
 	return n
 }
 
-// checkExternals compares what the manifest claims of external packages with their bytes, as
-// their registry gives them.
+// checkExternals downloads the external packages of a manifest, and compares them with the
+// manifest's claims and those of their registry.
 func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	for _, e := range m.Externals {
 		if e.Source != "" && e.Source != "npm" {
@@ -247,7 +247,7 @@ func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error
 	return nil
 }
 
-// fetchError gives a failed fetch its subject; nothing was decided.
+// fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.
 func fetchError(subject string, err error) error {
 	if refusal := consent.NotAgreed(err); refusal != nil {
 		return refusal
@@ -259,8 +259,8 @@ func fetchError(subject string, err error) error {
 	return evidence.Errorf(evidence.Operation, subject, "", err)
 }
 
-// fetchPlugin reads a plugin from where it is. What the registry and its log say of one
-// is added to host.
+// fetchPlugin reads a plugin from a URL, a file, a directory or the registry. It adds the evidence of
+// the registry and its log to target.
 func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions, target *plugin.Host) (*Source, error) {
 	var claims []evidence.Claim
 	if !o.SHA256.IsZero() {
@@ -269,7 +269,7 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 	if !strings.Contains(from, "://") {
 		name, version, _ := strings.Cut(from, "@")
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && plugin.CheckName(name) {
-			return downloadPlugin(ctx, h, name, cmp.Or(version, registry.Latest), o, target, claims)
+			return (&download{h, o, target, claims}).fetch(ctx, name, cmp.Or(version, registry.Latest))
 		}
 		return readClaimed(ctx, from, claims...)
 	}
@@ -277,7 +277,7 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 	if err != nil || ref.Kind() != artifact.HTTPS {
 		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name", cmp.Or(err, errors.New("not the URL of a zip")))
 	}
-	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // who gives a URL has named its host
+	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // giving a URL is consent to ask its host
 	if err != nil {
 		return nil, fetchError(from, err)
 	}

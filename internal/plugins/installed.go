@@ -18,14 +18,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// modulesDir is where a host installs external packages of a plugin, and modulesFile what
-// the program that installs them leaves beside it.
+// modulesDir is the directory into which a host installs external packages of a plugin, and
+// modulesFile the file that the installing program leaves beside it.
 const (
 	modulesDir  = "node_modules/"
 	modulesFile = "package.json"
 )
 
-// installedPlugin is the directory of a plugin with all that lies in it.
+// installedPlugin is an installed plugin with an inventory of its directory.
 type installedPlugin struct {
 	*Source
 	inventory tree.Inventory
@@ -43,7 +43,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	self, err := root.Stat(".") // which is no entry of itself
+	self, err := root.Stat(".") // the inventory does not list the directory itself
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
@@ -73,14 +73,14 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	return p, nil
 }
 
-// hasModules reports whether external packages may be installed beside a plugin. What is
-// installed then belongs to it.
+// hasModules reports whether external packages may be installed in a plugin's directory; they belong
+// to the plugin then.
 func hasModules(m *plugin.Manifest) bool {
 	return len(m.Externals) > 0 && m.Policy != plugin.BundledOnly
 }
 
-// filesHash is the fingerprint of all that belongs to the plugin, and of further files,
-// which open opens. None counts as executable, as in the tree of dist/.
+// filesHash returns the tree hash of all that belongs to the plugin, and of the files more, which open
+// opens. No file counts as executable, as in the tree of dist/.
 func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open) (digest.Digest, error) {
 	contents := s.files()
 	var all []tree.File
@@ -99,15 +99,15 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 	return d, err
 }
 
-// extraEvidence is evidence of each thing in the directory that its lock does not cover. Covered
-// says that the lock has a filesHash.
+// extraEvidence returns evidence of everything in the directory that the lock does not cover. covered
+// says that the lock has the hash of all files.
 func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
 	claim := func(path string) evidence.Claim {
 		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
 	}
 	for _, path := range p.Bundle.Beside {
 		if covered && hasModules(m) && (path == modulesDir || path == modulesFile) {
-			continue // but for links, which follow
+			continue // links below it are reported next
 		}
 		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent, Reason: "it is no part of the plugin that was installed"})
 	}
@@ -134,8 +134,8 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 	return out
 }
 
-// lockEvidence compares a lock with the directory, and with what this machine remembers.
-// Known says that this machine installed plugins beside it, if not this one.
+// lockEvidence compares a lock with the directory, and with this machine's record of the install,
+// which is nil without one. known says that this machine installed other plugins beside it.
 func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install, known bool) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
@@ -157,7 +157,7 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }
 
-// memoryEvidence compares a lock with what this machine remembers of it.
+// memoryEvidence compares a lock with this machine's record of the install.
 func memoryEvidence(path string, l *project.InstallLock, install *project.Install, known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()

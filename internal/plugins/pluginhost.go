@@ -11,22 +11,22 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// Options say what a host permits and demands of plugins.
+// Options say what a host program permits and demands of plugins.
 type Options struct {
 	Flags      plugin.Flags
 	Strict     bool
 	Allowlist  string // file; "" is plugin.AllowlistFile, which may be missing
-	Registered string // file with what the plugin registered, or directory of one for each plugin; "" for none
-	CopyTo     string // directory for a private copy of a plugin that is allowed; "" for none
+	Registered string // file of what the plugin registered, or directory with one for each plugin; "" is none
+	CopyTo     string // directory for a private copy of an allowed plugin; "" is none
 }
 
-// pluginHost gathers what plugins are checked for.
+// pluginHost reads the files of o, and the trusted keys, into the host that plugins are checked for.
 func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 	target := plugin.Host{Flags: o.Flags, Strict: o.Strict, Scan: jsscan.File, Now: h.Now(), AllowlistName: o.Allowlist}
 	if target.AllowlistName == "" {
 		target.AllowlistName = plugin.AllowlistFile
 	}
-	read := host.ReadFile // the default name may be that of a checkout's file
+	read := host.ReadFile // a checkout may hold a file of the default name
 	if o.Allowlist != "" {
 		read = host.ReadNamed
 	}
@@ -61,7 +61,7 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 	return target, nil
 }
 
-// readRegistered reads what a plugin registered; a missing file gives nil.
+// readRegistered reads what a plugin registered, and returns nil if there is no file.
 func readRegistered(path string) (*plugin.Registered, error) {
 	data, err := host.ReadFile(path, plugin.MaxRegistered)
 	if err != nil || data == nil {
@@ -74,8 +74,8 @@ func readRegistered(path string) (*plugin.Registered, error) {
 	return r, nil
 }
 
-// readRegisteredIn reads what a plugin registered from a directory that has a file for each
-// plugin: NAME@VERSION.json, or NAME.json. It is nil if there is neither.
+// readRegisteredIn reads what a plugin registered from NAME@VERSION.json or NAME.json in dir, and
+// returns nil if there is neither.
 func readRegisteredIn(dir string, m *plugin.Manifest) (*plugin.Registered, error) {
 	for _, name := range []string{m.Subject(), m.Name} {
 		if r, err := readRegistered(filepath.Join(dir, name+".json")); r != nil || err != nil {

@@ -1,4 +1,12 @@
-// Package plugins checks, signs, packs and installs plugins.
+// Package plugins checks, hashes, signs, packs, installs and revalidates plugins. Package plugin
+// defines their format and judges them; this package reads and writes them, and keeps the records:
+//
+//   - NAME@VERSION/install.lock.json in a directory of plugins, beside .hallmark.lock;
+//   - plugins/HASH.json in the state directory: what this machine installed in one directory;
+//   - trusted-keys.json and revoked-keys.json in the state directory.
+//
+// A plugin is read once into memory, at most plugin.MaxBytes, so that what is checked is what is
+// placed.
 package plugins
 
 import (
@@ -15,9 +23,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/plugin"
 )
 
-// Verify reads the plugin at path once, gathers all evidence, and with CopyTo
-// writes the very bytes that were checked, if they are allowed. What speaks against the
-// plugin is in the result's verdict; an error is a plugin that cannot be read as one.
+// Verify reads the plugin at path once and gathers all evidence. With CopyTo it writes the bytes
+// that it checked, if the verdict allows them. The verdict holds what speaks against the plugin; an
+// error means that it cannot be read as a plugin.
 func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.Result, error) {
 	source, err := Read(ctx, path)
 	if err != nil {
@@ -34,8 +42,8 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 	return r, source.place(r, o.CopyTo, nil)
 }
 
-// check checks a source for a host, with what a package-lock.json of the plugin says of
-// external packages.
+// check checks a source for a host. A package-lock.json of the plugin adds claims about external
+// packages.
 func (s *Source) check(ctx context.Context, name string, target plugin.Host, claims ...evidence.Claim) (*plugin.Result, error) {
 	m, err := s.Parse(name)
 	if err != nil {
@@ -51,11 +59,12 @@ func (s *Source) check(ctx context.Context, name string, target plugin.Host, cla
 	return plugin.Check(ctx, s.Bundle, m, target, claims...)
 }
 
+// packageLock is the name of a plugin's lock of external packages.
 const packageLock = "package-lock.json"
 
-// Validate checks the manifest and the hashes of the plugin at path, and returns its
-// dist.hash as it was computed: also beside an error, if it could be. Its code is not looked
-// at, so that nothing is admitted.
+// Validate checks the manifest and the hashes of the plugin at path, and returns the computed
+// dist.hash, beside an error too if there is one. It does not scan the code, so that the result
+// admits nothing.
 func Validate(ctx context.Context, path string) (*plugin.Result, digest.Digest, error) {
 	s, err := Read(ctx, path)
 	if err != nil {
@@ -93,15 +102,14 @@ func Order(ctx context.Context, dirs []string) ([]string, error) {
 	return plugin.Order(all)
 }
 
-// CheckResult is one of several plugins that were checked.
+// CheckResult is the result of checking one of several plugins.
 type CheckResult struct {
 	Path   string
 	Result *plugin.Result // nil with Err
 	Err    error
 }
 
-// VerifyAll checks plugins, several at once, and returns results in the order of
-// paths.
+// VerifyAll checks plugins, several at once, and returns the results in the order of paths.
 func VerifyAll(ctx context.Context, h *host.Host, paths []string, o Options) ([]CheckResult, error) {
 	target, err := pluginHost(h, o)
 	if err != nil {

@@ -16,30 +16,31 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// predecessor is what this machine accepted of one plugin, of any version, in a directory of
-// plugins. It is there until a person forgets it, whatever became of the files.
+// predecessor holds all versions of a plugin that this machine accepted in a directory of plugins.
+// They stay until a person forgets them, even if the files are gone.
 type predecessor struct {
 	dir      string
-	accepted map[string]project.Install // by the name of their directory
+	accepted map[string]project.Install // by the name of the plugin's directory
 }
 
-// findPredecessor looks up what this machine accepted of a plugin in dir.
+// findPredecessor reads what this machine accepted of a plugin in dir.
 func findPredecessor(h *host.Host, dir, name string) (predecessor, error) {
 	installed, err := readAllInstalls(h, dir)
 	maps.DeleteFunc(installed, func(_ string, p project.Install) bool { return p.Name != name })
 	return predecessor{dir, installed}, err
 }
 
-// wasStrict reports whether somebody at this machine demanded with --strict that the plugin is
-// checked so, and signed whether that it has a signature.
+// wasStrict reports whether somebody at this machine installed the plugin with --strict.
 func (b predecessor) wasStrict() bool {
 	return b.anyInstall(func(p project.Install) bool { return p.Strict })
 }
 
+// wasSigned reports whether somebody at this machine required a signature of the plugin.
 func (b predecessor) wasSigned() bool {
 	return b.anyInstall(func(p project.Install) bool { return p.Signed })
 }
 
+// anyInstall reports whether is holds for one of the installs.
 func (b predecessor) anyInstall(is func(project.Install) bool) bool {
 	for _, p := range b.accepted {
 		if is(p) {
@@ -49,7 +50,7 @@ func (b predecessor) anyInstall(is func(project.Install) bool) bool {
 	return false
 }
 
-// forgetHint says how what a directory's plugin is owed is paid off.
+// forgetHint says how to make this machine forget the plugin in the directory name.
 func (b predecessor) forgetHint(name string) string {
 	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)), forgetCommand(b.dir, name))
 }
@@ -63,19 +64,19 @@ func forgetCommand(dir, name string) string {
 	return host.QuoteArguments(args)
 }
 
-// pluginsDir is where plugins are installed if nobody says where.
+// pluginsDir is the default directory of plugins.
 const pluginsDir = "plugins"
 
-// pluginsLock is the lock in a directory of plugins, which may be a checkout's. A plugin is
-// placed in well under pluginsWait, after what may have to be downloaded of its packages.
+// pluginsLock is the lock file in a directory of plugins, which may belong to a checkout: an install
+// waits for it at most pluginsWait. External packages are downloaded under the lock.
 const (
 	pluginsLock = ".hallmark.lock"
 	pluginsWait = 5 * time.Minute
 )
 
-// signatureEvidence is evidence that the plugin is signed as it was. A key whose signature was
-// required is owed, by each version. One that was merely seen is warned of, and demanded by
-// who asks for strictness.
+// signatureEvidence compares a plugin's signatures with those of the accepted versions. A missing
+// signature of a key that a version required is a failure. One that was merely present is a
+// warning, and a failure if strict.
 func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report evidence.Report) {
 	var seen []string
 	last := ""
@@ -101,7 +102,7 @@ func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report ev
 	return evidence.Report{weaker}
 }
 
-// missingSignature is evidence that the signature of the plugin in the directory name is not there.
+// missingSignature returns evidence that no key of the install in the directory name signed r.
 func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority, was string) evidence.Evidence {
 	p := b.accepted[name]
 	claim := evidence.Claim{Subject: r.Manifest.Subject(), Scheme: evidence.Signed, Authority: evidence.Machine,
@@ -112,8 +113,8 @@ func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence
 	return e
 }
 
-// checkVersion compares a plugin that is about to be placed with what this machine accepted under
-// its name and version, which is not there any more. A version never changes.
+// checkVersion compares a plugin that is about to be placed with an install of its name and version
+// that is gone. They must be the same, because a version never changes.
 func (b predecessor) checkVersion(r *plugin.Result) error {
 	var report evidence.Report
 	for _, name := range slices.Sorted(maps.Keys(b.accepted)) {
@@ -147,7 +148,7 @@ func isSignedBy(r *plugin.Result, keys []string) bool {
 	return slices.ContainsFunc(r.Signers, func(s plugin.Signer) bool { return slices.Contains(keys, s.KeyID) })
 }
 
-// signerIDs are the keys whose signatures hold, each once.
+// signerIDs returns the keys whose signatures hold, each once.
 func signerIDs(r *plugin.Result) (ids []string) {
 	for _, s := range r.Signers {
 		ids = append(ids, s.KeyID)
@@ -156,6 +157,7 @@ func signerIDs(r *plugin.Result) (ids []string) {
 	return slices.Compact(ids)
 }
 
+// signersOf names the keys whose signatures hold, for a person.
 func signersOf(r *plugin.Result) string {
 	if len(r.Signers) == 0 {
 		return "signed by no trusted key"

@@ -20,9 +20,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// downloadPlugin downloads a version of a plugin from the registry, if the record and its
-// log allow it, and adds to host what they say of it.
-func downloadPlugin(ctx context.Context, h *host.Host, name, version string, o InstallOptions, target *plugin.Host, claims []evidence.Claim) (*Source, error) {
+// download fetches a plugin from the configured registry.
+type download struct {
+	host    *host.Host
+	options InstallOptions
+	target  *plugin.Host     // gets the evidence of the registry and its log
+	claims  []evidence.Claim // of the caller, about the zip
+}
+
+// fetch downloads a version of a plugin if its record and the log allow it.
+func (d *download) fetch(ctx context.Context, name, version string) (*Source, error) {
+	h, o, target := d.host, d.options, d.target
 	if o.Registry.URL == "" {
 		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+project.ConfigFile+", or give a URL, a zip or a directory",
 			errors.New("neither a file nor a directory, and no registry is configured"))
@@ -39,10 +47,10 @@ func downloadPlugin(ctx context.Context, h *host.Host, name, version string, o I
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
 	target.Outside = append(target.Outside, record.ArchiveStatus(rec))
-	if err := proveArchive(ctx, h, upstream, rec, document, o, target); err != nil {
+	if err := d.proveRecord(ctx, upstream, rec, document); err != nil {
 		return nil, err
 	}
-	// Nothing is fetched that is refused already.
+	// Judge before downloading: a refused record must not cause another request.
 	if err := policy.Judge(policy.Plugin, policy.Settings{}, target.Outside).Err(); err != nil {
 		return nil, err
 	}
@@ -55,7 +63,7 @@ func downloadPlugin(ctx context.Context, h *host.Host, name, version string, o I
 		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: "the registry's record, " + member}
 	}
 	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
-	s, err := ReadZip(ctx, rec.Subject(), &host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(claims, transport)...)
+	s, err := ReadZip(ctx, rec.Subject(), &host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims, transport)...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +87,9 @@ func downloadPlugin(ctx context.Context, h *host.Host, name, version string, o I
 	return s, nil
 }
 
-// proveArchive adds what the registry's log says of a record.
-func proveArchive(ctx context.Context, h *host.Host, client *client.Client, rec registry.ArchiveRecord, document digest.Digest, o InstallOptions, target *plugin.Host) error {
+// proveRecord adds the evidence of the registry's log about a record.
+func (d *download) proveRecord(ctx context.Context, client *client.Client, rec registry.ArchiveRecord, document digest.Digest) error {
+	h, o, target := d.host, d.options, d.target
 	log, err := trail.Read(ctx, h, client, o.Registry, o.Log)
 	if err != nil {
 		return err

@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
+// ReadInstallLock reads the install.lock.json of the plugin in dir, which must exist.
 func ReadInstallLock(dir string) (*project.InstallLock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
 	data, err := host.ReadFile(path, project.MaxInstallLock)
@@ -36,9 +37,9 @@ func ReadInstallLock(dir string) (*project.InstallLock, error) {
 	return l, nil
 }
 
-// Revalidate checks every plugin below dir against its install.lock.json, against
-// what this machine remembers of its install, and for the host, without the network. All
-// that a lock owes is compared, and what else lies in dir is refused.
+// Revalidate checks every plugin below dir without the network: against its install.lock.json,
+// against this machine's record of the install, and for the host. It compares everything that a
+// lock claims, and refuses anything else in dir.
 func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]CheckResult, error) {
 	target, err := pluginHost(h, o)
 	if err != nil {
@@ -82,14 +83,14 @@ func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Che
 	return append(all, missingPlugins(dir, installed, there)...), context.Cause(ctx)
 }
 
-// requirePlainDir refuses a directory of plugins that is a link: a checkout must not choose which
-// plugins elsewhere are checked in place of those that a host loads, or where one is installed.
-// Whoever means the other directory names it.
+// requirePlainDir refuses a directory of plugins that is a link. A checkout must not choose which
+// plugins elsewhere are checked instead of those that a host loads, or where one is installed; a
+// user who means the other directory can name it.
 func requirePlainDir(dir string) error {
 	dir = filepath.Clean(dir) // "plugins/" would be what the link leads to
 	info, err := os.Lstat(dir)
 	if err != nil || info.IsDir() || info.Mode().IsRegular() {
-		return nil // who reads it says what is wrong
+		return nil // reading it reports what is wrong
 	}
 	hint := "put a directory there"
 	if to, err := os.Readlink(dir); err == nil {
@@ -98,17 +99,17 @@ func requirePlainDir(dir string) error {
 	return evidence.Errorf(evidence.Refused, dir, hint, errors.New("is not a plain directory"))
 }
 
-// isNoDirectory reports that nothing, or something else than a directory, is at path.
+// isNoDirectory reports whether path does not exist or is no directory.
 func isNoDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
-// stagingName is what a directory is called while a plugin is written.
+// stagingName matches the name of a directory in which a plugin is being written.
 var stagingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.hallmark-[0-9]+\.tmp$`) })
 
-// isIgnored reports whether an entry of a directory of plugins is no plugin and may
-// lie there: what is ours, and files of version control and of the desktop. No host loads them.
+// isIgnored reports whether an entry of a directory of plugins may lie there though it is no plugin:
+// our own files, and those of version control and of the desktop, which no host loads.
 func isIgnored(e fs.DirEntry) bool {
 	name := e.Name()
 	if e.IsDir() {
@@ -117,15 +118,14 @@ func isIgnored(e fs.DirEntry) bool {
 	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
 }
 
-// refuseEntry refuses something that lies among plugins.
+// refuseEntry returns the error of something else than a plugin among plugins.
 func refuseEntry(path, why string) error {
 	claim := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
 	return policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
 }
 
-// revalidateOne checks an installed plugin against its lock and what this machine installed.
-// The host's flags decide; those that the plugin was locked under can only add demands and
-// take rights.
+// revalidateOne checks an installed plugin against its lock and this machine's record. The host's
+// flags decide; those of the lock can only add demands and remove rights.
 func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install, target plugin.Host) (*plugin.Result, error) {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
@@ -160,9 +160,9 @@ func revalidateOne(ctx context.Context, path string, l *project.InstallLock, ins
 	return r, nil
 }
 
-// Lock writes the install.lock.json of the plugin in dir, or refreshes it, without
-// installing anything, and has this machine remember it. One of the same files keeps where
-// they came from. A plugin that is refused gets none.
+// Lock writes or renews the install.lock.json of the plugin in dir without installing anything, and
+// records it on this machine. A lock of the same files keeps their source. A refused plugin gets no
+// lock.
 func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installation, error) {
 	target, err := pluginHost(h, o)
 	if err != nil {
@@ -172,7 +172,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if err != nil {
 		return nil, err
 	}
-	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // what it is now is why one is written
+	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
 	m, err := p.Parse(dir)
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if err != nil {
 		return nil, err
 	}
-	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // which Locked judged, and the lock keeps
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // judged by Locked; the lock keeps it
 	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil

@@ -26,7 +26,7 @@ type Source struct {
 	Bundle *plugin.Bundle
 	Zip    digest.Digest // of the zip; zero for a directory
 	Packed []byte        // the zip; nil for a directory
-	source string        // URL that it is of; "" if it is of this machine
+	source string        // URL that it was fetched from; "" for a file or directory here
 }
 
 // Read reads a plugin from a directory or a zip, each of its bytes once.
@@ -34,7 +34,7 @@ func Read(ctx context.Context, path string) (*Source, error) {
 	return readClaimed(ctx, path)
 }
 
-// readClaimed is ReadPlugin of a zip of which others claim something.
+// readClaimed is [Read] with claims about the zip's bytes. A directory fails them.
 func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*Source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -70,8 +70,8 @@ func readClaimed(ctx context.Context, path string, claims ...evidence.Claim) (*S
 	return &Source{Bundle: b}, nil
 }
 
-// ReadZip reads a plugin's zip into memory, so that what is hashed is what is unpacked.
-// Claims are compared with its bytes before anything is made of them.
+// ReadZip reads a plugin's zip into memory, so that what is hashed is what is unpacked. It compares
+// the claims with the zip's bytes before it opens the zip.
 func ReadZip(ctx context.Context, name string, r io.Reader, claims ...evidence.Claim) (*Source, error) {
 	data, err := io.ReadAll(io.LimitReader(r, archive.MaxPacked+1))
 	if err != nil {
@@ -94,8 +94,8 @@ func ReadZip(ctx context.Context, name string, r io.Reader, claims ...evidence.C
 	return &Source{Bundle: b, Zip: digest.FromBytes(data), Packed: data}, nil
 }
 
-// NameSubject names the plugin that an error is about. An error without a subject of its own gets
-// this one, so that its hint stays one.
+// NameSubject adds the plugin that an error is about. If the error lacks only a subject it stays one
+// error, so that its hint is still shown.
 func NameSubject(subject string, err error) error {
 	if e, ok := err.(*evidence.Error); ok && e.Subject == "" {
 		named := *e
@@ -114,8 +114,8 @@ func (s *Source) Parse(name string) (*plugin.Manifest, error) {
 	return m, nil
 }
 
-// place writes the plugin's files, and further ones, to the directory dir, which must
-// not exist: beside it first, then by one rename.
+// place writes the plugin's files, and further ones, to the directory dir, which must not exist. It
+// writes a temporary directory beside dir and renames it.
 func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) error {
 	if err := r.Verdict.Admitted().Permits(r.Manifest.Subject(), r.Tree, policy.Place); err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Source) place(r *plugin.Result, dir string, further map[string][]byte) 
 	if err != nil {
 		return fail(err)
 	}
-	defer os.RemoveAll(staging) // does nothing once it has its name
+	defer os.RemoveAll(staging) // does nothing after the rename
 	if err := s.writeFiles(staging, further); err != nil {
 		return fail(err)
 	}
@@ -180,7 +180,7 @@ func (s *Source) writeFiles(dir string, further map[string][]byte) error {
 	return group.Wait()
 }
 
-// files are what is part of the plugin: dist/, the manifest, its signature, documents.
+// files returns what belongs to the plugin: dist/, the manifest, its signature, documents.
 func (s *Source) files() map[string][]byte {
 	files := map[string][]byte{plugin.ManifestFile: s.Bundle.Manifest}
 	if s.Bundle.Signature != nil {
