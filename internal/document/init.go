@@ -46,10 +46,12 @@ type manifests struct {
 // examples for values that none of them has, and returns its path. It fails if the file exists.
 // repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
 // is left out. git gets only the variables of environ that it needs.
-func Init(ctx context.Context, environ []string, dir string, repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
+func Init(ctx context.Context, environ []string, dir string,
+	repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
 	file := filepath.Join(dir, "server.json")
 	if _, err := os.Lstat(file); err == nil {
-		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first", errors.New("is there already"))
+		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
+			errors.New("is there already"))
 	}
 	m, err := readManifests(dir)
 	if err != nil {
@@ -95,10 +97,12 @@ func readManifests(dir string) (*manifests, error) {
 		return true, nil
 	}
 	var err error
-	if m.hasNPM, err = read("package.json", func(data []byte) error { return json.Unmarshal(data, &m.npm) }); err != nil {
+	if m.hasNPM, err = read("package.json",
+		func(data []byte) error { return json.Unmarshal(data, &m.npm) }); err != nil {
 		return nil, err
 	}
-	if m.hasPython, err = read("pyproject.toml", func(data []byte) error { return toml.Unmarshal(data, &m.python) }); err != nil {
+	if m.hasPython, err = read("pyproject.toml",
+		func(data []byte) error { return toml.Unmarshal(data, &m.python) }); err != nil {
 		return nil, err
 	}
 	exists := func(name string) bool {
@@ -125,10 +129,11 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 		}
 	}
 	doc := &v0.ServerJSON{
-		Schema:      model.CurrentSchemaURL,
-		Name:        m.serverName(repository, subfolder, filepath.Base(abs)),
-		Description: cmp.Or(m.npm.Description, m.python.Project.Description, "An MCP server that provides [describe what your server does]"),
-		Version:     cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
+		Schema: model.CurrentSchemaURL,
+		Name:   m.serverName(repository, subfolder, filepath.Base(abs)),
+		Description: cmp.Or(m.npm.Description, m.python.Project.Description,
+			"An MCP server that provides [describe what your server does]"),
+		Version: cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
 	}
 	if repository != "" {
 		doc.Repository = &model.Repository{URL: repository, Source: repositorySource(repository), Subfolder: subfolder}
@@ -136,7 +141,8 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	p := model.Package{
 		Transport: model.Transport{Type: model.TransportTypeStdio},
 		EnvironmentVariables: []model.KeyValueInput{{Name: "YOUR_API_KEY", InputWithVariables: model.InputWithVariables{
-			Input: model.Input{Description: "Your API key for the service", IsRequired: true, IsSecret: true, Format: model.FormatString}}}},
+			Input: model.Input{Description: "Your API key for the service", IsRequired: true, IsSecret: true,
+				Format: model.FormatString}}}},
 	}
 	switch namespace, name, _ := strings.Cut(doc.Name, "/"); {
 	case m.hasNPM || !m.hasPython && !m.hasDocker:
@@ -208,7 +214,8 @@ func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir str
 
 // gitOutput returns what a git command prints, or "" where there is no git or no repository.
 func gitOutput(ctx context.Context, environ []string, dir string, args ...string) string {
-	checkout := foreign.FindCheckout(dir, cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
+	checkout := foreign.FindCheckout(dir,
+		cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
 	bin, err := checkout.Find(foreign.Variable(environ, "PATH"), "git")
 	if err != nil {
 		return ""
@@ -220,7 +227,8 @@ func gitOutput(ctx context.Context, environ []string, dir string, args ...string
 	// its configuration names is run.
 	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ, Time: gitTimeout, Output: 1 << 20,
+		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ,
+		Time: gitTimeout, Output: 1 << 20,
 		Set: []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"},
 	})
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // own registry, and returns the evidence in the order of the subjects. An error means that this
 // machine failed; failures of other hosts are evidence. use, if not nil, gets each download
 // before it is removed; calls for different subjects run at once.
-func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject, use func(int, *fetch.Download) error) (evidence.Report, error) {
+func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject,
+	use func(int, *fetch.Download) error) (evidence.Report, error) {
 	reports := make([]evidence.Report, len(all))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(f.Limits().DocumentAtOnce)
@@ -38,7 +39,8 @@ func ObserveAll(ctx context.Context, f *fetch.Client, all []*Subject, use func(i
 }
 
 // observe fetches one subject and compares it with its claims.
-func (s *Subject) observe(ctx context.Context, f *fetch.Client, use func(*fetch.Download) error) (evidence.Report, error) {
+func (s *Subject) observe(ctx context.Context, f *fetch.Client,
+	use func(*fetch.Download) error) (evidence.Report, error) {
 	algorithms := slices.Clone(s.Algorithms)
 	for _, c := range s.Claims {
 		for _, d := range c.Want {

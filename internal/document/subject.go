@@ -23,7 +23,8 @@ func checkFileCount(f *fetch.Client, where string, n int) error {
 	if n <= most {
 		return nil
 	}
-	return evidence.Errorf(evidence.Validation, where, "", fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), most))
+	return evidence.Errorf(evidence.Validation, where, "",
+		fmt.Errorf("%s; the limit is %d", evidence.Count(n, "file"), most))
 }
 
 // Subject is one artifact of a document and what is claimed of it.
@@ -36,7 +37,8 @@ type Subject struct {
 // Subjects joins the packages of doc with its claims, by normalised Ref. The report holds evidence
 // that needs no bytes, such as of a malformed digest. Without packages only subjects with a claim
 // are returned.
-func Subjects(f *fetch.Client, doc *serverjson.Document, where string, packages bool) ([]*Subject, evidence.Report, error) {
+func Subjects(f *fetch.Client, doc *serverjson.Document, where string,
+	packages bool) ([]*Subject, evidence.Report, error) {
 	claims, report := doc.Claims(where)
 	var all []*Subject
 	find := func(ref artifact.Ref) *Subject {

@@ -19,7 +19,9 @@ func ForgetHost(h *Host, text string) error {
 	}
 	return h.changeVariables(func(known *project.Variables) error {
 		if !known.RemoveHost(host) {
-			return evidence.Errorf(evidence.Validation, host, ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }), errors.New("nobody agreed on this machine that it is asked"))
+			return evidence.Errorf(evidence.Validation, host,
+				ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }),
+				errors.New("nobody agreed on this machine that it is asked"))
 		}
 		return nil
 	})
@@ -38,5 +40,6 @@ func ForgetHint(names []string, command func(name string) string) string {
 	if len(names) > maxHinted {
 		names, more = names[:maxHinted], ", ..."
 	}
-	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command(first) + "'")
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" +
+		command(first) + "'")
 }

@@ -100,7 +100,8 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 // allowsHost reports whether the command's options let a host be asked: by its name, with
 // every port, or as one that a variable may be sent to.
 func (s *Sending) allowsHost(host string) bool {
-	if slices.Contains(s.Hosts, host) || slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
+	if slices.Contains(s.Hosts, host) ||
+		slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
 		return true
 	}
 	name := host

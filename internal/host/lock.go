@@ -26,14 +26,16 @@ func (h *Host) Lock(ctx context.Context, path, what string, limit time.Duration)
 			bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
 			defer cancel()
 			if unlock, err = durable.Lock(bounded, path, what); errors.Is(err, late) {
-				err = evidence.Errorf(evidence.Operation, path, "see what that process does, end it if it hangs, and run the command again", err)
+				err = evidence.Errorf(evidence.Operation, path,
+					"see what that process does, end it if it hangs, and run the command again", err)
 			}
 		} else {
 			unlock, err = durable.Lock(ctx, path, what)
 		}
 	}
 	if errors.Is(err, durable.ErrNoLock) {
-		return nil, evidence.Errorf(evidence.Refused, path, "find out who put it there, and remove it: the next command makes a lock of its own", durable.ErrNoLock)
+		return nil, evidence.Errorf(evidence.Refused, path,
+			"find out who put it there, and remove it: the next command makes a lock of its own", durable.ErrNoLock)
 	}
 	return unlock, err
 }

@@ -43,7 +43,8 @@ func (h *Host) readVariables() (*project.Variables, error) {
 	}
 	v, err := project.ParseVariables(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(), "remove the file; what may be sent is asked again", err)
+		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(),
+			"remove the file; what may be sent is asked again", err)
 	}
 	return v, nil
 }
@@ -94,7 +95,8 @@ func (h *Host) changeVariables(change func(*project.Variables) error) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
 	}
-	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"), "what may be sent")
+	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"),
+		"what may be sent")
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func TokenFor(h *Host, s *Session, base string) (string, error) {
 		return "", nil
 	}
 	if s.Expires != 0 && !h.Now().Before(time.Unix(s.Expires, 0)) {
-		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+formatMinutes(auth.Lifetime),
+		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+
+			formatMinutes(auth.Lifetime),
 			fmt.Errorf("the token for %s has expired", s.Registry))
 	}
 	return s.Token, nil

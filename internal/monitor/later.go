@@ -59,8 +59,10 @@ func (m *monitor) compareLater(ctx context.Context) error {
 			}
 		}
 		for _, e := range withheld {
-			m.addAnomaly(Anomaly{What: AnomalyWithheld, Index: &e.index, Subject: ledger.Leaf{Kind: about.kind, Name: about.name, Version: about.version}.Subject(),
-				Expected: fmt.Sprintf("the %s of entry %d among the later entries about it", e.kind, e.index), Actual: "not named"})
+			m.addAnomaly(Anomaly{What: AnomalyWithheld, Index: &e.index,
+				Subject:  ledger.Leaf{Kind: about.kind, Name: about.name, Version: about.version}.Subject(),
+				Expected: fmt.Sprintf("the %s of entry %d among the later entries about it", e.kind, e.index),
+				Actual:   "not named"})
 		}
 		delete(m.laterEntries, about)
 	}

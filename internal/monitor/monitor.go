@@ -159,7 +159,8 @@ func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error)
 	if o.From != "" {
 		m.name, m.source, key = o.From, directorySource(o.From), o.Log.Key
 		if key == "" {
-			return nil, evidence.Errorf(evidence.Refused, m.name, "give the log's key with --log-key", errors.New("nobody said whose log this is"))
+			return nil, evidence.Errorf(evidence.Refused, m.name, "give the log's key with --log-key",
+				errors.New("nobody said whose log this is"))
 		}
 	} else {
 		client := &client.Client{Base: o.URL}
@@ -210,7 +211,8 @@ func (m *monitor) addAnomaly(a Anomaly) {
 // err returns an error of class Integrity if there is an anomaly.
 func (m *monitor) err() error {
 	if n := len(m.state.Found); n > 0 {
-		return evidence.Errorf(evidence.Integrity, m.name, "an honest registry shows none of this: see docs/ledger.md, Incident",
+		return evidence.Errorf(evidence.Integrity, m.name,
+			"an honest registry shows none of this: see docs/ledger.md, Incident",
 			fmt.Errorf("SECURITY ERROR: %d anomalies", n))
 	}
 	return nil
@@ -239,7 +241,8 @@ func (m *monitor) runRound(ctx context.Context) (*Result, error) {
 	}
 	return &Result{
 		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
-		Read: m.read, Again: m.reread, Began: m.state.isNew && m.options.State != "", Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
+		Read: m.read, Again: m.reread, Began: m.state.isNew && m.options.State != "", Records: m.records,
+		Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
 	}, err
 }
 
@@ -263,7 +266,8 @@ func (m *monitor) followLog(ctx context.Context) error {
 	}
 	head, err := m.trust.Open(signed)
 	if err != nil {
-		m.addAnomaly(Anomaly{What: AnomalyCheckpoint, Expected: "signed by " + m.trust.Log.Name(), Actual: err.Error(), Detail: string(signed)})
+		m.addAnomaly(Anomaly{What: AnomalyCheckpoint, Expected: "signed by " + m.trust.Log.Name(), Actual: err.Error(),
+			Detail: string(signed)})
 		return nil
 	}
 	switch done := m.state.replay.Size(); {
@@ -293,7 +297,8 @@ func (m *monitor) followLog(ctx context.Context) error {
 	}
 	// Other clients on this machine must have been shown the same log.
 	if _, err := m.log.AcceptCheckpoint(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
-		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before", Actual: "another one", Detail: err.Error()})
+		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before",
+			Actual: "another one", Detail: err.Error()})
 		m.consistent = false
 		return nil
 	} else if err != nil {

@@ -47,7 +47,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	compare := func(r listedRecord, err error) bool {
 		m.records++
 		if err != nil {
-			m.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version), Actual: err.Error()})
+			m.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version),
+				Actual: err.Error()})
 			return false
 		}
 		if index, ok := m.state.replay.Find(r.kind, r.name, r.version); ok && index < size {
@@ -194,14 +195,16 @@ func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.digests}
 	}
 	if want := m.state.document(index); !evidence.Same(want, r.document) {
-		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.digests}
+		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(),
+			Actual: r.digests}
 		if r.kind != ledger.Server {
 			a.Expected = "what the entry says of the document, content_integrity and api_surface"
 		}
 		return a
 	}
 	if want := statusNames[m.state.statuses[index]]; string(r.status) != want {
-		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: cmp.Or(string(r.status), "none")}
+		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want,
+			Actual: cmp.Or(string(r.status), "none")}
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 		return nil
 	}
 	runs := int64(m.options.Reread)
-	r := &ledger.Reader{At: m.state.head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+	r := &ledger.Reader{At: m.state.head.Checkpoint,
+		Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
 	for range (bundles + runs - 1) / runs {
 		if m.state.nextReread >= bundles {
 			m.state.nextReread = 0
@@ -38,8 +39,10 @@ func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 			if m.log == nil {
 				class = evidence.Operation // a copy may not be whole
 			}
-			return evidence.Errorf(class, m.name, "it was served when it was read before; it is asked for again with the next run",
-				fmt.Errorf("a part of entries %d to %d, or of the tree over them, is not served: %w", n*ledger.TileWidth, min((n+1)*ledger.TileWidth, size)-1, err))
+			return evidence.Errorf(class, m.name,
+				"it was served when it was read before; it is asked for again with the next run",
+				fmt.Errorf("a part of entries %d to %d, or of the tree over them, is not served: %w",
+					n*ledger.TileWidth, min((n+1)*ledger.TileWidth, size)-1, err))
 		case errors.Is(err, ledger.ErrFork), errors.Is(err, ledger.ErrMalformed):
 			if err := m.addChanged(ctx, n, err); err != nil {
 				return err
@@ -71,21 +74,24 @@ func (m *monitor) addChanged(ctx context.Context, n int64, cause error) error {
 	}
 	leaves, err := m.splitBundle(data, t)
 	if err != nil {
-		m.addAnomaly(Anomaly{What: AnomalyEntry, Path: ledger.TilePath(t), Expected: "the entries that were read before", Actual: err.Error()})
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Path: ledger.TilePath(t),
+			Expected: "the entries that were read before", Actual: err.Error()})
 		return nil
 	}
 	for i, text := range leaves {
 		index := n*ledger.TileWidth + int64(i)
 		want := m.state.document(index)
 		leaf, err := ledger.ParseLeaf(text)
-		if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) || err != nil && want.IsZero() {
+		if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface),
+			want) || err != nil && want.IsZero() {
 			continue
 		}
 		actual := "document " + leaf.Document.String()
 		if err != nil {
 			actual = err.Error()
 		}
-		m.addAnomaly(Anomaly{What: AnomalyEntry, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: actual,
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Index: &index, Subject: leaf.Subject(), Expected: "document " +
+			want.String(), Actual: actual,
 			Detail: "the entry as it was read before, and as it is served"})
 		return nil
 	}
@@ -100,7 +106,8 @@ func (m *monitor) addChanged(ctx context.Context, n int64, cause error) error {
 		made[i] = tlog.RecordHash(text)
 	}
 	if m.compareTile(t, made, shown) { // or a tile above
-		m.addAnomaly(Anomaly{What: AnomalyTile, Path: ledger.TilePath(t), Expected: "the tree that was read before, of root " + m.state.head.Root.String(), Actual: cause.Error()})
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: ledger.TilePath(t),
+			Expected: "the tree that was read before, of root " + m.state.head.Root.String(), Actual: cause.Error()})
 	}
 	return nil
 }

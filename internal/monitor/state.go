@@ -55,7 +55,8 @@ type Wire struct {
 	Tiles   [8][]byte `json:"tiles"`
 	Replay  int64     `json:"replay_bytes"`
 	Next    int64     `json:"reread_next"` // since version 2
-	Digest  string    `json:"digest"`      // since version 2, of the file with "" here: a file that was edited is malformed
+	// since version 2, of the file with "" here: a file that was edited is malformed
+	Digest string `json:"digest"`
 }
 
 // StateVersion is the version that this build writes. It reads version 1 too, which lacks
@@ -64,7 +65,8 @@ const StateVersion = 2
 
 // Members returns the names of a line's members in that version.
 func (Wire) Members(version int) []string {
-	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes", "reread_next", "digest"}
+	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes",
+		"reread_next", "digest"}
 	if version == 1 {
 		return all[:8]
 	}
@@ -86,13 +88,16 @@ func ReadState(path, key string) (*State, error) {
 	}
 	w, parts, err := parseWire(data)
 	if err == nil && w.Key != key {
-		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
+		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own",
+			errors.New("is the state of a log with another key"))
 	}
 	if err == nil {
 		s, err = w.parse(parts)
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; without it everything is read again, and what was found before is forgotten", err)
+		return nil, evidence.Errorf(evidence.Validation, path,
+			"restore it from a backup; without it everything is read again, and what was found before is forgotten",
+			err)
 	}
 	return s, nil
 }
@@ -111,8 +116,10 @@ func parseWire(data []byte) (w Wire, parts []byte, err error) {
 	if err := json.Unmarshal(line, &there); err != nil {
 		return w, nil, err
 	}
-	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 || w.Version > StateVersion {
-		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"], StateVersion)
+	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 ||
+		w.Version > StateVersion {
+		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"],
+			StateVersion)
 	}
 	for _, name := range w.Members(w.Version) {
 		if raw, ok := there[name]; !ok || string(raw) == "null" && (w.Version > 1 || name != "found") {
@@ -169,7 +176,8 @@ func (w Wire) parse(parts []byte) (*State, error) {
 	}
 	parts = parts[w.Replay:]
 	size := s.replay.Size()
-	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
+	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize ||
+		tlog.Hash(w.Root) != s.replay.Root() {
 		return nil, errors.New("its parts are not of one size")
 	}
 	trust, err := ledger.NewTrust(w.Key, nil, 0)
@@ -185,7 +193,8 @@ func (w Wire) parse(parts []byte) (*State, error) {
 			return nil, errors.New("its checkpoint is not of what was read")
 		}
 	}
-	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
+	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()},
+		Note: []byte(w.Note)}
 	s.documents, s.statuses = parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
 	for level, hashes := range w.Tiles {
 		if int64(len(hashes)) != size>>(8*level)%ledger.TileWidth*tlog.HashSize {
@@ -234,7 +243,8 @@ func (s *State) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses), 0o600); err != nil {
+	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses),
+		0o600); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	return nil

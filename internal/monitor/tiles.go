@@ -59,7 +59,8 @@ func (m *monitor) replayTo(ctx context.Context, head ledger.Signed) error {
 
 // checkExtends returns nil if head is a log that begins with older, and ledger.ErrFork if not.
 func (m *monitor) checkExtends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
-	r := ledger.Reader{At: head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+	r := ledger.Reader{At: head.Checkpoint,
+		Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
 	return r.CheckExtends(older)
 }
 
@@ -83,7 +84,8 @@ func (m *monitor) addWrongRoot(ctx context.Context, head ledger.Signed, start in
 	}
 	m.addAnomaly(Anomaly{
 		What: AnomalyRoot, Expected: head.Root.String(), Actual: root.String(),
-		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served", size),
+		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served",
+			size),
 	})
 	return errors.Join(m.comparePartialTiles(ctx, size), m.restoreState()) // which may say where
 }
@@ -101,11 +103,13 @@ func (m *monitor) addFirstDifference(ctx context.Context, head ledger.Signed, si
 			index := n*ledger.TileWidth + int64(i)
 			want := m.state.document(index)
 			leaf, err := ledger.ParseLeaf(text)
-			if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) {
+			if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity,
+				leaf.APISurface), want) {
 				continue
 			}
 			m.addAnomaly(Anomaly{
-				What: AnomalyFork, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: "document " + leaf.Document.String(),
+				What: AnomalyFork, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(),
+				Actual: "document " + leaf.Document.String(),
 				Detail: "the first entry that is another one than was read before",
 			})
 			return nil
@@ -137,7 +141,8 @@ func (m *monitor) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	if full, fullErr := ledger.SplitBundle(data, ledger.TileWidth); fullErr == nil {
 		return full[:t.W], nil
 	}
-	return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
+	return nil, evidence.Errorf(evidence.Integrity, m.name, "",
+		fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
 }
 
 // readTile reads a tile, or the full tile if the partial one is not served any more.
@@ -152,7 +157,9 @@ func (m *monitor) readTile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	}
 	if trail.IsNotFound(err) && m.log != nil {
 		// The signer of the tree must have the tile. No anomaly is kept, as the tile may come back.
-		return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t), err))
+		return nil, evidence.Errorf(evidence.Integrity, m.name, "",
+			fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t),
+				err))
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), m.name, "", fmt.Errorf("%s: %w", ledger.TilePath(t), err))
@@ -256,7 +263,8 @@ func (m *monitor) comparePartialTiles(ctx context.Context, size int64) error {
 func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) bool {
 	path := ledger.TilePath(t)
 	if len(shown) != t.W*tlog.HashSize && len(shown) != ledger.TileWidth*tlog.HashSize {
-		m.addAnomaly(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize), Actual: fmt.Sprintf("%d bytes", len(shown))})
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize),
+			Actual: fmt.Sprintf("%d bytes", len(shown))})
 		return false
 	}
 	for i, h := range made {

@@ -18,7 +18,8 @@ import (
 // CheckClaims is the registry's half of a publish: it fetches every file for which doc claims a
 // hash, compares the file with the claim and with its own registry's claims, and asks each package
 // which server it belongs to. Packages without a claim are not downloaded.
-func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document, bundleHosts []string) (evidence.Report, error) {
+func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
+	bundleHosts []string) (evidence.Report, error) {
 	client = client.For(doc.Name)
 	claimed, report, err := document.Subjects(client, doc, "server.json", false)
 	if err != nil {
@@ -31,7 +32,8 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 		// A bundle that will be refused for its host is not fetched: a publisher must not choose
 		// what the registry requests, nor learn what an allowed host answers.
 		for _, c := range s.Claims {
-			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+bundleHost(s.Ref)))
+			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+
+				bundleHost(s.Ref)))
 		}
 		return true
 	})
@@ -60,7 +62,8 @@ func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Docu
 }
 
 // unclaimedFiles returns evidence of each file of ref that report does not mention.
-func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref, report evidence.Report) (evidence.Report, error) {
+func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
+	report evidence.Report) (evidence.Report, error) {
 	known := func(ref artifact.Ref) bool {
 		return slices.ContainsFunc(report, func(e evidence.Evidence) bool { return document.SameRef(e.Subject, ref) })
 	}
@@ -87,7 +90,8 @@ func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
 }
 
 // ownershipEvidence asks a package which server it belongs to, and compares that with name.
-func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref, bundleHosts []string) (evidence.Evidence, error) {
+func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
+	bundleHosts []string) (evidence.Evidence, error) {
 	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
 	switch ref.Kind() {
 	case artifact.NPM:
@@ -118,7 +122,8 @@ func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, r
 		}
 		return evidence.Fact(claim, ""), nil
 	}
-	return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+" cannot be checked yet"), nil
+	return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+
+		" cannot be checked yet"), nil
 }
 
 // ownerLabel is the label by which an image names its server.
@@ -145,7 +150,8 @@ func isBundle(ref artifact.Ref) bool {
 // at one of the operator's.
 func allowedBundle(ref artifact.Ref, hosts []string) bool {
 	host := bundleHost(ref)
-	return host == document.HostOf(model.RegistryURLGitHub) || host == document.HostOf(model.RegistryURLGitLab) || slices.Contains(hosts, host)
+	return host == document.HostOf(model.RegistryURLGitHub) || host == document.HostOf(model.RegistryURLGitLab) ||
+		slices.Contains(hosts, host)
 }
 
 // bundleHost returns the host of a bundle.

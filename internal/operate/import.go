@@ -189,7 +189,8 @@ func (i *importer) tellProgress() {
 
 // fetchPage fetches one page, and retries errors that may pass, with the pause that the registry
 // asks for or a growing one. Other errors end the import.
-func (i *importer) fetchPage(ctx context.Context, upstream *client.Client, p registry.Progress) (*registry.Page, error) {
+func (i *importer) fetchPage(ctx context.Context, upstream *client.Client,
+	p registry.Progress) (*registry.Page, error) {
 	for try := 1; ; try++ {
 		page, err := upstream.Changes(ctx, p.Cursor, p.Since)
 		if err == nil || ctx.Err() != nil {
@@ -208,7 +209,8 @@ func (i *importer) fetchPage(ctx context.Context, upstream *client.Client, p reg
 		}
 		pause += rand.N(pause/4 + 1) // so that several imports do not retry at once
 		if i.Warn != nil {
-			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
+			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second),
+				surface.Escape(err.Error()))
 		}
 		if err := i.pause(ctx, pause); err != nil {
 			return nil, err
@@ -272,13 +274,15 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 	}
 	observed := evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))}
 	if integrity := env.Meta.Integrity; integrity != nil && !integrity.Document.IsZero() {
-		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{integrity.Document}}
+		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
+			Want: []digest.Digest{integrity.Document}}
 		if evidence.Compare(claim, observed).Outcome != evidence.Match {
 			i.addConflict(rec.Subject() + ": the document is not the one of its digest")
 			return nil
 		}
 	}
-	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher}, observed)
+	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document,
+		Authority: evidence.Publisher}, observed)
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document})
 	here, err := i.db.Insert(ctx, verdict.Admitted(), rec)
 	switch {
@@ -308,7 +312,8 @@ func (i *importer) importRecord(ctx context.Context, env registry.Envelope) erro
 // updatePresent compares a record with the existing one of its name and version, and lets an
 // imported one follow its original's status.
 func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
-	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{here.Digest}}
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
+		Want: []digest.Digest{here.Digest}}
 	if evidence.Compare(claim, observed).Outcome != evidence.Match {
 		by := "published here"
 		if here.Origin != "" {
@@ -355,7 +360,8 @@ func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err 
 		switch official.Status {
 		case registry.Active, "":
 		case registry.Deprecated, registry.Deleted:
-			rec.Status, rec.StatusMessage = official.Status, document.Clip(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
+			rec.Status, rec.StatusMessage = official.Status,
+				document.Clip(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 		default:
 			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
 		}
@@ -372,7 +378,8 @@ func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err 
 		if integrity.ImportedAt != nil {
 			rec.ImportedAt = *integrity.ImportedAt
 		}
-		if !isArray(integrity.Evidence) || slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+		if !isArray(integrity.Evidence) ||
+			slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
 			return rec, errors.New("its evidence is no list")
 		}
 		rec.Evidence, rec.Build = integrity.Evidence, integrity.Build
@@ -423,7 +430,8 @@ func (i *importer) err() error {
 		if n > len(named) {
 			lines += fmt.Sprintf("  and %d more\n", n-len(named))
 		}
-		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
+		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind,
+			Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
 	}
 	add(evidence.Integrity, i.out.conflicts, "not as published here; ours stay", i.out.Conflicts)
 	add(evidence.Validation, i.out.refused, "that cannot be taken", i.out.Refused)

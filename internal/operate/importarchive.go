@@ -128,7 +128,8 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 		a.addRefusedArchive(rec, err)
 	case errors.Is(err, registry.ErrExists):
 		same := evidence.Compare(
-			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{here.ContentHash}},
+			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
+				Want: []digest.Digest{here.ContentHash}},
 			evidence.Observed{Digests: []digest.Digest{got.ContentHash}})
 		if same.Outcome != evidence.Match {
 			a.addConflict(rec.Kind + " " + rec.Subject() + ": other bytes were published here")
@@ -152,6 +153,7 @@ func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.Archiv
 // addRefusedArchive counts an archive that cannot be taken, and lists the first ones.
 func (a *archiveImporter) addRefusedArchive(rec registry.ArchiveRecord, why error) {
 	if a.out.refused++; a.out.refused <= importMaxListed {
-		a.out.Refused = append(a.out.Refused, surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))
+		a.out.Refused = append(a.out.Refused,
+			surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))
 	}
 }

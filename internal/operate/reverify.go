@@ -43,11 +43,12 @@ type ReverifyOptions struct {
 
 // Reverification counts the records of [Reverify], and names those that fail.
 type Reverification struct {
-	Records   int                `json:"records"`   // looked at; those with status deleted are not
-	Claimed   int                `json:"claimed"`   // of these, with a claim to recompute
-	Unreached int                `json:"unreached"` // of these, with a file that could not be had now
-	Failing   []string           `json:"failing"`   // name@version of those that fail, "facet name@version" of an archive; known before or not
-	Found     []ReverifiedRecord `json:"found"`     // what was added as a finding
+	Records   int `json:"records"`   // looked at; those with status deleted are not
+	Claimed   int `json:"claimed"`   // of these, with a claim to recompute
+	Unreached int `json:"unreached"` // of these, with a file that could not be had now
+	// name@version of those that fail, "facet name@version" of an archive; known before or not
+	Failing []string           `json:"failing"`
+	Found   []ReverifiedRecord `json:"found"` // what was added as a finding
 }
 
 // ReverifiedRecord is a record with a new finding. Evidence is empty if what failed
@@ -70,7 +71,8 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	defer db.Close()
 	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
-	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce,
+		fetch.DefaultLimits().DocumentAtOnce)
 	client := fetch.New(o.Fetch)
 	r := reverifier{
 		records: db,
@@ -129,7 +131,8 @@ func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverifi
 
 // reverifyList recomputes the claims of the records of a list, and returns the most urgent class of
 // what fails.
-func (r *Reverification) reverifyList(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
+func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
+	list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
 	// The time of update is never before that of publishing.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
 		page, next, err := list(ctx, q)
@@ -196,14 +199,17 @@ func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []c
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
-				return r.records.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+				return r.records.AddFinding(ctx,
+					registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build,
+						Evidence: failing})
 			}})
 	}
 	return page, next, err
 }
 
 // listArchives returns a page of the records of one kind of archive.
-func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []claimedRecord, next string, err error) {
+func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
+	q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.ListArchives(ctx, kind, q)
 	for _, rec := range records {
 		before := []byte("[]")
@@ -220,13 +226,16 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q regist
 				report, err := CheckArchive(ctx, blobs, rec, subject)
 				for _, e := range report {
 					if e.Cause == evidence.Unreachable {
-						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject, "reason", e.Reason)
+						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject,
+							"reason", e.Reason)
 					}
 				}
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
-				return r.records.AddArchiveFinding(ctx, registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+				return r.records.AddArchiveFinding(ctx,
+					registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build,
+						Evidence: failing})
 			}})
 	}
 	return page, next, err
@@ -234,14 +243,17 @@ func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind, q regist
 
 // CheckArchive compares a stored archive with its record. It returns what is wrong with the archive
 // as evidence; an error is a failure of this machine.
-func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord, subject string) (evidence.Report, error) {
+func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord,
+	subject string) (evidence.Report, error) {
 	scheme := evidence.FacetTar
 	if rec.Kind == string(ledger.Plugin) {
 		scheme = evidence.Tree
 	}
 	claims := []evidence.Claim{
-		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash}, Where: "content_hash"},
-		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity}, Where: "content_integrity"},
+		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash},
+			Where: "content_hash"},
+		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity},
+			Where: "content_integrity"},
 	}
 	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
 	switch {
@@ -373,7 +385,8 @@ func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Clas
 func failureKeys(report evidence.Report) []string {
 	out := make([]string, len(report))
 	for i, e := range report {
-		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome), string(e.Cause), e.Actual()}, "\x00")
+		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome),
+			string(e.Cause), e.Actual()}, "\x00")
 	}
 	return out
 }

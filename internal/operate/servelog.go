@@ -49,7 +49,8 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 
 // logKey reads the key at path. It creates a key only for a new log: the database must not have been
 // signed before, and the place of the heads must hold none of another key.
-func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries, heads registry.Heads) (key ledger.Key, err error) {
+func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries,
+	heads registry.Heads) (key ledger.Key, err error) {
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
@@ -63,7 +64,8 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 			}
 			state, err := entries.LogState(ctx)
 			if err == nil && state.Signed {
-				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here", log.ErrHead)
+				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here",
+					log.ErrHead)
 			}
 			return err
 		})
@@ -78,15 +80,18 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 func explainLogError(path string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrKey):
-		return evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
+		return evidence.Errorf(evidence.Validation, path,
+			"give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
 	case errors.Is(err, log.ErrElsewhere):
 		return evidence.Errorf(evidence.Integrity, path,
 			"an export does not have the log: start with the database that the key signed; or let a log with another name and a new key take its place, with --replace-log and the old name: see docs/operating.md, The log", err)
 	case errors.Is(err, log.ErrHead):
 		return evidence.Errorf(evidence.Validation, path,
-			"bring along what the key signed last ("+log.HeadsOf(path).Path+", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
+			"bring along what the key signed last ("+log.HeadsOf(path).Path+
+				", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
 	case errors.Is(err, log.ErrBegun):
-		return evidence.Errorf(evidence.Validation, path, "start without --first-log, which is for the first start with a new key", err)
+		return evidence.Errorf(evidence.Validation, path,
+			"start without --first-log, which is for the first start with a new key", err)
 	}
 	return evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 }

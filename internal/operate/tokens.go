@@ -33,7 +33,8 @@ func (s *TokenStore) Close() error { return s.close() }
 
 // Create makes a token for permissions and returns its text, which is not kept. It
 // expires after a time, or never if that is zero.
-func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth.Permission, lifetime time.Duration) (registry.Token, string, error) {
+func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth.Permission,
+	lifetime time.Duration) (registry.Token, string, error) {
 	now := s.now()
 	var expires time.Time
 	if lifetime != 0 {
@@ -56,7 +57,8 @@ func (s *TokenStore) List(ctx context.Context) ([]registry.Token, error) { retur
 func (s *TokenStore) Revoke(ctx context.Context, id string) (registry.Token, error) {
 	t, err := s.tokens.Revoke(ctx, id, s.now())
 	if errors.Is(err, registry.ErrNotFound) {
-		return t, evidence.Errorf(evidence.Validation, "token", "see 'hallmark registry token list'", fmt.Errorf("there is none with the id %+.100q", id))
+		return t, evidence.Errorf(evidence.Validation, "token", "see 'hallmark registry token list'",
+			fmt.Errorf("there is none with the id %+.100q", id))
 	}
 	return t, err
 }

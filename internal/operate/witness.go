@@ -57,13 +57,15 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Validation, err)
 	}
-	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created, Logger: o.Logger})
+	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created,
+		Logger: o.Logger})
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}
 	defer w.Close()
 	if o.Begin && len(w.Begun) == 0 { // a flag that stays set would begin again after the state is lost
-		return evidence.Errorf(evidence.Validation, "witness", "start without --begin, which is for the first start with a log",
+		return evidence.Errorf(evidence.Validation, "witness",
+			"start without --begin, which is for the first start with a log",
 			fmt.Errorf("%s has a state of each log: there is none to begin with", o.State))
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)

@@ -129,7 +129,8 @@ func (d *SourceDir) statFile(path string, refused map[string]*tree.EntryError) (
 // listServer sets Files to all files, without those of version control and the archive itself.
 func (d *SourceDir) listServer() error {
 	if _, err := d.Root.Lstat(facet.SourceFile); errors.Is(err, fs.ErrNotExist) {
-		return evidence.Errorf(evidence.Validation, "", "", fmt.Errorf("holds neither %s nor %s", facet.ManifestFile, facet.SourceFile))
+		return evidence.Errorf(evidence.Validation, "", "",
+			fmt.Errorf("holds neither %s nor %s", facet.ManifestFile, facet.SourceFile))
 	}
 	files, refused, err := tree.Scan(d.Root.FS(), tree.Limits{})
 	if err != nil {

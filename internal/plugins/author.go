@@ -136,7 +136,9 @@ func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) erro
 	}
 	path := filepath.Join(dir, plugin.LockFile)
 	stale := func(err error) error {
-		return evidence.Errorf(evidence.ClassOf(err), path, "the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host", fmt.Errorf("the lock is of the manifest before: %w", err))
+		return evidence.Errorf(evidence.ClassOf(err), path,
+			"the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host",
+			fmt.Errorf("the lock is of the manifest before: %w", err))
 	}
 	lock, err := project.ParseInstallLock(old)
 	if err != nil {

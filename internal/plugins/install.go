@@ -72,7 +72,8 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // judged by Locked; the lock keeps it
+	// judged by Locked; the lock keeps it
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
 	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
@@ -145,9 +146,11 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 // completeInstall completes an install whose path exists. It revalidates what this machine installed
 // there, because a lock does not prove that the files are unchanged. Other files must be those of
 // this install, byte for byte, and get its lock.
-func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte, target plugin.Host) error {
+func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte,
+	target plugin.Host) error {
 	other := func(hint string) error {
-		return evidence.Errorf(evidence.Refused, path, hint, errors.New("another plugin is installed under this name and version"))
+		return evidence.Errorf(evidence.Refused, path, hint,
+			errors.New("another plugin is installed under this name and version"))
 	}
 	const remove = "a version never changes; remove the directory if you mean it"
 	there, err := ReadInstallLock(path)
@@ -174,7 +177,8 @@ func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path 
 		}
 		there.Strict = there.Strict || asked.Strict
 		if signed {
-			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature, asked.SignerKeyID
+			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature,
+				asked.SignerKeyID
 		}
 		if lock, err = there.Encode(); err != nil {
 			return err
@@ -191,7 +195,8 @@ func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path 
 	if p.files.String() != in.Lock.Files {
 		return other("its documents or its signature differ; " + remove)
 	}
-	if err := policy.Judge(policy.Plugin, policy.Settings{}, p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
+	if err := policy.Judge(policy.Plugin, policy.Settings{},
+		p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
 		return err
 	}
 	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
@@ -214,7 +219,8 @@ func sumSizes(files []tree.File) (n int64) {
 func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	for _, e := range m.Externals {
 		if e.Source != "" && e.Source != "npm" {
-			return evidence.Errorf(evidence.Refused, e.Subject(), "", fmt.Errorf("external packages of source %q are not installed", e.Source))
+			return evidence.Errorf(evidence.Refused, e.Subject(), "",
+				fmt.Errorf("external packages of source %q are not installed", e.Source))
 		}
 		ref, err := artifact.Parse(e.Subject())
 		if err != nil {
@@ -235,8 +241,9 @@ func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error
 		d.Close()
 		report := document.RegistryEvidence(d)
 		if want != nil {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
-				Want: want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
+			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File,
+				Authority: evidence.Publisher,
+				Want:      want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
 		}
 		for _, piece := range report {
 			if piece.Outcome == evidence.Mismatch {
@@ -261,10 +268,12 @@ func fetchError(subject string, err error) error {
 
 // fetchPlugin reads a plugin from a URL, a file, a directory or the registry. It adds the evidence of
 // the registry and its log to target.
-func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions, target *plugin.Host) (*Source, error) {
+func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions,
+	target *plugin.Host) (*Source, error) {
 	var claims []evidence.Claim
 	if !o.SHA256.IsZero() {
-		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}})
+		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller,
+			Where: "--sha256", Want: []digest.Digest{o.SHA256}})
 	}
 	if !strings.Contains(from, "://") {
 		name, version, _ := strings.Cut(from, "@")
@@ -275,7 +284,8 @@ func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOption
 	}
 	ref, err := artifact.Parse(from)
 	if err != nil || ref.Kind() != artifact.HTTPS {
-		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name", cmp.Or(err, errors.New("not the URL of a zip")))
+		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name",
+			cmp.Or(err, errors.New("not the URL of a zip")))
 	}
 	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // giving a URL is consent to ask its host
 	if err != nil {

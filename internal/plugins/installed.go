@@ -103,13 +103,15 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 // says that the lock has the hash of all files.
 func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
 	claim := func(path string) evidence.Claim {
-		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
+		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock,
+			Where: plugin.LockFile}
 	}
 	for _, path := range p.Bundle.Beside {
 		if covered && hasModules(m) && (path == modulesDir || path == modulesFile) {
 			continue // links below it are reported next
 		}
-		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent, Reason: "it is no part of the plugin that was installed"})
+		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent,
+			Reason: "it is no part of the plugin that was installed"})
 	}
 	for _, r := range p.inventory.Refused {
 		first, _, below := strings.Cut(r.Path, "/")
@@ -124,7 +126,8 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 	for _, odd := range p.inventory.Odd {
 		switch {
 		case odd.Mode == fs.ModeDir:
-			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent, Reason: "it is " + odd.Kind})
+			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent,
+				Reason: "it is " + odd.Kind})
 		case odd.Mode != fs.ModeDir|fs.ModeSetgid: // which a directory inherits from the one above
 			e := evidence.Fact(claim(odd.Path), odd.Kind)
 			e.Text, e.Outcome = "no such mode", evidence.Mismatch
@@ -136,7 +139,8 @@ func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out e
 
 // lockEvidence compares a lock with the directory, and with this machine's record of the install,
 // which is nil without one. known says that this machine installed other plugins beside it.
-func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install, known bool) (evidence.Report, error) {
+func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install,
+	known bool) (evidence.Report, error) {
 	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
@@ -158,7 +162,8 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 }
 
 // memoryEvidence compares a lock with this machine's record of the install.
-func memoryEvidence(path string, l *project.InstallLock, install *project.Install, known bool) (evidence.Evidence, error) {
+func memoryEvidence(path string, l *project.InstallLock, install *project.Install,
+	known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()
 	if err != nil {
@@ -169,7 +174,8 @@ func memoryEvidence(path string, l *project.InstallLock, install *project.Instal
 		claim.Want = []digest.Digest{install.Lock}
 		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now}, From: plugin.LockFile})
 		if e.Outcome == evidence.Mismatch {
-			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile, install.At.Format("2006-01-02"))
+			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile,
+				install.At.Format("2006-01-02"))
 		}
 		return e, nil
 	case known:
@@ -177,5 +183,6 @@ func memoryEvidence(path string, l *project.InstallLock, install *project.Instal
 			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with 'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-		Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"}, nil
+			Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"},
+		nil
 }

@@ -53,7 +53,9 @@ func readInstalls(h *host.Host, real string) (*project.Installs, error) {
 	}
 	in, err := project.ParseInstalls(data, real)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; if it is removed this machine forgets what it installed in "+real+", and misses nothing there, until the plugins are installed again", err)
+		return nil, evidence.Errorf(evidence.Validation, path,
+			"restore it from a backup; if it is removed this machine forgets what it installed in "+real+
+				", and misses nothing there, until the plugins are installed again", err)
 	}
 	return in, nil
 }
@@ -92,7 +94,8 @@ func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, erro
 }
 
 // changeInstalls changes the record of dir under a lock, and writes it.
-func changeInstalls(ctx context.Context, h *host.Host, dir string, change func(map[string]project.Install) error) error {
+func changeInstalls(ctx context.Context, h *host.Host, dir string,
+	change func(map[string]project.Install) error) error {
 	real, err := RealPlugins(dir)
 	if err != nil {
 		return err
@@ -139,7 +142,8 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 		return err
 	}
 	err = changeInstalls(ctx, h, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, Manifest: r.ManifestHash(),
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree,
+			Manifest: r.ManifestHash(),
 			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
 		return nil
 	})
@@ -155,11 +159,16 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 func Forget(ctx context.Context, h *host.Host, dir, name string) error {
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); err == nil {
-		return evidence.Errorf(evidence.Validation, path, "remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it", errors.New("it is still there"))
+		return evidence.Errorf(evidence.Validation, path,
+			"remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it",
+			errors.New("it is still there"))
 	}
 	return changeInstalls(ctx, h, dir, func(plugins map[string]project.Install) error {
 		if _, ok := plugins[name]; !ok {
-			return evidence.Errorf(evidence.Validation, path, host.ForgetHint(slices.Collect(maps.Keys(plugins)), func(name string) string { return forgetCommand(dir, name) }), errors.New("this machine did not install it"))
+			return evidence.Errorf(evidence.Validation, path,
+				host.ForgetHint(slices.Collect(maps.Keys(plugins)),
+					func(name string) string { return forgetCommand(dir, name) }),
+				errors.New("this machine did not install it"))
 		}
 		delete(plugins, name)
 		return nil
@@ -168,7 +177,8 @@ func Forget(ctx context.Context, h *host.Host, dir, name string) error {
 
 // installClaim returns the claim of this machine's record about the plugin in path.
 func installClaim(path string) evidence.Claim {
-	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "this machine's record of what it installed"}
+	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+		Where: "this machine's record of what it installed"}
 }
 
 // missingPlugins returns a failed result for each plugin that this machine installed in dir and that
@@ -179,9 +189,11 @@ func missingPlugins(dir string, installed map[string]project.Install, there map[
 			continue
 		}
 		path := filepath.Join(dir, name)
-		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
+		e := evidence.Miss(installClaim(path), evidence.Machine,
+			fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
 			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
-		out = append(out, CheckResult{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
+		out = append(out, CheckResult{Path: path,
+			Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
 	}
 	return out
 }

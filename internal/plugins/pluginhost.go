@@ -48,7 +48,10 @@ func pluginHost(h *host.Host, o Options) (plugin.Host, error) {
 	if o.Registered != "" {
 		info, err := os.Stat(o.Registered)
 		if err == nil && info.IsDir() {
-			target.RegisteredBy = func(m *plugin.Manifest) (*plugin.Registered, error) { return readRegisteredIn(o.Registered, m) }
+			target.RegisteredBy = func(m *plugin.Manifest) (*plugin.Registered,
+				error) {
+				return readRegisteredIn(o.Registered, m)
+			}
 			return target, nil
 		}
 		if target.Registered, err = readRegistered(o.Registered); err == nil && target.Registered == nil {

@@ -44,7 +44,8 @@ func Verify(ctx context.Context, h *host.Host, path string, o Options) (*plugin.
 
 // check checks a source for a host. A package-lock.json of the plugin adds claims about external
 // packages.
-func (s *Source) check(ctx context.Context, name string, target plugin.Host, claims ...evidence.Claim) (*plugin.Result, error) {
+func (s *Source) check(ctx context.Context, name string, target plugin.Host,
+	claims ...evidence.Claim) (*plugin.Result, error) {
 	m, err := s.Parse(name)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,8 @@ func (b predecessor) anyInstall(is func(project.Install) bool) bool {
 
 // forgetHint says how to make this machine forget the plugin in the directory name.
 func (b predecessor) forgetHint(name string) string {
-	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)), forgetCommand(b.dir, name))
+	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)),
+		forgetCommand(b.dir, name))
 }
 
 // forgetCommand is the command that forgets a plugin.
@@ -96,18 +97,21 @@ func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report ev
 	if strict {
 		return evidence.Report{b.missingSignature(last, r, evidence.Caller, "was there")}
 	}
-	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent, Observed: evidence.Observed{Text: signersOf(r)}}
+	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent,
+		Observed: evidence.Observed{Text: signersOf(r)}}
 	weaker.Text = "signed by " + keyNames(seen)
 	weaker.Reason = fmt.Sprintf("the signature of %s that this machine accepted is not on %s: --strict or REQUIRE_SIGNATURES demands it", last, r.Manifest.Subject())
 	return evidence.Report{weaker}
 }
 
 // missingSignature returns evidence that no key of the install in the directory name signed r.
-func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority, was string) evidence.Evidence {
+func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority,
+	was string) evidence.Evidence {
 	p := b.accepted[name]
 	claim := evidence.Claim{Subject: r.Manifest.Subject(), Scheme: evidence.Signed, Authority: evidence.Machine,
 		Text: "signed by " + keyNames(p.SignedBy), Where: "this machine's record of what it installed"}
-	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy), was, name, p.At.Format("2006-01-02")),
+	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy),
+		was, name, p.At.Format("2006-01-02")),
 		"ask its publisher for one that is signed; if it may be without, "+b.forgetHint(name))
 	e.Observed.Text = signersOf(r)
 	return e
@@ -127,8 +131,10 @@ func (b predecessor) checkVersion(r *plugin.Result) error {
 			claim.Want = []digest.Digest{want}
 			e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, From: what})
 			if e.Outcome != evidence.Match {
-				e.Reason = fmt.Sprintf("on %s this machine accepted other bytes as %s, and a version never changes", p.At.Format("2006-01-02"), r.Manifest.Subject())
-				e.Fix = "install it again from where it came from; if these are the bytes that you want, " + b.forgetHint(name)
+				e.Reason = fmt.Sprintf("on %s this machine accepted other bytes as %s, and a version never changes",
+					p.At.Format("2006-01-02"), r.Manifest.Subject())
+				e.Fix = "install it again from where it came from; if these are the bytes that you want, " +
+					b.forgetHint(name)
 			}
 			report = append(report, e)
 		}

@@ -32,11 +32,13 @@ type download struct {
 func (d *download) fetch(ctx context.Context, name, version string) (*Source, error) {
 	h, o, target := d.host, d.options, d.target
 	if o.Registry.URL == "" {
-		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+project.ConfigFile+", or give a URL, a zip or a directory",
+		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+
+			project.ConfigFile+", or give a URL, a zip or a directory",
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
 	upstream := &client.Client{Base: o.Registry.URL, May: func() error {
-		return h.RequireHostConsent(consent.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
+		return h.RequireHostConsent(consent.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile +
+			", [registry] url"})
 	}}
 	rec, err := upstream.ArchiveRecord(ctx, string(ledger.Plugin), name, version)
 	if err != nil {
@@ -60,10 +62,13 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 	}
 	defer body.Close()
 	recordClaim := func(scheme evidence.Scheme, member string, want digest.Digest) evidence.Claim {
-		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: "the registry's record, " + member}
+		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record,
+			Want: []digest.Digest{want}, Where: "the registry's record, " + member}
 	}
 	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
-	s, err := ReadZip(ctx, rec.Subject(), &host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims, transport)...)
+	s, err := ReadZip(ctx, rec.Subject(),
+		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims,
+			transport)...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,22 +84,27 @@ func (d *download) fetch(ctx context.Context, name, version string) (*Source, er
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
 	compare := func(claim evidence.Claim, got digest.Digest, size int64, from string) {
-		target.Outside = append(target.Outside, evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
+		target.Outside = append(target.Outside,
+			evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
 	}
 	compare(transport, s.Zip, int64(len(s.Packed)), upstream.Base)
-	compare(recordClaim(evidence.Document, "manifest", document), digest.FromBytes(canonical), int64(len(s.Bundle.Manifest)), plugin.ManifestFile)
-	compare(recordClaim(evidence.Tree, "content_integrity", rec.ContentIntegrity), framed, s.Bundle.Bytes(), plugin.DistDir+"/")
+	compare(recordClaim(evidence.Document, "manifest", document), digest.FromBytes(canonical),
+		int64(len(s.Bundle.Manifest)), plugin.ManifestFile)
+	compare(recordClaim(evidence.Tree, "content_integrity", rec.ContentIntegrity), framed, s.Bundle.Bytes(),
+		plugin.DistDir+"/")
 	return s, nil
 }
 
 // proveRecord adds the evidence of the registry's log about a record.
-func (d *download) proveRecord(ctx context.Context, client *client.Client, rec registry.ArchiveRecord, document digest.Digest) error {
+func (d *download) proveRecord(ctx context.Context, client *client.Client, rec registry.ArchiveRecord,
+	document digest.Digest) error {
 	h, o, target := d.host, d.options, d.target
 	log, err := trail.Read(ctx, h, client, o.Registry, o.Log)
 	if err != nil {
 		return err
 	}
-	r := project.RecordLock{Kind: ledger.Plugin, Registry: o.Registry.Name(), Name: rec.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity}
+	r := project.RecordLock{Kind: ledger.Plugin, Registry: o.Registry.Name(), Name: rec.Name, Version: rec.Version,
+		Document: document, Integrity: rec.ContentIntegrity}
 	if log == nil {
 		target.Outside = append(target.Outside, trail.NoProofEvidence(r, "the registry has no log"))
 		return nil
@@ -104,7 +114,9 @@ func (d *download) proveRecord(ctx context.Context, client *client.Client, rec r
 		return nil
 	}
 	if len(rec.Proof) == 0 {
-		target.Outside = append(target.Outside, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+		target.Outside = append(target.Outside,
+			evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+				"the registry has a log, and gave no proof"))
 		return nil
 	}
 	more, err := log.VerifyProof(ctx, rec.Proof, &r)

@@ -32,7 +32,8 @@ func ReadInstallLock(dir string) (*project.InstallLock, error) {
 	}
 	l, err := project.ParseInstallLock(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, dir, "install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
+		return nil, evidence.Errorf(evidence.Validation, dir,
+			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
 	}
 	return l, nil
 }
@@ -54,7 +55,8 @@ func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Che
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && (len(installed) == 0 || !isNoDirectory(dir)) {
-		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
+		return nil, evidence.Errorf(evidence.Operation, dir,
+			"'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
 	}
 	var all []CheckResult
 	there := map[string]bool{}
@@ -72,7 +74,9 @@ func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Che
 		there[name] = true
 		l, err := ReadInstallLock(v.Path)
 		if err == nil && name != l.Subject() && name != l.Name {
-			err = evidence.Errorf(evidence.Integrity, v.Path, "a plugin lies in a directory of its name and version, or of its name", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Subject()))
+			err = evidence.Errorf(evidence.Integrity, v.Path,
+				"a plugin lies in a directory of its name and version, or of its name",
+				fmt.Errorf("%s is of %+q", plugin.LockFile, l.Subject()))
 		}
 		if err == nil {
 			v.Result, err = revalidateOne(ctx, v.Path, l, installed, target)
@@ -115,18 +119,21 @@ func isIgnored(e fs.DirEntry) bool {
 	if e.IsDir() {
 		return stagingName().MatchString(name)
 	}
-	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
+	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep",
+		".DS_Store"}, name)
 }
 
 // refuseEntry returns the error of something else than a plugin among plugins.
 func refuseEntry(path, why string) error {
 	claim := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
-	return policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
+	return policy.Judge(policy.Plugin, policy.Settings{},
+		evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
 }
 
 // revalidateOne checks an installed plugin against its lock and this machine's record. The host's
 // flags decide; those of the lock can only add demands and remove rights.
-func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install, target plugin.Host) (*plugin.Result, error) {
+func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install,
+	target plugin.Host) (*plugin.Result, error) {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return nil, err
@@ -155,7 +162,8 @@ func revalidateOne(ctx context.Context, path string, l *project.InstallLock, ins
 		return nil, err
 	}
 	if r.Manifest.Subject() != l.Subject() {
-		return nil, evidence.Errorf(evidence.Integrity, path, "", fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
+		return nil, evidence.Errorf(evidence.Integrity, path, "",
+			fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
 	}
 	return r, nil
 }
@@ -188,14 +196,16 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installati
 	if err != nil {
 		return nil, err
 	}
-	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned() // judged by Locked; the lock keeps it
+	// judged by Locked; the lock keeps it
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
 	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
 	hashed := r.Profile.Hashed(p.Bundle.Files)
 	lock := project.InstallLock{
-		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
+		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
+		Policy: target.Flags, Strict: target.Strict,
 	}
 	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
 		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256

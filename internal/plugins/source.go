@@ -78,12 +78,14 @@ func ReadZip(ctx context.Context, name string, r io.Reader, claims ...evidence.C
 		return nil, evidence.Errorf(evidence.Operation, name, "", err)
 	}
 	for _, claim := range claims {
-		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: name})
+		e := evidence.Compare(claim,
+			evidence.Observed{Digests: []digest.Digest{digest.FromBytes(data)}, Size: int64(len(data)), From: name})
 		if e.Outcome != evidence.Match {
 			return nil, &evidence.Error{Kind: evidence.Integrity, Err: errors.New(e.Title()), Detail: e.Detail()}
 		}
 	}
-	files, open, err := archive.OpenZip(bytes.NewReader(data), int64(len(data)), archive.Limits{Unpacked: plugin.MaxBytes})
+	files, open, err := archive.OpenZip(bytes.NewReader(data), int64(len(data)),
+		archive.Limits{Unpacked: plugin.MaxBytes})
 	if err != nil {
 		return nil, NameSubject(name, err)
 	}

@@ -21,11 +21,13 @@ func revokedFile(h *host.Host) string { return filepath.Join(h.Places.State, "re
 // TrustedKeys reads the keys that this machine trusts, and those that it ever revoked. Without a file
 // there are none.
 func TrustedKeys(h *host.Host) (*sign.Keys, error) {
-	keys, err := readKeys(trustFile(h), "restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
+	keys, err := readKeys(trustFile(h),
+		"restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
 	if err != nil {
 		return nil, err
 	}
-	revoked, err := readKeys(revokedFile(h), "restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
+	revoked, err := readKeys(revokedFile(h),
+		"restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
 	if err != nil {
 		return nil, err
 	}

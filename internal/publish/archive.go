@@ -68,7 +68,8 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 	case a.Source != nil:
 		manifest = a.Source.Raw
 	case a.Manifest.Private:
-		return nil, evidence.Errorf(evidence.Refused, where, "remove private from facet.json and pack it again, if it is meant for others",
+		return nil, evidence.Errorf(evidence.Refused, where,
+			"remove private from facet.json and pack it again, if it is meant for others",
 			errors.New("is a private facet, which is not published"))
 	default:
 		kind, manifest = ledger.Facet, a.Manifest.Raw
@@ -82,7 +83,8 @@ func Archive(ctx context.Context, h *host.Host, name string, o Options) (*Archiv
 	}
 	x := upload{
 		kind: kind, name: a.Name(), version: a.Version(), document: digest.FromBytes(canonical),
-		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size), source: a.Source,
+		integrity: a.Integrity, contents: a.TarSize, hash: a.ContentHash, size: a.Size, body: io.LimitReader(f, a.Size),
+		source: a.Source,
 	}
 	x.capture = func(ctx context.Context) (digest.Digest, error) {
 		shown, err := captureSource(ctx, h, a, io.LimitReader(f, a.Size), o)
@@ -114,13 +116,16 @@ func (x upload) subject() string { return x.name + "@" + x.version }
 
 // captureTools starts a server that is packed from source, and compares the tools that it shows
 // with its author's claim. The digest is zero if o forbids to start it.
-func (x upload) captureTools(ctx context.Context, o Options, judge func(...evidence.Evidence) error) (digest.Digest, error) {
-	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest, Where: facet.SourceFile + ", api_surface"}
+func (x upload) captureTools(ctx context.Context, o Options,
+	judge func(...evidence.Evidence) error) (digest.Digest, error) {
+	claim := evidence.Claim{Subject: x.subject(), Scheme: evidence.APISurface, Authority: evidence.Manifest,
+		Where: facet.SourceFile + ", api_surface"}
 	if !x.source.APISurface.IsZero() {
 		claim.Want = []digest.Digest{x.source.APISurface}
 	}
 	if o.NoSurface {
-		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{}, "it was not started to see what it shows"))
+		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{},
+			"it was not started to see what it shows"))
 	}
 	shown, err := x.capture(ctx)
 	if err != nil {
@@ -134,11 +139,13 @@ func (x upload) captureTools(ctx context.Context, o Options, judge func(...evide
 			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
 		}
 	}
-	return shown, judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
+	return shown, judge(evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
 }
 
 // sendArchive sends what the report allows, and judges the answer.
-func sendArchive(ctx context.Context, h *host.Host, x upload, report evidence.Report, o Options) (*ArchivePublication, error) {
+func sendArchive(ctx context.Context, h *host.Host, x upload, report evidence.Report,
+	o Options) (*ArchivePublication, error) {
 	p := new(ArchivePublication)
 	judge := func(more ...evidence.Evidence) error {
 		report = append(report, more...)
@@ -180,32 +187,39 @@ func sendArchive(ctx context.Context, h *host.Host, x upload, report evidence.Re
 		p.APISurface = x.source.APISurface
 	}
 	if err := p.judgeRecord(ctx, log, x, judge); err != nil {
-		return p, &evidence.Error{Subject: x.subject(), Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
+		return p, &evidence.Error{Subject: x.subject(),
+			Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
 	}
 	return p, nil
 }
 
 // judgeRecord judges the registry's record, and the proof that came with it.
-func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x upload, judge func(...evidence.Evidence) error) error {
+func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x upload,
+	judge func(...evidence.Evidence) error) error {
 	rec, subject := p.Record, x.subject()
 	if rec.Version != x.version {
-		return evidence.Errorf(evidence.Integrity, subject, "", fmt.Errorf("the registry recorded version %+.200q", rec.Version))
+		return evidence.Errorf(evidence.Integrity, subject, "",
+			fmt.Errorf("the registry recorded version %+.200q", rec.Version))
 	}
 	recorded, err := rec.Document()
 	if err != nil {
 		return evidence.Errorf(evidence.Integrity, subject, "", err)
 	}
-	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64, from string) evidence.Evidence {
-		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: where},
+	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64,
+		from string) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record,
+			Want: []digest.Digest{want}, Where: where},
 			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
 	}
 	more := evidence.Report{
-		claim(trail.ContentsScheme(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity", x.integrity, x.contents, "the contents of the archive"),
+		claim(trail.ContentsScheme(x.kind), rec.ContentIntegrity, "the registry's record, content_integrity",
+			x.integrity, x.contents, "the contents of the archive"),
 		claim(evidence.File, rec.ContentHash, "the registry's record, content_hash", x.hash, x.size, "the archive"),
 		claim(evidence.Document, recorded, "the registry's record, manifest", x.document, 0, "the archive's manifest"),
 	}
 	if x.source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
-		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record,
+			Where: "the registry's record, api_surface"}
 		if !rec.APISurface.IsZero() {
 			e.Want = []digest.Digest{rec.APISurface}
 		}
@@ -215,13 +229,15 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		}
 		more = append(more, evidence.Compare(e, o))
 	}
-	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document, Integrity: x.integrity}
+	r := project.RecordLock{Kind: ledger.Kind(rec.Kind), Name: x.name, Version: x.version, Document: x.document,
+		Integrity: x.integrity}
 	switch {
 	case log == nil:
 		more = append(more, trail.NoProofEvidence(r, "the registry has no log"))
 	case log.Key == "": // the evidence about the key says so
 	case len(rec.Proof) == 0:
-		more = append(more, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+		more = append(more, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof"))
 	default:
 		proven, err := log.VerifyProof(ctx, rec.Proof, &r)
 		if err != nil {

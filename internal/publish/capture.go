@@ -17,7 +17,8 @@ import (
 
 // captureSource starts a server from the bytes of its archive, as hallmark pin will, and returns the
 // digest of the tools that it shows. The caller has judged the evidence about the archive.
-func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest, error) {
+func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader,
+	o Options) (digest.Digest, error) {
 	x, err := obtain.UnpackSource(ctx, h, a, body)
 	if err != nil {
 		return digest.Digest{}, err
@@ -29,7 +30,8 @@ func captureSource(ctx context.Context, h *host.Host, a *facet.Archive, body io.
 	defer os.RemoveAll(dir)
 	w := workspace.Empty(h, dir)
 	declared := project.Server{Name: a.Name(), Variables: o.Variables}
-	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry, Runtime: x.Source.Runtime, Variables: o.Variables}
+	entry := project.ServerLock{Source: project.KindArtifact, Ref: x.Subject(), Entry: x.Source.Entry,
+		Runtime: x.Source.Runtime, Variables: o.Variables}
 	prog, err := program.OpenSource(ctx, w, declared, entry, x.Slot, h.Getenv("PATH"), nil)
 	report := x.Report
 	if prog != nil {

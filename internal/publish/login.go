@@ -79,13 +79,15 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		}
 		proof = map[string]string{"oidc_token": token}
 	default:
-		return nil, evidence.Errorf(evidence.Validation, where, "the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
+		return nil, evidence.Errorf(evidence.Validation, where,
+			"the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
 	}
 	got, err := o.Registry.Login(ctx, method, proof)
 	if err != nil {
 		return nil, explainLogin(where, err)
 	}
-	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"), Expires: got.ExpiresAt}
+	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"),
+		Expires: got.ExpiresAt}
 	return s, s.Save(ctx, h)
 }
 
@@ -157,7 +159,8 @@ func parseSecureURL(raw string) (*url.URL, error) {
 func workflowToken(ctx context.Context, h *host.Host, base string) (string, error) {
 	where, secret := h.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), h.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 	if where == "" || secret == "" {
-		return "", &evidence.Error{Kind: evidence.Validation, Err: errors.New("this is no workflow of GitHub Actions that may have a token"),
+		return "", &evidence.Error{Kind: evidence.Validation,
+			Err:  errors.New("this is no workflow of GitHub Actions that may have a token"),
 			Hint: "give the job the permission 'id-token: write'"}
 	}
 	u, err := parseSecureURL(where)
@@ -204,7 +207,8 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 		return "", err
 	}
 	if id == "" {
-		return "", &evidence.Error{Kind: evidence.Refused, Err: errors.New("the registry names no application to log in to GitHub with"),
+		return "", &evidence.Error{Kind: evidence.Refused,
+			Err:  errors.New("the registry names no application to log in to GitHub with"),
 			Hint: "give a token of GitHub with --token or in MCP_GITHUB_TOKEN"}
 	}
 	base, err := parseSecureURL(cmp.Or(o.GitHub, model.RegistryURLGitHub))
@@ -218,7 +222,8 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 		Expires int    `json:"expires_in"`
 		Pause   int    `json:"interval"`
 	}
-	if err := postJSON(ctx, base.JoinPath("login/device/code"), map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+	if err := postJSON(ctx, base.JoinPath("login/device/code"),
+		map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
 		return "", err
 	}
 	if device.Code == "" || device.User == "" {
@@ -238,7 +243,8 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 			Error string `json:"error"`
 		}
 		err := postJSON(ctx, base.JoinPath("login/oauth/access_token"),
-			map[string]string{"client_id": id, "device_code": device.Code, "grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
+			map[string]string{"client_id": id, "device_code": device.Code,
+				"grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
 		var status *statusError
 		switch {
 		case errors.As(err, &status) && status.status >= 500:
@@ -258,7 +264,8 @@ func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string,
 			return "", fmt.Errorf("GitHub: %+.100q", answer.Error)
 		}
 	}
-	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again", errors.New("nobody entered the code in time"))
+	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again",
+		errors.New("nobody entered the code in time"))
 }
 
 // postJSON posts a JSON object, and decodes the answer.

@@ -45,6 +45,7 @@ func Plugin(ctx context.Context, h *host.Host, path string, o Options) (*Archive
 	}
 	return sendArchive(ctx, h, upload{
 		kind: ledger.Plugin, name: m.Name, version: m.Version, document: digest.FromBytes(canonical),
-		integrity: r.Tree, contents: s.Bundle.Bytes(), hash: s.Zip, size: int64(len(s.Packed)), body: bytes.NewReader(s.Packed),
+		integrity: r.Tree, contents: s.Bundle.Bytes(), hash: s.Zip, size: int64(len(s.Packed)),
+		body: bytes.NewReader(s.Packed),
 	}, report, o)
 }

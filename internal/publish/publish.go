@@ -55,7 +55,8 @@ type Options struct {
 // Server hashes the document's packages, compares them with the hashes of the document, adds the
 // missing ones and sends the document. The file is not edited. Nothing is sent if a hash of the
 // document does not match.
-func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
+func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string,
+	o Options) (*Publication, error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
 	}
@@ -134,7 +135,8 @@ func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where s
 
 // logEvidence is evidence that the registry's log has what was published, from the proof in the
 // registry's answer.
-func (p *Publication) logEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
+func (p *Publication) logEvidence(ctx context.Context, log *trail.Log,
+	doc *serverjson.Document) (evidence.Report, error) {
 	canonical, err := serverjson.Canonical(p.Document)
 	if err != nil {
 		return nil, err
@@ -146,7 +148,8 @@ func (p *Publication) logEvidence(ctx context.Context, log *trail.Log, doc *serv
 	case log.Key == "":
 		return nil, nil // the evidence about the key says so
 	case i == nil || i.Proof == "":
-		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")}, nil
+		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof")}, nil
 	default:
 		report, err := log.VerifyProof(ctx, []byte(i.Proof), &r)
 		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
@@ -168,7 +171,9 @@ func moveHashes(ctx context.Context, c *client.Client, subject string, p *Public
 	}
 	moved, err := serverjson.MoveFileHashes(p.Document)
 	if err != nil {
-		return false, evidence.Errorf(evidence.Validation, subject, "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
+		return false, evidence.Errorf(evidence.Validation, subject,
+			"the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes",
+			err)
 	}
 	if bytes.Equal(moved, p.Document) {
 		return false, nil
@@ -179,5 +184,6 @@ func moveHashes(ctx context.Context, c *client.Client, subject string, p *Public
 
 // isListed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
 func isListed(doc *serverjson.Document, s *document.Subject) bool {
-	return slices.ContainsFunc(doc.FileHashes, func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })
+	return slices.ContainsFunc(doc.FileHashes,
+		func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })
 }

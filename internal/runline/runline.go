@@ -31,13 +31,15 @@ func ProgramName(command string) string {
 // its state, or which hosts it asks.
 func ChangesHallmark(name string) bool {
 	upper := strings.ToUpper(name)
-	for _, prefix := range []string{"HALLMARK", "XDG_", "GO", "SSL_", "NPM_CONFIG", "PIP_", "UV_", "GIT_", "DOCKER_", "CONTAINER", "PODMAN"} {
+	for _, prefix := range []string{"HALLMARK", "XDG_", "GO", "SSL_", "NPM_CONFIG", "PIP_", "UV_", "GIT_", "DOCKER_",
+		"CONTAINER", "PODMAN"} {
 		if strings.HasPrefix(upper, prefix) {
 			return true
 		}
 	}
-	return launcher.ChangesLoading(name) || strings.HasSuffix(upper, "_PROXY") || slices.Contains([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA",
-		"LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "TMPDIR", "TMP", "TEMP", "SHELL"}, upper)
+	return launcher.ChangesLoading(name) || strings.HasSuffix(upper, "_PROXY") ||
+		slices.Contains([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA",
+			"LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "TMPDIR", "TMP", "TEMP", "SHELL"}, upper)
 }
 
 // Line holds the arguments of hallmark run in an entry.
@@ -73,7 +75,8 @@ func Read(args []string, shared bool) (line Line, problems []string) {
 				problems = append(problems, "says "+flag+" without a value")
 			}
 		case strings.HasPrefix(word, "-"):
-			problems = append(problems, "has the option "+Quote(launcher.Redact([]string{flag})[0])+", which may weaken what is verified")
+			problems = append(problems, "has the option "+Quote(launcher.Redact([]string{flag})[0])+
+				", which may weaken what is verified")
 		case line.Name != "":
 			problems = append(problems, "names more than one server")
 		default:
@@ -92,13 +95,15 @@ func Read(args []string, shared bool) (line Line, problems []string) {
 // isProjectLog reports whether a file is surely a log of the project, so that a project's entry
 // may have lines appended to it: a *.jsonl file below the project without hidden parts.
 func isProjectLog(name string) bool {
-	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") && !strings.Contains(filepath.ToSlash(name), "/.")
+	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") &&
+		!strings.Contains(filepath.ToSlash(name), "/.")
 }
 
 // IsRunEntry reports whether an entry has the form that we write: hallmark run NAME, with or
 // without a project. The form alone does not prove that the server is guarded.
 func IsRunEntry(s clients.Server) bool {
-	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") || len(s.Args) == 0 || s.Args[0] != "run" {
+	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") ||
+		len(s.Args) == 0 || s.Args[0] != "run" {
 		return false
 	}
 	_, problems := Read(s.Args[1:], true)

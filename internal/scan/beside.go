@@ -31,9 +31,11 @@ func (e *scannedEntry) warnBypass() {
 		}
 		c := e.claim
 		c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
-		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
+		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+
+			" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
 		found.Rule = launcher.RuleAround
-		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` + runline.QuoteJSON(dir) + `]`
+		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` +
+			runline.QuoteJSON(dir) + `]`
 		e.report = append(e.report, found)
 		return
 	}
@@ -49,5 +51,6 @@ func startsSame(dir string, declared project.Server, s clients.Server) bool {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && filepath.IsAbs(s.Command) {
 		command = filepath.Join(dir, command)
 	}
-	return command != "" && (command == s.Command || filepath.IsAbs(command) && host.SameFile(command, s.Command)) && slices.Equal(declared.Arguments, s.Args)
+	return command != "" && (command == s.Command || filepath.IsAbs(command) && host.SameFile(command, s.Command)) &&
+		slices.Equal(declared.Arguments, s.Args)
 }

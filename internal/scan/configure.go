@@ -50,7 +50,8 @@ func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
 func readConfig(name string) ([]byte, error) {
 	data, err := workspace.ReadPlain(name, project.MaxConfig)
 	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project", errors.New("there is no such file"))
+		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project",
+			errors.New("there is no such file"))
 	}
 	return data, err
 }
@@ -91,7 +92,8 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	out := &VerifyResult{Type: block.Type}
 	if block.Type == project.VerifyNone {
 		out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, evidence.Report{evidence.Waive(
-			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile}, evidence.Observed{}, block.Reason)})
+			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile},
+			evidence.Observed{}, block.Reason)})
 		return out, nil
 	}
 	filled := project.Verify{Type: block.Type}
@@ -116,7 +118,8 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 				filled.Claims = append(filled.Claims, project.FileClaim{Path: c.Path, Want: d})
 			}
 		}
-		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify, Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
+		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify,
+			Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
 		if s.Verify != nil {
 			claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
 			claim.Want = []digest.Digest{c.Want}
@@ -148,7 +151,8 @@ func proposeBlock(s project.Server) (*project.Verify, error) {
 	t := launcher.Parse(s.Command, s.Arguments)
 	switch {
 	case s.Record != "" || !t.Direct:
-		return nil, evidence.Errorf(evidence.Refused, s.Name, "pin it by its version in 'arguments' and run 'hallmark pin "+s.Name+"'",
+		return nil, evidence.Errorf(evidence.Refused, s.Name,
+			"pin it by its version in 'arguments' and run 'hallmark pin "+s.Name+"'",
 			errors.New("no hash of its command covers what it runs"))
 	case t.File != "":
 		return &project.Verify{Type: project.VerifyFile, Claims: []project.FileClaim{{Path: t.File, Want: zero}}}, nil

@@ -13,7 +13,8 @@ import (
 
 // editorFlags are the options of hallmark hashfile that permit nothing more, and whether each has a
 // value.
-var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true, "--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
+var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true,
+	"--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
 
 // judgeEditor judges an entry that starts hallmark hashfile with args, by what it may read and write.
 func (e *scannedEntry) judgeEditor(args []string) {
@@ -45,7 +46,8 @@ func (e *scannedEntry) judgeEditor(args []string) {
 		case flag == "--root":
 			e.judgeRoot(base, value)
 		case !known:
-			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) + ", which may let it do more")
+			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) +
+				", which may let it do more")
 		}
 	}
 }

@@ -87,9 +87,11 @@ func (e *scannedEntry) classifyCommand() string {
 		words = append(words, e.server.Args...)
 	}
 	for _, w := range words {
-		for word := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
+		for word := range strings.FieldsFuncSeq(w,
+			func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
 			if runline.ProgramName(word) == own {
-				return "is started through " + runline.ProgramName(e.server.Command) + ", which may start something else"
+				return "is started through " + runline.ProgramName(e.server.Command) +
+					", which may start something else"
 			}
 		}
 	}
@@ -122,16 +124,19 @@ func (e *scannedEntry) suggestAdoption() string {
 	in, errs := filepath.Abs(e.project)
 	file, err := filepath.Abs(e.file.Path)
 	from, errd := filepath.Abs(e.startDir())
-	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // the command would not find the same server
+	// the command would not find the same server
+	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from {
 		return e.suggestEntry()
 	}
 	if file, err = filepath.Rel(in, file); err != nil {
 		return e.suggestEntry()
 	}
 	if s.URL != "" {
-		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " + host.QuoteArguments([]string{s.Name}) + "'"
+		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " +
+			host.QuoteArguments([]string{s.Name}) + "'"
 	}
-	return as + "as 'hallmark pin " + host.QuoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
+	return as + "as 'hallmark pin " +
+		host.QuoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
 }
 
 // judgeUnguarded refuses an entry of a project's file that starts a server without Hallmark, save
@@ -140,7 +145,8 @@ func (e *scannedEntry) judgeUnguarded() {
 	s := e.server
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
-	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args, []string{s.URL})), " "))
+	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args,
+		[]string{s.URL})), " "))
 	if starts == "" {
 		starts = "what its client takes from it"
 	}
@@ -165,7 +171,8 @@ func (e *scannedEntry) describeConfig() string {
 	if host.SameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
 		return project.ConfigFile
 	}
-	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
+	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) +
+		", a project of its own that 'hallmark check' does not look at from here,"
 }
 
 // unlockedAs reports whether c declares exactly the server that an entry starts, as unlocked.
@@ -179,7 +186,8 @@ func unlockedAs(c *project.Config, s clients.Server) bool {
 	case s.URL != "":
 		return len(s.Headers) == 0 && len(s.Variables) == 0 && len(s.Unknown()) == 0
 	}
-	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
+	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables,
+		func(name string) bool { return !allowedVariable(declared, name) })
 }
 
 // startDir returns the directory in which the client starts the entry's server, "" if it is unknown.

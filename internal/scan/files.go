@@ -19,7 +19,8 @@ import (
 
 // scanFiles returns the files to read, each once, and evidence of those that are skipped.
 func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, evidence.Report, error) {
-	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir, Commands: true}
+	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir,
+		Commands: true}
 	switch {
 	case o.Project:
 		return projectFiles(ctx, o)
@@ -49,7 +50,8 @@ func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Repo
 		err = errors.New("is not a directory")
 	}
 	if err != nil {
-		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory", err)
+		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory",
+			err)
 	}
 	files, unread, err := clients.FindBelow(ctx, o.Dir, o.Clients...)
 	if err != nil {
@@ -78,7 +80,8 @@ func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 		st, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("there is no such file"))
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "",
+				errors.New("there is no such file"))
 		case err != nil:
 			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
 		case st.IsDir():
@@ -122,7 +125,8 @@ func unreadableEvidence(shown string, err error) evidence.Evidence {
 		cause = evidence.Unreadable
 	}
 	e := evidence.CannotVerify(evidence.Claim{
-		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown, Place: evidence.Place{File: shown},
+		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown,
+		Place: evidence.Place{File: shown},
 	}, cause, err.Error())
 	e.Rule = launcher.RuleUnreadable
 	return e

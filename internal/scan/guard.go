@@ -53,7 +53,8 @@ func (e *scannedEntry) judgeRun(args []string) {
 	}
 	if dir := e.startDir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
 		if _, err := beneath.Inside(filepath.Join(dir, line.Log), dir); err != nil {
-			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " + errors.Unwrap(err).Error())
+			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " +
+				errors.Unwrap(err).Error())
 		}
 	}
 	dir, err := e.projectOfRun(line.Project)
@@ -72,7 +73,8 @@ func (e *scannedEntry) judgeRun(args []string) {
 	entry, locked := w.Lock.Server(line.Name)
 	e.judgeVariables(declared)
 	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
-		e.refuse("gives the server arguments that nobody approved: " + runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
+		e.refuse("gives the server arguments that nobody approved: " +
+			runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
 	}
 	owed := e.claim
 	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
@@ -80,16 +82,19 @@ func (e *scannedEntry) judgeRun(args []string) {
 	case line.Name == "":
 		return // refused above
 	case err != nil:
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+
+			project.ConfigFile+" in "+w.Dir, ""))
 		return
 	case !locked && wasApproved(w, line.Name):
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+
+			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
 		return
 	case !locked && declared.WhyUnlocked() != "":
 		e.addProjectEvidence(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
 		return
 	case !locked:
-		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+
+			runline.Quote(line.Name), "hallmark pin "+line.Name))
 		return
 	}
 	found, err := lockEvidence(w, line.Name, declared, entry)
@@ -110,7 +115,8 @@ func (e *scannedEntry) judgeRun(args []string) {
 // lockEvidence returns the evidence that hallmark run gathers about a lock entry before it looks for the
 // program: the declaration, this machine's approval, the files beside the lock, the proof as far
 // as it can be verified offline, and each of these that is owed and missing.
-func lockEvidence(w *workspace.Workspace, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+func lockEvidence(w *workspace.Workspace, name string, declared project.Server,
+	entry project.ServerLock) (evidence.Report, error) {
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
 		launch.Reason = runline.Quote(name) + " is declared otherwise than it was locked"

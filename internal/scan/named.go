@@ -34,8 +34,11 @@ func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool)
 func commandEvidence(c clients.Command, shown string) evidence.Evidence {
 	place := evidence.Place{File: shown, Line: c.Line, Column: c.Column}
 	e := evidence.CannotVerify(evidence.Claim{
-		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(), Place: place,
-	}, evidence.Unsupported, "its client runs "+runline.Quote(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+" without Hallmark, which may start a server")
+		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(),
+		Place: place,
+	}, evidence.Unsupported, "its client runs "+
+		runline.Quote(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+
+		" without Hallmark, which may start a server")
 	e.Rule = launcher.RuleProgram
 	return e
 }

@@ -118,7 +118,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		shown := host.RelativeTo(o.Dir, f.Path)
 		data, err := clients.Read(f)
 		if total += len(data); o.Project && total > maxScanned {
-			report = append(report, unreadableEvidence(shown, fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+			report = append(report, unreadableEvidence(shown,
+				fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
 			break
 		}
 		var servers []clients.Server
@@ -244,12 +245,14 @@ func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Ser
 	out := Server{
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
 		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
-		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled, Launcher: target.Launcher,
+		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled,
+		Launcher: target.Launcher,
 	}
 	for _, p := range target.Packages {
 		version := known(p)
 		out.Packages = append(out.Packages, Package{
-			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin, Pinned: p.Pinned(),
+			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin,
+			Pinned: p.Pinned(),
 			Locked: p.Pinned() && version != "" && p.Ref.Version() == version,
 		})
 	}

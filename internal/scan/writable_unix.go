@@ -22,7 +22,8 @@ func writableByOthers(name string) string {
 		if st.Mode().Perm()&0o002 != 0 && !(st.IsDir() && st.Mode()&fs.ModeSticky != 0) {
 			return fmt.Sprintf("everybody, as %s has mode %04o", at, st.Mode().Perm())
 		}
-		if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid != 0 && int(sys.Uid) != os.Getuid() && os.Getuid() != 0 {
+		if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid != 0 && int(sys.Uid) != os.Getuid() &&
+			os.Getuid() != 0 {
 			return fmt.Sprintf("the user %d, who owns %s", sys.Uid, at)
 		}
 		if at == filepath.Dir(at) {
