@@ -58,7 +58,7 @@ func HashGen(ctx context.Context, file string, o HashOptions) (*Hashes, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := document.HashGen(ctx, h, doc, filepath.ToSlash(file))
+	found, err := document.HashFiles(ctx, h, doc, filepath.ToSlash(file))
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func Publish(ctx context.Context, file string, o PublishOptions) (*Published, er
 		NoSurface: o.NoSurface, Variables: o.Variables,
 	}
 	if publish.IsArchive(file) {
-		p, err := publish.PublishArchive(ctx, h, file, options)
+		p, err := publish.Archive(ctx, h, file, options)
 		if p == nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func Publish(ctx context.Context, file string, o PublishOptions) (*Published, er
 	if err != nil {
 		return nil, err
 	}
-	p, err := publish.Publish(ctx, h, doc, filepath.ToSlash(file), options)
+	p, err := publish.Server(ctx, h, doc, filepath.ToSlash(file), options)
 	if p == nil {
 		return nil, err
 	}

@@ -710,7 +710,7 @@ func TestPublishUnproven(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return publish.Publish(t.Context(), h, doc, "server.json", publish.Options{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
+		return publish.Server(t.Context(), h, doc, "server.json", publish.Options{Registry: &client.Client{Base: r.URL}, NoHash: true, Log: o})
 	}
 	r.onWire(func(path string, body []byte) []byte {
 		if strings.HasSuffix(path, "/publish") {

@@ -141,7 +141,7 @@ func TestMonitorLater(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	run := func(state string) (*monitor.Result, error) {
 		h := hosttest.New(t)
-		h.Haste = true
+		h.SkipPauses = true
 		return monitor.Monitor(t.Context(), h, monitor.Options{URL: r.URL, Log: trail.Options{Key: r.Key}, State: state, Reread: 1})
 	}
 	for _, state := range []string{"", state} {

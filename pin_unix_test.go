@@ -44,9 +44,9 @@ func TestPinOfServerWithoutAnswer(t *testing.T) {
 					}
 					return ""
 				},
-				Logger: slog.New(slog.DiscardHandler),
-				Now:    time.Now,
-				Doing:  func(what string) { doing = append(doing, what) },
+				Logger:     slog.New(slog.DiscardHandler),
+				Now:        time.Now,
+				ShowStatus: func(what string) { doing = append(doing, what) },
 			}
 			began := time.Now()
 			pinned, err := pin.Pin(t.Context(), h, project, nil, pin.Options{

@@ -60,7 +60,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 				}
 				return body
 			})
-			done, err := publish.PublishArchive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
+			done, err := publish.Archive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 			if change == nil {
 				if err != nil || done.Entry == nil || *done.Entry != 1 || !done.Verdict.Allowed() {
 					t.Fatalf("%+v, %v", done, err)
@@ -83,7 +83,7 @@ func TestPublishArchiveAnswers(t *testing.T) {
 		}
 		return body
 	})
-	_, err = publish.PublishArchive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
+	_, err = publish.Archive(t.Context(), hosttest.New(t), p.File, publish.Options{Registry: &client.Client{Base: r.URL}, Log: trail.Options{Key: r.Key}})
 	refusedWith(t, err, evidence.Integrity, "review@1.0.0", "0.9.0")
 }
 

@@ -91,11 +91,11 @@ func leadAnswers(t *testing.T, table *harmlessTable, seen *seenMembers) {
 		out, err := check.Check(t.Context(), w.host, w.dir, check.Options{})
 		return outcomeOf(out.Verdict, err), ""
 	}
-	w.host.Haste = true
+	w.host.SkipPauses = true
 	w.registry.publish("1.0.0")
 	record := func() (outcome, string) {
 		h := hosttest.New(t)
-		h.Haste = true
+		h.SkipPauses = true
 		r, err := recordSeen(t, h, project.Registry{URL: w.registry.URL, LogKey: w.registry.Key}, "1.0.0", trail.Options{})
 		if r == nil {
 			return outcome{class: evidence.ClassOf(err)}, ""

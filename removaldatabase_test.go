@@ -51,7 +51,7 @@ var keeperVersions = []string{"1.0.0", "1.0.1", "1.0.2", "1.0.253", "1.0.254", "
 // and enough entries for its log to keep more than leaves.
 func newKeeper(t *testing.T) *keeper {
 	k := &keeper{facetWorld: newFacetWorld(t)}
-	k.host.Haste = true
+	k.host.SkipPauses = true
 	k.publish("0.9.0", "Before.\n")
 	for i := range ledger.TileWidth {
 		k.registry.publish(fmt.Sprintf("1.0.%d", i))

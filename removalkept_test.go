@@ -32,7 +32,7 @@ import (
 // A monitor that says nothing of what it found passes over what was removed.
 func newRemovedMonitor(t *testing.T) *removalWorld {
 	w := &removalWorld{facetProject: newFacetProject(t, "")}
-	w.host.Haste = true
+	w.host.SkipPauses = true
 	key := writtenLog(t, w.dir, ledger.TileWidth+3)
 	state := filepath.Join(w.host.Places.State, "monitored")
 	follow := func(h *host.Host, state string) (*monitor.Result, error) {

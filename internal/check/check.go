@@ -71,7 +71,7 @@ func Check(ctx context.Context, h *host.Host, dir string, o Options) (out Result
 	}
 	warnOfAge(w)
 	if !o.Offline {
-		if err := h.MayAsk(w.LockHosts()...); err != nil {
+		if err := h.RequireHostConsent(w.LockHosts()...); err != nil {
 			return out, err
 		}
 	}

@@ -283,7 +283,7 @@ func fetchTarballs(ctx context.Context, h *host.Host, c *project.Closure, where,
 // in a package lock.
 func withSHA512(all []*document.Subject) []*document.Subject {
 	for _, s := range all {
-		s.Also = []digest.Algorithm{digest.SHA512}
+		s.Algorithms = []digest.Algorithm{digest.SHA512}
 	}
 	return all
 }

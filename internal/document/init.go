@@ -23,13 +23,13 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/foreign"
 )
 
-// maxManifest is the size of a manifest that [Init] reads, in bytes.
+// maxManifest bounds a manifest that [Init] reads, in bytes.
 const maxManifest = 4 << 20
 
-// gitTime is how long git may take to say what it knows.
-const gitTime = 5 * time.Second
+// gitTimeout bounds one git command.
+const gitTimeout = 5 * time.Second
 
-// manifests are the parts of a project's manifests that a server.json can be begun from.
+// manifests holds the members of a project's manifests that [Init] copies into a server.json.
 type manifests struct {
 	npm struct {
 		Name, Version, Description string
@@ -42,14 +42,16 @@ type manifests struct {
 	hasNPM, hasPython, hasDocker bool
 }
 
-// Init writes a server.json into dir, with what package.json, pyproject.toml, a
-// Dockerfile and git say, and with examples for what nobody says. It returns the file's
-// path. A file that is there is an error. RepositoryID, which may be nil, is asked for
-// GitHub's number of a repository; it may fail. Of environ git gets what it needs.
-func Init(ctx context.Context, environ []string, dir string, repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
+// Init writes a server.json into dir from package.json, pyproject.toml, a Dockerfile and git, with
+// examples for values that none of them has, and returns its path. It fails if the file exists.
+// repositoryID, which may be nil, returns GitHub's number of a repository; if it fails the member
+// is left out. git gets only the variables of environ that it needs.
+func Init(ctx context.Context, environ []string, dir string,
+	repositoryID func(ctx context.Context, owner, name string) (string, error)) (string, error) {
 	file := filepath.Join(dir, "server.json")
 	if _, err := os.Lstat(file); err == nil {
-		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first", errors.New("is there already"))
+		return "", evidence.Errorf(evidence.Validation, file, "edit it, or remove it first",
+			errors.New("is there already"))
 	}
 	m, err := readManifests(dir)
 	if err != nil {
@@ -95,10 +97,12 @@ func readManifests(dir string) (*manifests, error) {
 		return true, nil
 	}
 	var err error
-	if m.hasNPM, err = read("package.json", func(data []byte) error { return json.Unmarshal(data, &m.npm) }); err != nil {
+	if m.hasNPM, err = read("package.json",
+		func(data []byte) error { return json.Unmarshal(data, &m.npm) }); err != nil {
 		return nil, err
 	}
-	if m.hasPython, err = read("pyproject.toml", func(data []byte) error { return toml.Unmarshal(data, &m.python) }); err != nil {
+	if m.hasPython, err = read("pyproject.toml",
+		func(data []byte) error { return toml.Unmarshal(data, &m.python) }); err != nil {
 		return nil, err
 	}
 	exists := func(name string) bool {
@@ -116,8 +120,8 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	if err != nil {
 		return nil, err
 	}
-	repository, subfolder := m.repository(ctx, environ, abs), ""
-	if top := git(ctx, environ, abs, "rev-parse", "--show-toplevel"); top != "" {
+	repository, subfolder := m.repositoryURL(ctx, environ, abs), ""
+	if top := gitOutput(ctx, environ, abs, "rev-parse", "--show-toplevel"); top != "" {
 		if real, err := filepath.EvalSymlinks(abs); err == nil {
 			if rel, err := filepath.Rel(top, real); err == nil && filepath.IsLocal(rel) && rel != "." {
 				subfolder = filepath.ToSlash(rel)
@@ -125,18 +129,20 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 		}
 	}
 	doc := &v0.ServerJSON{
-		Schema:      model.CurrentSchemaURL,
-		Name:        m.name(repository, subfolder, filepath.Base(abs)),
-		Description: cmp.Or(m.npm.Description, m.python.Project.Description, "An MCP server that provides [describe what your server does]"),
-		Version:     cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
+		Schema: model.CurrentSchemaURL,
+		Name:   m.serverName(repository, subfolder, filepath.Base(abs)),
+		Description: cmp.Or(m.npm.Description, m.python.Project.Description,
+			"An MCP server that provides [describe what your server does]"),
+		Version: cmp.Or(m.npm.Version, m.python.Project.Version, "1.0.0"),
 	}
 	if repository != "" {
-		doc.Repository = &model.Repository{URL: repository, Source: source(repository), Subfolder: subfolder}
+		doc.Repository = &model.Repository{URL: repository, Source: repositorySource(repository), Subfolder: subfolder}
 	}
 	p := model.Package{
 		Transport: model.Transport{Type: model.TransportTypeStdio},
 		EnvironmentVariables: []model.KeyValueInput{{Name: "YOUR_API_KEY", InputWithVariables: model.InputWithVariables{
-			Input: model.Input{Description: "Your API key for the service", IsRequired: true, IsSecret: true, Format: model.FormatString}}}},
+			Input: model.Input{Description: "Your API key for the service", IsRequired: true, IsSecret: true,
+				Format: model.FormatString}}}},
 	}
 	switch namespace, name, _ := strings.Cut(doc.Name, "/"); {
 	case m.hasNPM || !m.hasPython && !m.hasDocker:
@@ -157,9 +163,9 @@ func (m *manifests) document(ctx context.Context, environ []string, dir string) 
 	return doc, nil
 }
 
-// name is what package.json calls the server, or else a name after the repository, the
-// package or the directory.
-func (m *manifests) name(repository, subfolder, dir string) string {
+// serverName returns mcpName of package.json, else a name made from the repository, the package or
+// the directory, in this order.
+func (m *manifests) serverName(repository, subfolder, dir string) string {
 	if m.npm.MCPName != "" {
 		return m.npm.MCPName
 	}
@@ -178,9 +184,9 @@ func (m *manifests) name(repository, subfolder, dir string) string {
 	return "com.example/" + dir
 }
 
-// repository is the https address of what git or package.json names, or "".
-func (m *manifests) repository(ctx context.Context, environ []string, dir string) string {
-	found := git(ctx, environ, dir, "remote", "get-url", "origin")
+// repositoryURL returns the https URL of the repository that git or package.json names, or "".
+func (m *manifests) repositoryURL(ctx context.Context, environ []string, dir string) string {
+	found := gitOutput(ctx, environ, dir, "remote", "get-url", "origin")
 	if found == "" && len(m.npm.Repository) > 0 {
 		var object struct{ URL string }
 		if json.Unmarshal(m.npm.Repository, &found) != nil && json.Unmarshal(m.npm.Repository, &object) == nil {
@@ -206,9 +212,10 @@ func (m *manifests) repository(ctx context.Context, environ []string, dir string
 	return ""
 }
 
-// git returns what a git command prints, or "" where there is no git or no repository.
-func git(ctx context.Context, environ []string, dir string, args ...string) string {
-	checkout := foreign.FindCheckout(dir, cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
+// gitOutput returns what a git command prints, or "" where there is no git or no repository.
+func gitOutput(ctx context.Context, environ []string, dir string, args ...string) string {
+	checkout := foreign.FindCheckout(dir,
+		cmp.Or(foreign.Variable(environ, "HOME"), foreign.Variable(environ, "USERPROFILE")))
 	bin, err := checkout.Find(foreign.Variable(environ, "PATH"), "git")
 	if err != nil {
 		return ""
@@ -220,7 +227,8 @@ func git(ctx context.Context, environ []string, dir string, args ...string) stri
 	// its configuration names is run.
 	settings := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "core.pager=cat"}
 	out, err := foreign.Run(ctx, foreign.Call{
-		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ, Time: gitTime, Output: 1 << 20,
+		Tool: foreign.Git, Path: bin, Args: append(settings, args...), Dir: dir, Checkout: checkout, Environ: environ,
+		Time: gitTimeout, Output: 1 << 20,
 		Set: []string{"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0"},
 	})
 	if err != nil {
@@ -229,8 +237,8 @@ func git(ctx context.Context, environ []string, dir string, args ...string) stri
 	return strings.TrimSpace(string(out.Stdout))
 }
 
-// source names the service of a repository as server.json does.
-func source(repository string) string {
+// repositorySource returns the name of a repository's service as server.json writes it.
+func repositorySource(repository string) string {
 	switch HostOf(repository) {
 	case HostOf(model.RegistryURLGitHub):
 		return "github"
@@ -240,7 +248,7 @@ func source(repository string) string {
 	return "git"
 }
 
-// githubRepository returns the parts of a repository's address at GitHub.
+// githubRepository returns the owner and name of a repository at GitHub.
 func githubRepository(r *model.Repository) (owner, name string, ok bool) {
 	if r == nil || HostOf(r.URL) != HostOf(model.RegistryURLGitHub) {
 		return "", "", false
@@ -253,6 +261,7 @@ func githubRepository(r *model.Repository) (owner, name string, ok bool) {
 	return owner, name, ok && owner != "" && name != "" && !strings.Contains(name, "/")
 }
 
+// HostOf returns the host of a URL without its port, "" if it has none.
 func HostOf(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil {

@@ -108,7 +108,7 @@ func Outdated(ctx context.Context, h *host.Host, dir string) (Status, error) {
 	for _, name := range slices.Sorted(maps.Keys(w.Config.Servers)) {
 		uses = append(uses, w.ServerHosts(w.Config.Servers[name])...)
 	}
-	if err := h.MayAsk(uses...); err != nil {
+	if err := h.RequireHostConsent(uses...); err != nil {
 		return Status{}, err
 	}
 	var (

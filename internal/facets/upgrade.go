@@ -285,7 +285,7 @@ func Upgrade(ctx context.Context, h *host.Host, dir string, names []string, o Up
 			uses = append(uses, w.ServerHosts(w.Config.Servers[name])...)
 		}
 	}
-	if err := h.MayAsk(uses...); err != nil {
+	if err := h.RequireHostConsent(uses...); err != nil {
 		return out, err
 	}
 	if any {

@@ -1,11 +1,11 @@
 package host
 
-// Consent is a person's answer to what was shown.
+// Consent is a person's answer to a question.
 type Consent int
 
-// The answers.
+// The answers to a question.
 const (
 	No       Consent = iota
-	Standing         // given beforehand, for whatever is found: --yes
-	Given            // to exactly what was shown
+	Standing         // given beforehand with --yes, whatever the question shows
+	Given            // given to exactly what the question showed
 )

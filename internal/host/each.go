@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f with 0 to n-1 from up to width goroutines, until one call fails, and
-// returns the error of the first that did. A goroutine for each call would grow its stack
-// each time, which takes as long as checking a small entry of a lock does.
+// ForEach calls f with 0 to n-1 from up to width goroutines. It stops when a call fails, and
+// returns that error. It keeps its goroutines: starting one for each call grows a stack each
+// time, which takes as long as checking a small entry of a lock does.
 func ForEach(width, n int, f func(i int) error) error {
 	var (
 		next    atomic.Int64

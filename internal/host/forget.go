@@ -10,8 +10,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// ForgetHost takes back, for every project, that a host is asked because a file of a checkout
-// names it, and that variables are sent there. One that nobody agreed to is an error.
+// ForgetHost withdraws the consent to ask a host that a checkout names, and to send variables
+// there, for every project. It fails if nobody consented to the host.
 func ForgetHost(h *Host, text string) error {
 	host, err := project.ParseHost(text)
 	if err != nil {
@@ -19,7 +19,9 @@ func ForgetHost(h *Host, text string) error {
 	}
 	return h.changeVariables(func(known *project.Variables) error {
 		if !known.RemoveHost(host) {
-			return evidence.Errorf(evidence.Validation, host, ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }), errors.New("nobody agreed on this machine that it is asked"))
+			return evidence.Errorf(evidence.Validation, host,
+				ForgetHint(known.AllHosts(), func(host string) string { return "hallmark forget --host " + host }),
+				errors.New("nobody agreed on this machine that it is asked"))
 		}
 		return nil
 	})
@@ -28,7 +30,7 @@ func ForgetHost(h *Host, text string) error {
 // maxHinted is how many names a hint lists.
 const maxHinted = 20
 
-// ForgetHint says what could be forgotten, with the command that does so.
+// ForgetHint lists the names that can be forgotten, and the command that forgets the first.
 func ForgetHint(names []string, command func(name string) string) string {
 	if len(names) == 0 {
 		return "nothing is remembered, and nothing needs to be forgotten"
@@ -38,5 +40,6 @@ func ForgetHint(names []string, command func(name string) string) string {
 	if len(names) > maxHinted {
 		names, more = names[:maxHinted], ", ..."
 	}
-	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" + command(first) + "'")
+	return surface.Escape("what can be forgotten: " + strings.Join(names, ", ") + more + "; for the first: '" +
+		command(first) + "'")
 }

@@ -1,5 +1,9 @@
-// Package host is the machine and the user for whom flows act: where files are kept, what was
-// agreed to, who is logged in.
+// Package host describes the machine and the user for whom flows act: where files are kept, what
+// the user consented to, who is logged in, and how a wait is announced.
+//
+// It keeps two files in the state directory, both readable by this user alone: variables.json
+// (consents to send variables and to ask hosts, at most [project.MaxVariables] bytes) and
+// login.json (the session, at most 64 KiB). Commands fill [Host]; flows read no environment.
 package host
 
 import (
@@ -22,7 +26,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/store"
 )
 
-// ReadAll reads r, which must end within limit bytes and probably has size.
+// ReadAll reads r to its end, and fails if that is more than limit bytes. The expected size
+// only sets how much memory is allocated first.
 func ReadAll(r io.Reader, size, limit int64) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, max(0, min(size, limit))+bytes.MinRead))
 	_, err := b.ReadFrom(io.LimitReader(r, limit+1))
@@ -45,25 +50,25 @@ type Host struct {
 	Now     func() time.Time
 	Sending *Sending // which variables that a checkout names may be sent; nil: none
 
-	Haste bool // in tests: what is asked for again is so at once
+	SkipPauses bool // tests set it: retries follow one another without a pause
 
-	// Doing is told, for a person who waits, what a flow does now that takes a while, and ""
-	// when that is over. May be nil.
-	Doing func(what string)
+	// ShowStatus shows a waiting person what takes a while now; "" means that it is over.
+	// May be nil.
+	ShowStatus func(what string)
 }
 
-// Announce tells a person what takes a while, until done is called.
+// Announce shows a person what takes a while, until done is called.
 func (h *Host) Announce(format string, args ...any) (done func()) {
-	if h.Doing == nil {
+	if h.ShowStatus == nil {
 		return func() {}
 	}
-	h.Doing(fmt.Sprintf(format, args...))
-	return func() { h.Doing("") }
+	h.ShowStatus(fmt.Sprintf(format, args...))
+	return func() { h.ShowStatus("") }
 }
 
-// Pause waits before something is asked for again.
+// Pause waits for d before a retry, or returns why ctx ended.
 func (h *Host) Pause(ctx context.Context, d time.Duration) error {
-	if h.Haste {
+	if h.SkipPauses {
 		d = 0
 	}
 	select {
@@ -82,8 +87,8 @@ func (h *Host) Store() (*store.Store, error) {
 	return store.Open(filepath.Join(h.Places.Cache, "store"), h.Logger)
 }
 
-// ReadFile reads a regular file of at most limit bytes, and waits for no other: see
-// [beneath.Open]. A missing one gives nil.
+// ReadFile reads a regular file of at most limit bytes, and nil if there is no file. It refuses
+// pipes and devices, so that a checkout cannot make it wait: see [beneath.Open].
 func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := beneath.Open(path)
 	if errors.Is(err, beneath.ErrIrregular) {
@@ -92,7 +97,8 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	return readOpened(f, err, path, limit)
 }
 
-// ReadNamed reads whatever a person named, a pipe included; a missing file gives nil.
+// ReadNamed reads a file that a person named, of at most limit bytes, and nil if there is none.
+// Unlike [ReadFile] it reads pipes too.
 func ReadNamed(path string, limit int64) ([]byte, error) {
 	f, err := os.Open(path)
 	return readOpened(f, err, path, limit)
@@ -117,6 +123,8 @@ func readOpened(f *os.File, err error, path string, limit int64) ([]byte, error)
 	return data, nil
 }
 
+// IsUnwritable reports whether err says that a place may not be written to, because of its
+// permissions or because the file system is read-only.
 func IsUnwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }

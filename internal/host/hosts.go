@@ -11,16 +11,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// MayAsk returns nil if hosts that files of a checkout name may be asked, else an error of
-// class Refused that says how to agree; then nothing was sent. What Hallmark itself or the
-// user's configuration names needs no consent. A person is asked about all at once, and what
-// is agreed to is remembered for this machine.
-func (h *Host) MayAsk(uses ...consent.HostUse) error {
+// RequireHostConsent returns nil if hosts that files of a checkout name may be asked, else an
+// error of class Refused that says how to consent; nothing was sent then. Hosts that Hallmark
+// itself or the user's configuration names need no consent. A person is asked about all hosts
+// with one question, and the answer is kept on this machine.
+func (h *Host) RequireHostConsent(uses ...consent.HostUse) error {
 	uses = slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return h.NeedsNoConsent(u.Host) })
 	if len(uses) == 0 {
 		return nil
 	}
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (h *Host) MayAsk(uses ...consent.HostUse) error {
 	return h.RememberHosts(asked...)
 }
 
-// NeedsNoConsent reports whether a host needs no consent of this machine's: Hallmark itself or the
-// user's own configuration names it.
+// NeedsNoConsent reports whether Hallmark itself or the user's own configuration names a host,
+// so that it may be asked without consent.
 func (h *Host) NeedsNoConsent(host string) bool {
 	if h.Fetch != nil && h.Fetch.Names(host) || host == HostOfURL(OfficialRegistry) {
 		return true
@@ -50,16 +50,16 @@ func (h *Host) NeedsNoConsent(host string) bool {
 	return err == nil && s != nil && host == HostOfURL(s.Registry)
 }
 
-// Name lets the host of a URL be asked, as the user named it: in an option, or in the
-// environment. What is no URL is passed over.
-func (s *Sending) Name(text string) {
+// AllowURL consents to the host of a URL that the user named in an option or in the environment.
+// It ignores text that is no URL.
+func (s *Sending) AllowURL(text string) {
 	if host := HostOfURL(text); host != "" {
 		s.Hosts = append(s.Hosts, host)
 	}
 }
 
-// askHosts returns the hosts that a person agreed to just now, and an error if anybody did
-// not agree to one.
+// askHosts asks about the hosts that have no answer yet, and returns those that a person agreed
+// to now. It fails if one of them was declined, now or before.
 func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,8 @@ func (s *Sending) askHosts(uses []consent.HostUse) (agreed []string, err error) 
 // allowsHost reports whether the command's options let a host be asked: by its name, with
 // every port, or as one that a variable may be sent to.
 func (s *Sending) allowsHost(host string) bool {
-	if slices.Contains(s.Hosts, host) || slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
+	if slices.Contains(s.Hosts, host) ||
+		slices.ContainsFunc(s.Allowed, func(v project.Variable) bool { return v.Host == host }) {
 		return true
 	}
 	name := host
@@ -110,7 +111,7 @@ func (s *Sending) allowsHost(host string) bool {
 	return slices.Contains(s.Hosts, name+":*")
 }
 
-// RememberHosts notes that hosts may be asked from now on.
+// RememberHosts stores the consent to ask hosts from now on.
 func (h *Host) RememberHosts(hosts ...string) error {
 	return h.changeVariables(func(v *project.Variables) error {
 		for _, host := range hosts {
@@ -122,7 +123,7 @@ func (h *Host) RememberHosts(hosts ...string) error {
 	})
 }
 
-// HostOfURL is the host of a URL as consent names it, "" if it has none.
+// HostOfURL returns the host of a URL as consents name it, "" if it has none.
 func HostOfURL(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -131,8 +132,8 @@ func HostOfURL(text string) string {
 	return wire.HostOf(u)
 }
 
-// NoAnswer is the error of somebody who was asked and did not give what was asked for: nothing
-// was decided. What a person has to agree to first stays a refusal.
+// NoAnswer returns the error of a request that got no answer, of class Operation because nothing
+// was decided. A missing consent stays what it is, a refusal.
 func NoAnswer(subject string, err error) error {
 	if refusal := consent.NotAgreed(err); refusal != nil {
 		return refusal

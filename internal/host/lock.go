@@ -10,9 +10,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 )
 
-// Lock takes the lock at path, and says so if it has to wait, and for which process. It waits
-// until ctx ends, and where whoever writes to a checkout could hold the lock no longer than
-// limit; 0 is no limit.
+// Lock takes the lock at path. If it has to wait it logs so, with the process that holds the
+// lock. It waits until ctx ends, but at most limit if that is not 0: a lock inside a checkout
+// could be held forever by anybody who writes to the checkout.
 func (h *Host) Lock(ctx context.Context, path, what string, limit time.Duration) (unlock func(), err error) {
 	unlock, err = durable.TryLock(path, what)
 	if errors.Is(err, durable.ErrLocked) {
@@ -26,14 +26,16 @@ func (h *Host) Lock(ctx context.Context, path, what string, limit time.Duration)
 			bounded, cancel := context.WithTimeoutCause(ctx, limit, late)
 			defer cancel()
 			if unlock, err = durable.Lock(bounded, path, what); errors.Is(err, late) {
-				err = evidence.Errorf(evidence.Operation, path, "see what that process does, end it if it hangs, and run the command again", err)
+				err = evidence.Errorf(evidence.Operation, path,
+					"see what that process does, end it if it hangs, and run the command again", err)
 			}
 		} else {
 			unlock, err = durable.Lock(ctx, path, what)
 		}
 	}
 	if errors.Is(err, durable.ErrNoLock) {
-		return nil, evidence.Errorf(evidence.Refused, path, "find out who put it there, and remove it: the next command makes a lock of its own", durable.ErrNoLock)
+		return nil, evidence.Errorf(evidence.Refused, path,
+			"find out who put it there, and remove it: the next command makes a lock of its own", durable.ErrNoLock)
 	}
 	return unlock, err
 }

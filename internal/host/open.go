@@ -64,10 +64,10 @@ func Open(s Setup) (*Host, error) {
 	}
 	h := &Host{
 		Places: where, Dir: s.Dir, Environ: environ, Getenv: getenv, Sending: sending,
-		Logger: s.Logger, Doing: s.Doing, Stderr: s.Stderr, Now: time.Now,
+		Logger: s.Logger, ShowStatus: s.Doing, Stderr: s.Stderr, Now: time.Now,
 	}
-	config.Agreement.Ask = h.Agree
-	config.Agreement.AskHost = func(u consent.HostUse) error { return h.MayAsk(u) }
+	config.Agreement.Ask = h.RequireVariableConsent
+	config.Agreement.AskHost = func(u consent.HostUse) error { return h.RequireHostConsent(u) }
 	h.Fetch = fetch.New(config)
 	return h, nil
 }
@@ -113,7 +113,7 @@ func (s *Setup) sending(getenv func(string) string) (*Sending, error) {
 		}
 		out.Hosts = append(out.Hosts, name)
 	}
-	out.Name(getenv("HALLMARK_REGISTRY"))
+	out.AllowURL(getenv("HALLMARK_REGISTRY"))
 	return out, nil
 }
 

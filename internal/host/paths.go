@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// RealPath is name after all links.
+// RealPath resolves the links of name, and returns name if that fails.
 func RealPath(name string) string {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		return real
@@ -13,7 +13,8 @@ func RealPath(name string) string {
 	return name
 }
 
-// RelativeTo names a file below dir by its path from there, any other as it is.
+// RelativeTo returns the slash-separated path of a file from dir if it lies below dir, else its
+// absolute path.
 func RelativeTo(dir, name string) string {
 	abs, err := filepath.Abs(name)
 	if err != nil {
@@ -27,7 +28,7 @@ func RelativeTo(dir, name string) string {
 	return abs
 }
 
-// SameFile reports whether two names are there and lead to one file or directory.
+// SameFile reports whether two names exist and lead to the same file or directory.
 func SameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {

@@ -2,18 +2,21 @@ package host
 
 import "io"
 
-// ProgressReader tells how much was read.
+// ProgressReader reads Body, and reports after each read how much was read so far.
 type ProgressReader struct {
-	Body        io.Reader
-	What        string
-	done, Total int64
-	Tell        func(what string, done, total int64)
+	Body  io.Reader
+	What  string                               // named in each report
+	Total int64                                // expected bytes
+	Tell  func(what string, done, total int64) // may be nil
+
+	done int64
 }
 
-func (w *ProgressReader) Read(p []byte) (int, error) {
-	n, err := w.Body.Read(p)
-	if w.done += int64(n); w.Tell != nil {
-		w.Tell(w.What, w.done, w.Total)
+// Read reads from Body and reports the progress.
+func (r *ProgressReader) Read(p []byte) (int, error) {
+	n, err := r.Body.Read(p)
+	if r.done += int64(n); r.Tell != nil {
+		r.Tell(r.What, r.done, r.Total)
 	}
 	return n, err
 }

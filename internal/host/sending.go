@@ -13,42 +13,45 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Sending decides which variables of the environment are sent where, and which hosts are
-// asked, if a file of a checkout names them: those that a person agreed to before, on this
-// machine or with this command, and those that a person agrees to now. What is agreed to at a
-// terminal is remembered. Its zero value agrees to nothing.
+// Sending decides which environment variables are sent where, and which hosts are asked, if a
+// file of a checkout names them: those that a person consented to before, on this machine or
+// with an option, and those that a person consents to now. A consent at the terminal is kept.
+// The zero value consents to nothing.
 type Sending struct {
-	Allowed []project.Variable // with this command: --allow-env
-	Hosts   []string           // likewise, "HOST", "HOST:PORT" or "HOST:*": --allow-host
-	// Ask puts the question to the person at the terminal; nil if there is none.
+	Allowed []project.Variable // consented to with --allow-env
+	Hosts   []string           // consented to with --allow-host: "HOST", "HOST:PORT" or "HOST:*"
+
+	// Ask puts a question about a variable to the person at the terminal; nil if there is none.
 	Ask func(consent.VariableUse) (Consent, error)
 
 	// AskHosts puts one question about hosts; nil if there is nobody to ask.
 	AskHosts func([]consent.HostUse) (Consent, error)
 
 	mu      sync.Mutex
-	answers map[project.Variable]bool
-	hosts   map[string]bool
+	answers map[project.Variable]bool // of this run, so that nothing is asked twice
+	hosts   map[string]bool           // likewise
 }
 
-// variablesFile is where is kept what somebody agreed to send.
+// variablesFile is the file of this machine's consents.
 func (h *Host) variablesFile() string { return filepath.Join(h.Places.State, "variables.json") }
 
-func (h *Host) variables() (*project.Variables, error) {
+// readVariables reads this machine's consents; without a file there are none.
+func (h *Host) readVariables() (*project.Variables, error) {
 	data, err := ReadFile(h.variablesFile(), project.MaxVariables)
 	if err != nil {
 		return nil, err
 	}
 	v, err := project.ParseVariables(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(), "remove the file; what may be sent is asked again", err)
+		return nil, evidence.Errorf(evidence.Validation, h.variablesFile(),
+			"remove the file; what may be sent is asked again", err)
 	}
 	return v, nil
 }
 
-// Agree returns nil if the variable may be sent to the host, else an error of class Refused
+// RequireVariableConsent returns nil if the variable may be sent to the host, else an error of class Refused
 // that says how to agree. Nothing has been sent then.
-func (h *Host) Agree(u consent.VariableUse) error {
+func (h *Host) RequireVariableConsent(u consent.VariableUse) error {
 	v, err := project.ParseVariable(u.String())
 	if err != nil || h.Sending == nil {
 		return u.Refusal() // nobody could agree to such a name
@@ -60,7 +63,7 @@ func (h *Host) Agree(u consent.VariableUse) error {
 	if slices.Contains(s.Allowed, v) || yes {
 		return nil
 	}
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}
@@ -87,17 +90,18 @@ func (h *Host) rememberVariable(v project.Variable) error {
 	return h.changeVariables(func(known *project.Variables) error { return known.Add(v) })
 }
 
-// changeVariables changes the file of what may be sent, one process at a time.
+// changeVariables changes the file of consents under a lock, one process at a time.
 func (h *Host) changeVariables(change func(*project.Variables) error) error {
 	if err := os.MkdirAll(h.Places.State, 0o700); err != nil {
 		return err
 	}
-	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"), "what may be sent")
+	unlock, err := durable.Lock(context.Background(), filepath.Join(h.Places.State, "variables.lock"),
+		"what may be sent")
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	known, err := h.variables()
+	known, err := h.readVariables()
 	if err != nil {
 		return err
 	}

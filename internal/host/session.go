@@ -17,27 +17,25 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// Session is a login that is kept: a token, and the registry that it is for. Its file
-// has the members of the official client's, and one more.
+// Session is a stored login: a token, and the registry that accepts it. Its file has the members
+// of the official client's, and expires_at besides.
 type Session struct {
 	Token    string `json:"token"`
 	Method   string `json:"method"` // of the login, as the command names it
 	Registry string `json:"registry"`
 	Expires  int64  `json:"expires_at,omitempty"` // seconds since 1970; 0 if it is not known
-
-	from string // the file that it was read from
 }
 
-// OfficialRegistry is where the official client logs in if it is not told otherwise.
+// OfficialRegistry is the URL that the official client logs in to by default.
 const OfficialRegistry = "https://registry.modelcontextprotocol.io"
 
-// maxSession is the size of a session's file, in bytes.
+// maxSession bounds a session's file, in bytes.
 const maxSession = 64 << 10
 
-// sessionFile is where sessions are kept, readable by this user alone.
+// sessionFile is the file of our session, readable by this user alone.
 func sessionFile(h *Host) string { return filepath.Join(h.Places.State, "login.json") }
 
-// officialSessionFile is where the official client keeps its own, "" without a home.
+// officialSessionFile is the file of the official client's session, "" without a home directory.
 func officialSessionFile(h *Host) string {
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if home := h.Getenv(name); filepath.IsAbs(home) {
@@ -47,8 +45,7 @@ func officialSessionFile(h *Host) string {
 	return ""
 }
 
-// CurrentSession returns the session that is kept, that of the official client where
-// there is none of ours, or nil.
+// CurrentSession returns our stored session, else the official client's, else nil.
 func CurrentSession(h *Host) (*Session, error) {
 	for _, path := range []string{sessionFile(h), officialSessionFile(h)} {
 		if path == "" {
@@ -61,7 +58,7 @@ func CurrentSession(h *Host) (*Session, error) {
 		if data == nil {
 			continue
 		}
-		s := &Session{from: path}
+		s := new(Session)
 		if err := surface.DecodeKnown(data, s); err != nil || s.Token == "" {
 			return nil, evidence.Errorf(evidence.Validation, path, "log in again", errors.New("is no login"))
 		}
@@ -73,22 +70,24 @@ func CurrentSession(h *Host) (*Session, error) {
 	return nil, nil
 }
 
-// TokenFor returns the token of the session for the registry at base: none for another
-// registry than that of the login. It is an error if the token has expired.
+// TokenFor returns the session's token if base is the registry of its login, else "": a token must
+// not be sent to another registry. It fails if the token has expired.
 func TokenFor(h *Host, s *Session, base string) (string, error) {
 	if s == nil || !strings.EqualFold(strings.TrimRight(s.Registry, "/"), strings.TrimRight(base, "/")) {
 		return "", nil
 	}
 	if s.Expires != 0 && !h.Now().Before(time.Unix(s.Expires, 0)) {
-		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+minutes(auth.Lifetime),
+		return "", evidence.Errorf(evidence.Refused, "login", "log in again: a token is valid for "+
+			formatMinutes(auth.Lifetime),
 			fmt.Errorf("the token for %s has expired", s.Registry))
 	}
 	return s.Token, nil
 }
 
-func minutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
+// formatMinutes writes a duration as whole minutes.
+func formatMinutes(d time.Duration) string { return fmt.Sprintf("%d minutes", int(d.Minutes())) }
 
-// Save writes s to the file of ours.
+// Save stores s as our session.
 func (s *Session) Save(ctx context.Context, h *Host) error {
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
@@ -103,8 +102,8 @@ func (s *Session) Save(ctx context.Context, h *Host) error {
 	return durable.WriteFile(sessionFile(h), append(data, '\n'), 0o600)
 }
 
-// Logout removes the session, and that of the official client, which would be used in
-// its place. It returns the files that were removed.
+// Logout removes our session and that of the official client, which would be used in its place.
+// It returns the files that it removed.
 func Logout(h *Host) ([]string, error) {
 	var removed []string
 	for _, path := range []string{sessionFile(h), officialSessionFile(h)} {

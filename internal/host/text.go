@@ -6,7 +6,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// QuoteArguments writes arguments as a shell takes them, for a hint that is a command.
+// QuoteArguments quotes arguments for a shell, in hints that show a command.
 func QuoteArguments(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -18,6 +18,7 @@ func QuoteArguments(args []string) string {
 	return strings.Join(words, " ")
 }
 
+// CutLast cuts s around the last sep. Without one it returns s, "" and false.
 func CutLast(s, sep string) (before, after string, found bool) {
 	if i := strings.LastIndex(s, sep); i >= 0 {
 		return s[:i], s[i+len(sep):], true

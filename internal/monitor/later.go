@@ -11,37 +11,38 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// laterEntries are the statuses and findings among the entries that a monitor read, by what
-// they are about. Those who rely on a record ask the registry for them, which a monitor alone
-// can find to leave one out.
-type laterEntries map[loggedEntries][]laterEntry
+// laterEntries holds the status and finding entries that a monitor read, by the record that they
+// are about. Clients ask the registry for the later entries of a record; only a monitor, which
+// reads the whole log, can find that the registry leaves one out.
+type laterEntries map[recordID][]laterEntry
 
-// loggedEntries is what a later entry is about.
-type loggedEntries struct {
+// recordID names the record that a later entry is about.
+type recordID struct {
 	kind          ledger.Kind
 	name, version string
 }
 
+// laterEntry is an entry that is a status or a finding.
 type laterEntry struct {
 	index int64
 	kind  ledger.Kind
 }
 
-// add remembers an entry that is a status or a finding.
-func (l laterEntries) add(index int64, leaf ledger.Leaf) {
+// addLeaf adds an entry if it is a status or a finding.
+func (l laterEntries) addLeaf(index int64, leaf ledger.Leaf) {
 	if leaf.Kind != ledger.Status && leaf.Kind != ledger.Finding {
 		return
 	}
-	about := loggedEntries{leaf.Of, leaf.Name, leaf.Version}
+	about := recordID{leaf.Of, leaf.Name, leaf.Version}
 	if e := (laterEntry{index, leaf.Kind}); !slices.Contains(l[about], e) {
 		l[about] = append(l[about], e)
 	}
 }
 
-// compareLater asks the registry for the later entries about each record of which the monitor
-// read some since it did so last, and finds those that it does not name.
+// compareLater asks the registry for the later entries of each record that has new ones since the
+// last comparison, and adds an anomaly for each entry that the registry does not name.
 func (m *monitor) compareLater(ctx context.Context) error {
-	for about, read := range m.later {
+	for about, read := range m.laterEntries {
 		var withheld []laterEntry
 		for try := 0; try <= settleTries; try++ { // another replica may be behind
 			if try > 0 {
@@ -49,25 +50,28 @@ func (m *monitor) compareLater(ctx context.Context) error {
 					return err
 				}
 			}
-			named, err := m.source.about(ctx, about.kind, about.name, about.version)
+			named, err := m.source.recordEntries(ctx, about.kind, about.name, about.version)
 			if err != nil && !trail.IsNotFound(err) {
 				return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 			}
-			if withheld = leftOut(read, named); len(withheld) == 0 {
+			if withheld = findWithheld(read, named); len(withheld) == 0 {
 				break
 			}
 		}
 		for _, e := range withheld {
-			m.addAnomaly(Anomaly{What: AnomalyWithheld, Index: &e.index, Subject: ledger.Leaf{Kind: about.kind, Name: about.name, Version: about.version}.Subject(),
-				Expected: fmt.Sprintf("the %s of entry %d among the later entries about it", e.kind, e.index), Actual: "not named"})
+			m.addAnomaly(Anomaly{What: AnomalyWithheld, Index: &e.index,
+				Subject:  ledger.Leaf{Kind: about.kind, Name: about.name, Version: about.version}.Subject(),
+				Expected: fmt.Sprintf("the %s of entry %d among the later entries about it", e.kind, e.index),
+				Actual:   "not named"})
 		}
-		delete(m.later, about)
+		delete(m.laterEntries, about)
 	}
 	return nil
 }
 
-// leftOut are the entries that a registry does not name, and is to: the newest of each kind.
-func leftOut(read []laterEntry, named *registry.RecordEntries) (out []laterEntry) {
+// findWithheld returns the entries that a registry must name and does not. It must name only the
+// newest of each kind, registry.MaxLater in all.
+func findWithheld(read []laterEntry, named *registry.RecordEntries) (out []laterEntry) {
 	if named == nil { // it says that there is no such record
 		return read
 	}

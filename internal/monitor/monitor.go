@@ -24,14 +24,14 @@ type Options struct {
 	URL    string        // base URL of a registry, or
 	From   string        // directory with a copy of a log's files: checkpoint, tile/…
 	Log    trail.Options // a directory needs a key
-	State  string        // file that keeps what was read; "" reads everything again each time
-	Follow time.Duration // between rounds; 0 is one round
-	Reread int           // in how many rounds all that was read before is read again; 0 is never
-	// Round is told what a round came to; may be nil.
+	State  string        // file that keeps what was read; "" reads everything in each run
+	Follow time.Duration // pause between rounds; 0 is one round
+	Reread int           // rounds in which all older entries are read once more; 0 is never
+	// Round gets the result of each round; may be nil.
 	Round func(*Result) error
 }
 
-// Result is what a monitor knows after a round.
+// Result is the result of a round.
 type Result struct {
 	Origin  string `json:"origin"`
 	Size    int64  `json:"size"`    // entries of the log that were read, in all rounds
@@ -40,7 +40,8 @@ type Result struct {
 	Again   int64  `json:"again"`   // entries that were read before, and read again in this round
 	Began   bool   `json:"began"`   // there was no file with what was read before
 	Records int64  `json:"records"` // that were compared with their entries, in this round
-	// Archives were downloaded and recomputed, in this round; each is once by a monitor.
+	// Archives counts those downloaded and recomputed in this round; a monitor does so once for
+	// each archive.
 	Archives int64     `json:"archives"`
 	Found    []Anomaly `json:"found"` // in all rounds
 }
@@ -56,7 +57,7 @@ type Anomaly struct {
 	Detail   string `json:"detail,omitempty"` // more, such as two checkpoints in full
 }
 
-// What is wrong with a log, or with what a registry serves.
+// The values of Anomaly.What: what is wrong with a log, or with what a registry serves.
 const (
 	AnomalyDuplicate  = "duplicate"         // a name and version twice
 	AnomalyUnreadable = "unreadable entry"  // no leaf
@@ -73,12 +74,12 @@ const (
 	AnomalyWithheld   = "entry withheld"    // a status or finding that is not named to who asks for the record
 )
 
-// maxAnomalies is how many are kept; more tell nobody more.
+// maxAnomalies bounds the anomalies that are kept.
 const maxAnomalies = 1000
 
-// Monitor replays a log from its first entry, or from where an earlier run stopped,
-// rebuilds its tree, and compares what the registry serves with it. What was found once
-// stays found. The error has the class integrity if anything was.
+// Monitor replays a log from its first entry, or from where an earlier run stopped, rebuilds its
+// tree, and compares what the registry serves with it. An anomaly stays in the state once it was
+// found. The error has the class Integrity if there is any.
 //
 // It holds 24 bytes for each name and version and 33 bytes for each entry, and one tile of
 // each level: the process takes 215 MB for 1,000,000 entries, and 345 MB with a state.
@@ -95,7 +96,7 @@ func Monitor(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 		return nil, err
 	}
 	for {
-		done, err := m.round(ctx)
+		done, err := m.runRound(ctx)
 		if err != nil && (o.Follow == 0 || ctx.Err() != nil) {
 			return done, err
 		}
@@ -119,42 +120,43 @@ func Monitor(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 
 // monitor is a running [Monitor].
 type monitor struct {
-	host   *host.Host
-	o      Options
-	name   string // of what is monitored
-	source logSource
-	log    *trail.Log // nil for a directory
-	trust  ledger.Trust
-	state  *State
+	host    *host.Host
+	options Options
+	name    string // of what is monitored
+	source  logSource
+	log     *trail.Log // nil for a directory
+	trust   ledger.Trust
+	state   *State
 
-	// Of this round.
-	good          bool  // the newest checkpoint is that of what was read
+	// What this round found.
+	consistent    bool  // the newest checkpoint is that of what was read
 	read, records int64 // entries and records
-	again         int64 // entries that were read before
+	reread        int64 // entries that were read before
 	archives      int64 // that were read
 
-	nextCompare time.Time      // of the records
-	recomputed  map[int64]bool // entries whose archives were read
-	later       laterEntries   // that were read since the last comparison
+	nextCompare  time.Time      // of the records
+	recomputed   map[int64]bool // entries whose archives were read
+	laterEntries laterEntries   // that were read since the last comparison
 }
 
 // logSource is where a log is read.
 type logSource struct {
-	checkpoint func(context.Context) ([]byte, error)
-	tile       func(context.Context, string) ([]byte, error)
-	records    func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
-	archives   func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
-	archive    func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
-	about      func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
+	checkpoint    func(context.Context) ([]byte, error)
+	tile          func(context.Context, string) ([]byte, error)
+	listRecords   func(context.Context, registry.Query) (*registry.Page, error) // nil: there are none
+	listArchives  func(ctx context.Context, kind string, q registry.Query) (*registry.ArchivePage, error)
+	openArchive   func(ctx context.Context, kind, name, version string) (io.ReadCloser, int64, error)
+	recordEntries func(ctx context.Context, kind ledger.Kind, name, version string) (*registry.RecordEntries, error)
 }
 
 func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error) {
-	m := &monitor{host: h, o: o, recomputed: map[int64]bool{}, later: laterEntries{}}
+	m := &monitor{host: h, options: o, recomputed: map[int64]bool{}, laterEntries: laterEntries{}}
 	var key string
 	if o.From != "" {
 		m.name, m.source, key = o.From, directorySource(o.From), o.Log.Key
 		if key == "" {
-			return nil, evidence.Errorf(evidence.Refused, m.name, "give the log's key with --log-key", errors.New("nobody said whose log this is"))
+			return nil, evidence.Errorf(evidence.Refused, m.name, "give the log's key with --log-key",
+				errors.New("nobody said whose log this is"))
 		}
 	} else {
 		client := &client.Client{Base: o.URL}
@@ -189,7 +191,7 @@ func openMonitor(ctx context.Context, h *host.Host, o Options) (*monitor, error)
 	return m, err
 }
 
-// addAnomaly adds an anomaly, unless it was found before.
+// addAnomaly adds an anomaly unless it was found before.
 func (m *monitor) addAnomaly(a Anomaly) {
 	for _, old := range m.state.Found {
 		if old.What == a.What && old.Subject == a.Subject && old.Path == a.Path && old.Actual == a.Actual &&
@@ -202,45 +204,47 @@ func (m *monitor) addAnomaly(a Anomaly) {
 	}
 }
 
-// err is nil if nothing was found.
+// err returns an error of class Integrity if there is an anomaly.
 func (m *monitor) err() error {
 	if n := len(m.state.Found); n > 0 {
-		return evidence.Errorf(evidence.Integrity, m.name, "an honest registry shows none of this: see docs/ledger.md, Incident",
+		return evidence.Errorf(evidence.Integrity, m.name,
+			"an honest registry shows none of this: see docs/ledger.md, Incident",
 			fmt.Errorf("SECURITY ERROR: %d anomalies", n))
 	}
 	return nil
 }
 
-// round reads what is new, compares, and keeps what it came to.
-func (m *monitor) round(ctx context.Context) (*Result, error) {
-	m.read, m.again, m.records, m.archives = 0, 0, 0, 0
+// runRound reads the new entries, compares, and writes the state.
+func (m *monitor) runRound(ctx context.Context) (*Result, error) {
+	m.read, m.reread, m.records, m.archives = 0, 0, 0, 0
 	before, began := m.state.replay.Size(), m.host.Now()
-	var gone error // does not keep what was found from being kept
-	err := m.follow(ctx)
-	if err == nil && m.good && !began.Before(m.nextCompare) {
-		if m.source.records != nil {
+	var missingErr error // the state is written in spite of it
+	err := m.followLog(ctx)
+	if err == nil && m.consistent && !began.Before(m.nextCompare) {
+		if m.source.listRecords != nil {
 			err = m.compareRecords(ctx)
 		}
 		if err == nil {
-			gone = m.reread(ctx, before)
+			missingErr = m.rereadSample(ctx, before)
 		}
-		if err == nil && m.source.records != nil {
+		if err == nil && m.source.listRecords != nil {
 			err = m.compareLater(ctx)
 		}
 		m.nextCompare = m.host.Now().Add(comparePause * m.host.Now().Sub(began))
 	}
 	if err == nil {
-		err = errors.Join(gone, m.state.Write(m.o.State))
+		err = errors.Join(missingErr, m.state.Write(m.options.State))
 	}
 	return &Result{
 		Origin: m.trust.Log.Name(), Size: m.state.replay.Size(), Root: m.state.replay.Root().String(),
-		Read: m.read, Again: m.again, Began: m.state.began && m.o.State != "", Records: m.records, Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
+		Read: m.read, Again: m.reread, Began: m.state.isNew && m.options.State != "", Records: m.records,
+		Archives: m.archives, Found: append([]Anomaly{}, m.state.Found...),
 	}, err
 }
 
-// reset goes back to what was verified last. What was found stays found.
-func (m *monitor) reset() error {
-	state, err := ReadState(m.o.State, m.state.Key)
+// restoreState returns to the state that was verified last, but keeps the anomalies.
+func (m *monitor) restoreState() error {
+	state, err := ReadState(m.options.State, m.state.Key)
 	if err != nil {
 		return err
 	}
@@ -248,48 +252,50 @@ func (m *monitor) reset() error {
 	return nil
 }
 
-// follow reads the log up to its newest checkpoint. Good is whether that is the one of
-// what was read.
-func (m *monitor) follow(ctx context.Context) error {
-	m.good = false
+// followLog reads the log up to its newest checkpoint, and sets consistent if the entries that
+// were read are those of the checkpoint.
+func (m *monitor) followLog(ctx context.Context) error {
+	m.consistent = false
 	signed, err := m.source.checkpoint(ctx)
 	if err != nil {
 		return evidence.Errorf(evidence.Operation, m.name, "", err)
 	}
 	head, err := m.trust.Open(signed)
 	if err != nil {
-		m.addAnomaly(Anomaly{What: AnomalyCheckpoint, Expected: "signed by " + m.trust.Log.Name(), Actual: err.Error(), Detail: string(signed)})
+		m.addAnomaly(Anomaly{What: AnomalyCheckpoint, Expected: "signed by " + m.trust.Log.Name(), Actual: err.Error(),
+			Detail: string(signed)})
 		return nil
 	}
 	switch done := m.state.replay.Size(); {
 	case head.Size < done:
 		// Another replica may be behind; its tree must be the beginning of ours.
-		if err := m.extends(ctx, m.state.head, head.Checkpoint); err != nil {
+		if err := m.checkExtends(ctx, m.state.head, head.Checkpoint); err != nil {
 			if !errors.Is(err, ledger.ErrFork) && !trail.IsNotFound(err) {
 				return evidence.Errorf(evidence.Operation, m.name, "", err)
 			}
-			m.fork(m.state.head, head, err)
+			m.addFork(m.state.head, head, err)
 			return nil
 		}
 	case head.Size == done && head.Root != m.state.replay.Root():
-		m.fork(m.state.head, head, nil)
-		return m.differences(ctx, head, done)
+		m.addFork(m.state.head, head, nil)
+		return m.addFirstDifference(ctx, head, done)
 	case head.Size > done:
-		if err := m.replay(ctx, head); err != nil {
-			return errors.Join(err, m.reset())
+		if err := m.replayTo(ctx, head); err != nil {
+			return errors.Join(err, m.restoreState())
 		}
 		if m.state.head.Size != head.Size {
-			return nil // which was found to be wrong
+			return nil // an anomaly was added
 		}
 	}
-	m.good = true
+	m.consistent = true
 	if m.log == nil {
 		return m.checkSeen(ctx, head)
 	}
-	// What clients on this machine were shown must be this log too.
+	// Other clients on this machine must have been shown the same log.
 	if _, err := m.log.AcceptCheckpoint(ctx, head.Note); evidence.ClassOf(err) == evidence.Integrity {
-		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before", Actual: "another one", Detail: err.Error()})
-		m.good = false
+		m.addAnomaly(Anomaly{What: AnomalyFork, Expected: "the log that this machine was shown before",
+			Actual: "another one", Detail: err.Error()})
+		m.consistent = false
 		return nil
 	} else if err != nil {
 		return err
@@ -297,8 +303,8 @@ func (m *monitor) follow(ctx context.Context) error {
 	return nil
 }
 
-// checkSeen holds a copy of a log to what this machine was shown of the log, as far as the copy
-// goes.
+// checkSeen compares a copy of a log with the newest checkpoint that this machine accepted, if the
+// copy is as long.
 func (m *monitor) checkSeen(ctx context.Context, head ledger.Signed) error {
 	logs, err := trail.KnownLogs(m.host)
 	if err != nil {
@@ -308,17 +314,17 @@ func (m *monitor) checkSeen(ctx context.Context, head ledger.Signed) error {
 	if !ok || kept.Size > head.Size {
 		return nil
 	}
-	if err := m.extends(ctx, head, kept.Checkpoint); errors.Is(err, ledger.ErrFork) {
-		m.fork(kept, head, err)
-		m.good = false
+	if err := m.checkExtends(ctx, head, kept.Checkpoint); errors.Is(err, ledger.ErrFork) {
+		m.addFork(kept, head, err)
+		m.consistent = false
 	} else if err != nil {
 		return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
 	}
 	return nil
 }
 
-// fork notes that two checkpoints are not of one log.
-func (m *monitor) fork(kept, head ledger.Signed, err error) {
+// addFork adds the anomaly of two checkpoints that no one log has.
+func (m *monitor) addFork(kept, head ledger.Signed, err error) {
 	a := Anomaly{
 		What:     AnomalyFork,
 		Expected: fmt.Sprintf("a log that has, or begins with, %d entries of root %s", kept.Size, kept.Root),

@@ -3,50 +3,43 @@ package monitor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"os"
 	"time"
 
-	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/digest"
 	"github.com/hallmark-mcp/hallmark/evidence"
-	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
-	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
 	"github.com/hallmark-mcp/hallmark/internal/trail"
 	"github.com/hallmark-mcp/hallmark/ledger"
 	"github.com/hallmark-mcp/hallmark/serverjson"
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// listed is a record as a page of the registry's list has it.
+// listedRecord is a record as the registry's list shows it.
 type listedRecord struct {
 	kind          ledger.Kind
 	name, version string
-	document      digest.Digest // see recorded
-	said          string        // the digests, for people
+	document      digest.Digest // see recordDigest
+	digests       string        // the digests, for people
 	status        registry.Status
 }
 
-// Between two comparisons of all records, and of what was read before, lies ten times as long as one takes, so that
+// comparePause times the duration of a comparison is the pause before the next one, so that
 // following a log does not keep a registry busy.
 const comparePause = 10
 
-// How often, and how far apart, a record is looked at again whose entry has not been
-// signed yet.
+// A record that differs is compared again up to settleTries times, settleWait apart: the log may
+// not have signed its entry yet.
 const (
 	settleTries = 10
 	settleWait  = 500 * time.Millisecond
 )
 
-// maxUnsettled bounds the records of one comparison that are looked at again.
+// maxUnsettled bounds the records that one comparison compares again.
 const maxUnsettled = 10_000
 
-// compareRecords reads the registry's list, page by page, and compares each record with
-// its entry, and each entry with what was listed.
+// compareRecords reads the registry's lists page by page, compares each record with its entry, and
+// adds an anomaly for each entry whose record was not listed.
 func (m *monitor) compareRecords(ctx context.Context) error {
 	size := m.state.replay.Size() // entries after it may belong to records that were listed too early
 	seen := make([]byte, (size+7)/8)
@@ -54,7 +47,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	compare := func(r listedRecord, err error) bool {
 		m.records++
 		if err != nil {
-			m.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version), Actual: err.Error()})
+			m.addAnomaly(Anomaly{What: AnomalyRecord, Subject: surface.Escape(r.name + "@" + r.version),
+				Actual: err.Error()})
 			return false
 		}
 		if index, ok := m.state.replay.Find(r.kind, r.name, r.version); ok && index < size {
@@ -66,13 +60,13 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 		}
 		return a == nil
 	}
-	err := m.pages(func(q registry.Query) (int, string, error) {
-		page, err := m.source.records(ctx, q)
+	err := m.eachPage(func(q registry.Query) (int, string, error) {
+		page, err := m.source.listRecords(ctx, q)
 		if err != nil {
 			return 0, "", err
 		}
 		for _, envelope := range page.Servers {
-			compare(readListed(envelope))
+			compare(parseListed(envelope))
 		}
 		return len(page.Servers), page.Metadata.NextCursor, nil
 	})
@@ -80,8 +74,8 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
-		err := m.pages(func(q registry.Query) (int, string, error) {
-			page, err := m.source.archives(ctx, string(kind), q)
+		err := m.eachPage(func(q registry.Query) (int, string, error) {
+			page, err := m.source.listArchives(ctx, string(kind), q)
 			if trail.IsNotFound(err) {
 				return 0, "", nil // a registry that has none of the kind
 			}
@@ -89,10 +83,10 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 				return 0, "", err
 			}
 			for _, rec := range page.Archives {
-				if !compare(readArchived(rec)) {
+				if !compare(parseListedArchive(rec)) {
 					continue
 				}
-				if err := m.recompute(ctx, rec); err != nil {
+				if err := m.recomputeArchive(ctx, rec); err != nil {
 					return 0, "", err
 				}
 			}
@@ -102,12 +96,12 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := m.settle(ctx, unsettled); err != nil {
+	if err := m.recheckRecords(ctx, unsettled); err != nil {
 		return err
 	}
 	for index := range size {
 		if m.state.statuses[index] != noRecord && seen[index/8]&(1<<(index%8)) == 0 {
-			if err := m.missing(ctx, index); err != nil {
+			if err := m.addMissing(ctx, index); err != nil {
 				return err
 			}
 		}
@@ -115,9 +109,9 @@ func (m *monitor) compareRecords(ctx context.Context) error {
 	return nil
 }
 
-// pages asks for page after page, as long as there is a cursor, and the list is not longer
-// than one of what the log has can be: each page could have another cursor, without an end.
-func (m *monitor) pages(page func(registry.Query) (count int, next string, err error)) error {
+// eachPage asks for page after page while there is a cursor. A list that is longer than the log
+// allows is an error: a registry could give cursors forever.
+func (m *monitor) eachPage(page func(registry.Query) (count int, next string, err error)) error {
 	most := 2*m.state.replay.Size() + maxUnsettled
 	for q := (registry.Query{Limit: 100, Deleted: true}); ; {
 		count, next, err := page(q)
@@ -134,7 +128,8 @@ func (m *monitor) pages(page func(registry.Query) (count int, next string, err e
 	}
 }
 
-func readListed(envelope registry.Envelope) (r listedRecord, err error) {
+// parseListed reads a server's record from its envelope.
+func parseListed(envelope registry.Envelope) (r listedRecord, err error) {
 	r.kind = ledger.Server
 	if r.name, r.version, err = registry.Named(envelope.Server); err != nil {
 		return r, err
@@ -147,137 +142,35 @@ func readListed(envelope registry.Envelope) (r listedRecord, err error) {
 		return r, err
 	}
 	r.document = digest.FromBytes(canonical)
-	r.said = "document " + r.document.String()
+	r.digests = "document " + r.document.String()
 	return r, nil
 }
 
-func readArchived(rec registry.ArchiveRecord) (listedRecord, error) {
+// parseListedArchive reads the record of an archive.
+func parseListedArchive(rec registry.ArchiveRecord) (listedRecord, error) {
 	r := listedRecord{kind: ledger.Kind(rec.Kind), name: rec.Name, version: rec.Version, status: rec.Status}
 	document, err := rec.Document()
 	if err != nil {
 		return r, err
 	}
 	r.document = recordDigest(r.kind, document, rec.ContentIntegrity, rec.APISurface)
-	r.said = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
+	r.digests = fmt.Sprintf("document %s, content_integrity %s", document, rec.ContentIntegrity)
 	if !rec.APISurface.IsZero() {
-		r.said += ", api_surface " + rec.APISurface.String()
+		r.digests += ", api_surface " + rec.APISurface.String()
 	}
 	return r, nil
 }
 
-// recompute downloads the archive of a record that is the one of its entry, once, and
-// compares what is computed with the record. Those of deleted versions are not served.
-func (m *monitor) recompute(ctx context.Context, rec registry.ArchiveRecord) error {
-	index, ok := m.state.replay.Find(ledger.Kind(rec.Kind), rec.Name, rec.Version)
-	if !ok || m.recomputed[index] || rec.Status == registry.Deleted {
-		return nil
-	}
-	subject := ledger.Leaf{Kind: ledger.Kind(rec.Kind), Name: rec.Name, Version: rec.Version}.Subject()
-	differs := func(expected, actual string) {
-		m.addAnomaly(Anomaly{What: AnomalyArchive, Index: &index, Subject: subject, Expected: expected, Actual: actual})
-	}
-	want := fmt.Sprintf("content_integrity %s, content_hash %s", rec.ContentIntegrity, rec.ContentHash)
-	body, _, err := m.source.archive(ctx, rec.Kind, rec.Name, rec.Version)
-	var p *registry.Problem
-	switch {
-	case errors.As(err, &p) && p.Status == http.StatusGone:
-		// It was deleted since it was listed if the log says so, and else it is not served.
-		if deleted, err := m.deletedSince(ctx, index); err != nil || deleted || !m.good {
-			return err
-		}
-		differs(want, "not served, and the log does not say that it was deleted: "+err.Error())
-		return nil
-	case trail.IsNotFound(err):
-		differs(want, "not served")
-		return nil
-	case err != nil:
-		return err
-	}
-	defer body.Close()
-	counted := &BrokenReader{Reader: body}
-	integrity, hash, err := ArchiveHashes(ctx, ledger.Kind(rec.Kind), counted)
-	if counted.Cause != nil {
-		return counted.Cause // the connection's
-	}
-	m.archives++
-	m.recomputed[index] = true
-	if err != nil {
-		differs(want, err.Error())
-		return nil
-	}
-	if !evidence.Same(rec.ContentIntegrity, integrity) || !evidence.Same(rec.ContentHash, hash) {
-		differs(want, fmt.Sprintf("content_integrity %s, content_hash %s", integrity, hash))
-	}
-	return nil
-}
-
-// deletedSince waits whether the log says of the version of an entry that it was deleted.
-func (m *monitor) deletedSince(ctx context.Context, index int64) (bool, error) {
-	for range settleTries {
-		if err := m.follow(ctx); err != nil || !m.good {
-			return false, err
-		}
-		if m.state.statuses[index] == isDeleted {
-			return true, nil
-		}
-		if err := m.host.Pause(ctx, settleWait); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
-}
-
-// ArchiveHashes recomputes the hashes of an archive: one of a plugin, whose directory is
-// at its end, is kept in a file for that.
-func ArchiveHashes(ctx context.Context, kind ledger.Kind, r io.Reader) (integrity, hash digest.Digest, err error) {
-	limits := archive.Limits{Packed: registry.MaxBlob}
-	if kind != ledger.Plugin {
-		a, err := facet.Read(r, limits, nil)
-		if err != nil {
-			return integrity, hash, err
-		}
-		return a.Integrity, a.ContentHash, nil
-	}
-	spool, err := os.CreateTemp("", "archive-")
-	if err != nil {
-		return integrity, hash, err
-	}
-	defer os.Remove(spool.Name())
-	defer spool.Close()
-	size, err := io.Copy(spool, io.LimitReader(r, registry.MaxBlob+1))
-	if err != nil {
-		return integrity, hash, err
-	}
-	c, err := kinds.Plugin(limits).Read(ctx, io.NewSectionReader(spool, 0, size))
-	if err != nil {
-		return integrity, hash, err
-	}
-	return c.ContentIntegrity, c.ContentHash, nil
-}
-
-// BrokenReader remembers the error of a reader that did not come to its end.
-type BrokenReader struct {
-	Reader io.Reader
-	Cause  error
-}
-
-func (b *BrokenReader) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if err != nil && err != io.EOF {
-		b.Cause = err
-	}
-	return n, err
-}
-
-// settle looks again at records that differ: their entries may have been signed since.
-func (m *monitor) settle(ctx context.Context, unsettled []listedRecord) error {
+// recheckRecords compares records that differ once more, as their entries may be signed by now, and
+// adds anomalies for those that still differ.
+func (m *monitor) recheckRecords(ctx context.Context, unsettled []listedRecord) error {
 	for try := 0; len(unsettled) > 0; try++ {
-		if err := m.follow(ctx); err != nil || !m.good {
+		if err := m.followLog(ctx); err != nil || !m.consistent {
 			return err
 		}
 		var left []listedRecord
 		for _, r := range unsettled {
-			// What differs in its document was differing when it was published.
+			// A document never changes, so that waiting cannot mend one that differs.
 			if a := m.compareRecord(r); a != nil && (a.What == AnomalyRecord || try == settleTries) {
 				m.addAnomaly(*a)
 			} else if a != nil {
@@ -294,29 +187,31 @@ func (m *monitor) settle(ctx context.Context, unsettled []listedRecord) error {
 	return nil
 }
 
-// compareRecord is what is wrong with a record, or nil.
+// compareRecord compares a record with its entry, and returns the anomaly or nil.
 func (m *monitor) compareRecord(r listedRecord) *Anomaly {
 	subject := ledger.Leaf{Kind: r.kind, Name: r.name, Version: r.version}.Subject()
 	index, ok := m.state.replay.Find(r.kind, r.name, r.version)
 	if !ok {
-		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.said}
+		return &Anomaly{What: AnomalyUnlogged, Subject: subject, Expected: "an entry of the log", Actual: r.digests}
 	}
 	if want := m.state.document(index); !evidence.Same(want, r.document) {
-		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(), Actual: r.said}
+		a := &Anomaly{What: AnomalyRecord, Index: &index, Subject: subject, Expected: "document " + want.String(),
+			Actual: r.digests}
 		if r.kind != ledger.Server {
 			a.Expected = "what the entry says of the document, content_integrity and api_surface"
 		}
 		return a
 	}
 	if want := statusNames[m.state.statuses[index]]; string(r.status) != want {
-		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want, Actual: cmp.Or(string(r.status), "none")}
+		return &Anomaly{What: AnomalyStatus, Index: &index, Subject: subject, Expected: want,
+			Actual: cmp.Or(string(r.status), "none")}
 	}
 	return nil
 }
 
-// missing names an entry whose record was not listed.
-func (m *monitor) missing(ctx context.Context, index int64) error {
-	leaves, err := m.bundle(ctx, index/ledger.TileWidth, m.state.head.Size)
+// addMissing adds the anomaly of an entry whose record was not listed.
+func (m *monitor) addMissing(ctx context.Context, index int64) error {
+	leaves, err := m.readBundle(ctx, index/ledger.TileWidth, m.state.head.Size)
 	if err != nil {
 		return err
 	}

@@ -12,25 +12,25 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// DefaultReread is in how many runs a monitor reads everything again.
+// DefaultReread is the number of runs in which a monitor reads everything once more.
 const DefaultReread = 30
 
-// reread reads a sample of the first size entries, which were read before this round, and
-// the tiles over them again, and compares them with the tree that was rebuilt: one part of
-// them in each round, so that damage behind what was read last is found as well. What is
-// not served ends it, and is asked for again by the next round.
-func (m *monitor) reread(ctx context.Context, size int64) error {
+// rereadSample reads one part of the first size entries, and of the tiles over them, once more and
+// compares them with the rebuilt tree, so that damage to older entries is found too. Each round
+// reads the next part. A part that is not served ends it; the next round asks for it again.
+func (m *monitor) rereadSample(ctx context.Context, size int64) error {
 	bundles := (size + ledger.TileWidth - 1) / ledger.TileWidth
-	if m.o.Reread <= 0 || bundles == 0 {
+	if m.options.Reread <= 0 || bundles == 0 {
 		return nil
 	}
-	runs := int64(m.o.Reread)
-	r := &ledger.Reader{At: m.state.head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+	runs := int64(m.options.Reread)
+	r := &ledger.Reader{At: m.state.head.Checkpoint,
+		Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
 	for range (bundles + runs - 1) / runs {
-		if m.state.next >= bundles {
-			m.state.next = 0
+		if m.state.nextReread >= bundles {
+			m.state.nextReread = 0
 		}
-		n := m.state.next
+		n := m.state.nextReread
 		leaves, err := r.Bundle(n)
 		switch {
 		case err == nil:
@@ -39,10 +39,12 @@ func (m *monitor) reread(ctx context.Context, size int64) error {
 			if m.log == nil {
 				class = evidence.Operation // a copy may not be whole
 			}
-			return evidence.Errorf(class, m.name, "it was served when it was read before; it is asked for again with the next run",
-				fmt.Errorf("a part of entries %d to %d, or of the tree over them, is not served: %w", n*ledger.TileWidth, min((n+1)*ledger.TileWidth, size)-1, err))
+			return evidence.Errorf(class, m.name,
+				"it was served when it was read before; it is asked for again with the next run",
+				fmt.Errorf("a part of entries %d to %d, or of the tree over them, is not served: %w",
+					n*ledger.TileWidth, min((n+1)*ledger.TileWidth, size)-1, err))
 		case errors.Is(err, ledger.ErrFork), errors.Is(err, ledger.ErrMalformed):
-			if err := m.nameChanged(ctx, n, err); err != nil {
+			if err := m.addChanged(ctx, n, err); err != nil {
 				return err
 			}
 		default:
@@ -50,49 +52,52 @@ func (m *monitor) reread(ctx context.Context, size int64) error {
 		}
 		for i, text := range leaves {
 			if leaf, err := ledger.ParseLeaf(text); err == nil {
-				m.later.add(n*ledger.TileWidth+int64(i), leaf)
+				m.laterEntries.addLeaf(n*ledger.TileWidth+int64(i), leaf)
 			}
 		}
-		m.state.next = n + 1
-		m.again += int64(len(leaves))
+		m.state.nextReread = n + 1
+		m.reread += int64(len(leaves))
 	}
 	return nil
 }
 
-// nameChanged names what is not as it was read before in bundle n, of its entries or else of
-// the tiles over them.
-func (m *monitor) nameChanged(ctx context.Context, n int64, cause error) error {
+// addChanged adds the anomaly of bundle n, which is not as it was read before: the first entry that
+// differs, or else the tile.
+func (m *monitor) addChanged(ctx context.Context, n int64, cause error) error {
 	t, ok := ledger.NewTile(ledger.Entries, n, m.state.head.Size)
 	if !ok {
 		return fmt.Errorf("bundle %d is beyond %d entries", n, m.state.head.Size)
 	}
-	data, err := m.file(ctx, t)
+	data, err := m.readTile(ctx, t)
 	if err != nil {
 		return err
 	}
-	leaves, err := m.split(data, t)
+	leaves, err := m.splitBundle(data, t)
 	if err != nil {
-		m.addAnomaly(Anomaly{What: AnomalyEntry, Path: ledger.TilePath(t), Expected: "the entries that were read before", Actual: err.Error()})
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Path: ledger.TilePath(t),
+			Expected: "the entries that were read before", Actual: err.Error()})
 		return nil
 	}
 	for i, text := range leaves {
 		index := n*ledger.TileWidth + int64(i)
 		want := m.state.document(index)
 		leaf, err := ledger.ParseLeaf(text)
-		if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) || err != nil && want.IsZero() {
+		if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface),
+			want) || err != nil && want.IsZero() {
 			continue
 		}
 		actual := "document " + leaf.Document.String()
 		if err != nil {
 			actual = err.Error()
 		}
-		m.addAnomaly(Anomaly{What: AnomalyEntry, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: actual,
+		m.addAnomaly(Anomaly{What: AnomalyEntry, Index: &index, Subject: leaf.Subject(), Expected: "document " +
+			want.String(), Actual: actual,
 			Detail: "the entry as it was read before, and as it is served"})
 		return nil
 	}
-	// What is remembered of each entry is there: another member of one, or a tile.
+	// The kept digest of each entry matches, so that another member of one differs, or a tile.
 	t.L = 0
-	shown, err := m.file(ctx, t)
+	shown, err := m.readTile(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -101,7 +106,8 @@ func (m *monitor) nameChanged(ctx context.Context, n int64, cause error) error {
 		made[i] = tlog.RecordHash(text)
 	}
 	if m.compareTile(t, made, shown) { // or a tile above
-		m.addAnomaly(Anomaly{What: AnomalyTile, Path: ledger.TilePath(t), Expected: "the tree that was read before, of root " + m.state.head.Root.String(), Actual: cause.Error()})
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: ledger.TilePath(t),
+			Expected: "the tree that was read before, of root " + m.state.head.Root.String(), Actual: cause.Error()})
 	}
 	return nil
 }

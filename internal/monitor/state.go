@@ -17,22 +17,22 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// State is what a monitor read of a log, from its first entry on.
+// State is what a monitor keeps of a log that it read from its first entry on.
 type State struct {
-	Key   string
-	Found []Anomaly
-	// Tiles are the hashes of each level's last tile, while it is not full.
+	Key   string    // verifier key of the log
+	Found []Anomaly // of all runs
+	// Tiles holds the hashes of each level's last tile while the tile is not full.
 	Tiles [8][]tlog.Hash
 
-	replay    *ledger.Replay
-	head      ledger.Signed // everything was read of; the note may be of a larger tree that begins with it
-	documents []byte        // 32 bytes an entry; zeros for one that is unreadable; see recorded
-	next      int64         // bundle that is read again next
-	began     bool          // there was no file
-	statuses  []byte        // a byte an entry: 0 for what publishes nothing, else the status of what it publishes
+	replay     *ledger.Replay
+	head       ledger.Signed // of all entries that were read; its note may be of a larger tree that begins with them
+	documents  []byte        // 32 bytes for each entry, zeros for an unreadable one; see recordDigest
+	nextReread int64         // bundle that the next round reads again
+	isNew      bool          // there was no file
+	statuses   []byte        // one byte for each entry: noRecord, or the status of the record that it publishes
 }
 
-// The bytes of monitorState.statuses.
+// The bytes of State.statuses.
 const (
 	noRecord = iota
 	isActive
@@ -42,9 +42,9 @@ const (
 
 var statusNames = map[byte]string{isActive: "active", isDeprecated: "deprecated", isDeleted: "deleted"}
 
-// Wire is the first line of the state as it is written. After it come, without
-// anything in between, the replay, the documents and the statuses: as JSON they would take
-// several times the memory that reading the log takes. Every member is there.
+// Wire is the first line of a state file. The replay, the documents and the statuses follow it
+// without anything in between: as JSON they would take several times the memory that reading the
+// log takes. Every member must be present.
 type Wire struct {
 	Version int       `json:"monitor_version"`
 	Key     string    `json:"key"`
@@ -55,28 +55,30 @@ type Wire struct {
 	Tiles   [8][]byte `json:"tiles"`
 	Replay  int64     `json:"replay_bytes"`
 	Next    int64     `json:"reread_next"` // since version 2
-	Digest  string    `json:"digest"`      // since version 2, of the file with "" here: a file that was edited is malformed
+	// since version 2, of the file with "" here: a file that was edited is malformed
+	Digest string `json:"digest"`
 }
 
-// StateVersion is what this build writes. Of version 1, which it reads too, reread_next
-// and digest are missing.
+// StateVersion is the version that this build writes. It reads version 1 too, which lacks
+// reread_next and digest.
 const StateVersion = 2
 
-// Members are those of a line of that version.
+// Members returns the names of a line's members in that version.
 func (Wire) Members(version int) []string {
-	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes", "reread_next", "digest"}
+	all := []string{"monitor_version", "key", "found", "size", "root", "checkpoint", "tiles", "replay_bytes",
+		"reread_next", "digest"}
 	if version == 1 {
 		return all[:8]
 	}
 	return all
 }
 
-// maxState bounds the file, in bytes: of some 20,000,000 entries.
+// maxState bounds the state file, in bytes: about 20,000,000 entries.
 const maxState = 2 << 30
 
-// ReadState reads the state of the log with that key; without a file it is empty.
+// ReadState reads the state of the log with that key. Without a file the state is empty.
 func ReadState(path, key string) (*State, error) {
-	s := &State{Key: key, replay: new(ledger.Replay), began: true}
+	s := &State{Key: key, replay: new(ledger.Replay), isNew: true}
 	if path == "" {
 		return s, nil
 	}
@@ -86,19 +88,22 @@ func ReadState(path, key string) (*State, error) {
 	}
 	w, parts, err := parseWire(data)
 	if err == nil && w.Key != key {
-		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own", errors.New("is the state of a log with another key"))
+		return nil, evidence.Errorf(evidence.Validation, path, "each log has a state of its own",
+			errors.New("is the state of a log with another key"))
 	}
 	if err == nil {
-		s, err = w.state(parts)
+		s, err = w.parse(parts)
 	}
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; without it everything is read again, and what was found before is forgotten", err)
+		return nil, evidence.Errorf(evidence.Validation, path,
+			"restore it from a backup; without it everything is read again, and what was found before is forgotten",
+			err)
 	}
 	return s, nil
 }
 
-// parseWire splits a file into its line and what comes after it. A member that is
-// not there is an error: it would read as if nothing had been found, or read.
+// parseWire splits a file into its line and the parts after it. A missing member is an error:
+// otherwise a removed one would read as if nothing had been found.
 func parseWire(data []byte) (w Wire, parts []byte, err error) {
 	line, parts, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
@@ -111,8 +116,10 @@ func parseWire(data []byte) (w Wire, parts []byte, err error) {
 	if err := json.Unmarshal(line, &there); err != nil {
 		return w, nil, err
 	}
-	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 || w.Version > StateVersion {
-		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"], StateVersion)
+	if err := json.Unmarshal(there["monitor_version"], &w.Version); err != nil || w.Version < 1 ||
+		w.Version > StateVersion {
+		return w, nil, fmt.Errorf("monitor_version is %.20q; this build reads 1 to %d", there["monitor_version"],
+			StateVersion)
 	}
 	for _, name := range w.Members(w.Version) {
 		if raw, ok := there[name]; !ok || string(raw) == "null" && (w.Version > 1 || name != "found") {
@@ -157,9 +164,9 @@ func StateDigest(line []byte, parts ...[]byte) string {
 	return h.Digest(digest.SHA256).String()
 }
 
-// state is what a line and the parts after it say.
-func (w Wire) state(parts []byte) (*State, error) {
-	s := &State{Key: w.Key, Found: w.Found, next: w.Next}
+// parse makes a State of a line and the parts after it, and checks that they fit each other.
+func (w Wire) parse(parts []byte) (*State, error) {
+	s := &State{Key: w.Key, Found: w.Found, nextReread: w.Next}
 	if w.Replay < 0 || w.Replay > int64(len(parts)) || w.Next < 0 {
 		return nil, errors.New("it is torn")
 	}
@@ -169,7 +176,8 @@ func (w Wire) state(parts []byte) (*State, error) {
 	}
 	parts = parts[w.Replay:]
 	size := s.replay.Size()
-	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize || tlog.Hash(w.Root) != s.replay.Root() {
+	if w.Size != size || int64(len(parts)) != size*(sha256Size+1) || len(w.Root) != tlog.HashSize ||
+		tlog.Hash(w.Root) != s.replay.Root() {
 		return nil, errors.New("its parts are not of one size")
 	}
 	trust, err := ledger.NewTrust(w.Key, nil, 0)
@@ -185,7 +193,8 @@ func (w Wire) state(parts []byte) (*State, error) {
 			return nil, errors.New("its checkpoint is not of what was read")
 		}
 	}
-	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()}, Note: []byte(w.Note)}
+	s.head = ledger.Signed{Checkpoint: ledger.Checkpoint{Origin: trust.Log.Name(), Size: size, Root: s.replay.Root()},
+		Note: []byte(w.Note)}
 	s.documents, s.statuses = parts[:size*sha256Size:size*sha256Size], parts[size*sha256Size:]
 	for level, hashes := range w.Tiles {
 		if int64(len(hashes)) != size>>(8*level)%ledger.TileWidth*tlog.HashSize {
@@ -199,10 +208,11 @@ func (w Wire) state(parts []byte) (*State, error) {
 	return s, nil
 }
 
+// sha256Size is the size of a kept digest, in bytes.
 const sha256Size = 32
 
-// Write replaces the file. What was read of a log that was not verified up to a
-// checkpoint is never written: callers write after they verified.
+// Write replaces the state file. It fails unless all entries were verified against a checkpoint,
+// so that the file never holds unverified entries.
 func (s *State) Write(path string) error {
 	if path == "" {
 		return nil
@@ -213,7 +223,7 @@ func (s *State) Write(path string) error {
 	root, replay := s.replay.Root(), s.replay.Marshal()
 	w := Wire{
 		Version: StateVersion, Key: s.Key, Found: s.Found, Size: s.head.Size, Root: root[:], Note: string(s.head.Note),
-		Replay: int64(len(replay)), Next: s.next,
+		Replay: int64(len(replay)), Next: s.nextReread,
 	}
 	if w.Found == nil {
 		w.Found = []Anomaly{}
@@ -233,14 +243,15 @@ func (s *State) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses), 0o600); err != nil {
+	if err := durable.WriteFile(path, slices.Concat(line, []byte("\n"), replay, s.documents, s.statuses),
+		0o600); err != nil {
 		return evidence.Errorf(evidence.Operation, path, "", err)
 	}
 	return nil
 }
 
-// add reads the next entry.
-func (s *State) add(text []byte) (ledger.Leaf, *ledger.Fault) {
+// addEntry adds the next entry to the replay, and keeps its digest and status.
+func (s *State) addEntry(text []byte) (ledger.Leaf, *ledger.Fault) {
 	leaf, fault := s.replay.Add(text)
 	s.Tiles[0] = append(s.Tiles[0], tlog.RecordHash(text))
 	var document [sha256Size]byte
@@ -267,8 +278,8 @@ func (s *State) add(text []byte) (ledger.Leaf, *ledger.Fault) {
 	return leaf, fault
 }
 
-// recordDigest is what is remembered of a record: of a server its document, of an archive one
-// digest of all that its entry says.
+// recordDigest returns the digest that is kept of a record: the document's for a server, and one
+// over all digests of its entry for an archive.
 func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) digest.Digest {
 	if kind == ledger.Server || !kind.Publishes() {
 		return document
@@ -276,7 +287,7 @@ func recordDigest(kind ledger.Kind, document, integrity, api digest.Digest) dige
 	return digest.FromBytes([]byte(document.String() + " " + integrity.String() + " " + api.String()))
 }
 
-// document is the document of an entry, the zero Digest of one that is unreadable.
+// document returns the kept digest of an entry, the zero Digest for an unreadable one.
 func (s *State) document(index int64) digest.Digest {
 	raw := s.documents[index*sha256Size : (index+1)*sha256Size]
 	if bytes.Equal(raw, make([]byte, sha256Size)) {

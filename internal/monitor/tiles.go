@@ -16,66 +16,67 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// bundlesAtOnce is how many bundles of entries are fetched together: 64 MiB of memory if
-// all are as large as can be.
+// bundlesAtOnce is the number of bundles that are fetched at once: at most 64 MiB of memory.
 const bundlesAtOnce = 4
 
-// saveEvery is after how many entries of a long replay the state is written.
+// saveEvery is the number of entries after which a long replay writes the state.
 const saveEvery = 1 << 17
 
-// replay reads the entries up to head, and compares the tiles and the root that they
-// make with those of the log.
-func (m *monitor) replay(ctx context.Context, head ledger.Signed) error {
+// replayTo reads the entries up to head, and compares the tiles and the root that they make with
+// those of the log. It writes the state after every saveEvery entries.
+func (m *monitor) replayTo(ctx context.Context, head ledger.Signed) error {
 	start := m.state.replay.Size()
 	saved := start
 	for m.state.replay.Size() < head.Size {
-		if err := m.bundles(ctx, head.Size); err != nil {
+		if err := m.replayBundles(ctx, head.Size); err != nil {
 			return err
 		}
 		size := m.state.replay.Size()
-		if m.o.State == "" || size-saved < saveEvery || size == head.Size {
+		if m.options.State == "" || size-saved < saveEvery || size == head.Size {
 			continue
 		}
-		// What is kept must be of this log: head begins with it.
+		// Only entries of this log may be written: head must begin with them.
 		prefix := ledger.Checkpoint{Origin: head.Origin, Size: size, Root: m.state.replay.Root()}
-		if err := m.extends(ctx, head, prefix); err != nil {
-			return m.wrongRoot(ctx, head, start, err)
+		if err := m.checkExtends(ctx, head, prefix); err != nil {
+			return m.addWrongRoot(ctx, head, start, err)
 		}
 		m.state.head = ledger.Signed{Checkpoint: prefix, Note: head.Note}
-		if err := m.state.Write(m.o.State); err != nil {
+		if err := m.state.Write(m.options.State); err != nil {
 			return err
 		}
 		saved = size
 	}
 	if err := m.state.replay.Check(head.Checkpoint); err != nil {
-		return m.wrongRoot(ctx, head, start, err)
+		return m.addWrongRoot(ctx, head, start, err)
 	}
-	if err := m.partialTiles(ctx, head.Size); err != nil {
+	if err := m.comparePartialTiles(ctx, head.Size); err != nil {
 		return err
 	}
 	m.read += m.state.replay.Size() - start
 	m.state.head = head
-	return m.state.Write(m.o.State)
+	return m.state.Write(m.options.State)
 }
 
-func (m *monitor) extends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
-	r := ledger.Reader{At: head.Checkpoint, Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
+// checkExtends returns nil if head is a log that begins with older, and ledger.ErrFork if not.
+func (m *monitor) checkExtends(ctx context.Context, head ledger.Signed, older ledger.Checkpoint) error {
+	r := ledger.Reader{At: head.Checkpoint,
+		Fetch: func(path string) ([]byte, error) { return m.source.tile(ctx, path) }}
 	return r.CheckExtends(older)
 }
 
-// wrongRoot says what it means that the entries do not make the tree of head: another
-// log than the one that was read before, or entries that are not those of its tree. What
-// was read since the last good state is forgotten.
-func (m *monitor) wrongRoot(ctx context.Context, head ledger.Signed, start int64, cause error) error {
+// addWrongRoot adds the anomaly of entries that do not make the tree of head: either head is not the
+// log that was read before, or the entries are not those of its tree. It drops what was read since
+// the last verified state.
+func (m *monitor) addWrongRoot(ctx context.Context, head ledger.Signed, start int64, cause error) error {
 	if !errors.Is(cause, ledger.ErrFork) {
 		return evidence.Errorf(evidence.ClassOf(cause), m.name, "", cause)
 	}
 	size, root, old := m.state.replay.Size(), m.state.replay.Root(), m.state.head
 	if start > 0 {
-		err := m.extends(ctx, head, old.Checkpoint)
+		err := m.checkExtends(ctx, head, old.Checkpoint)
 		if errors.Is(err, ledger.ErrFork) {
-			m.fork(old, head, nil)
-			return errors.Join(m.differences(ctx, head, old.Size), m.reset())
+			m.addFork(old, head, nil)
+			return errors.Join(m.addFirstDifference(ctx, head, old.Size), m.restoreState())
 		}
 		if err != nil {
 			return evidence.Errorf(evidence.ClassOf(err), m.name, "", err)
@@ -83,17 +84,18 @@ func (m *monitor) wrongRoot(ctx context.Context, head ledger.Signed, start int64
 	}
 	m.addAnomaly(Anomaly{
 		What: AnomalyRoot, Expected: head.Root.String(), Actual: root.String(),
-		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served", size),
+		Detail: fmt.Sprintf("the checkpoint's root of its tree, and the one of the %d entries as they are served",
+			size),
 	})
-	return errors.Join(m.partialTiles(ctx, size), m.reset()) // which may say where
+	return errors.Join(m.comparePartialTiles(ctx, size), m.restoreState()) // which may say where
 }
 
-// differences names the first of the entries of another history that is not the one that
-// was read before.
-func (m *monitor) differences(ctx context.Context, head ledger.Signed, size int64) error {
+// addFirstDifference adds the anomaly of the first entry of a forked log that differs from the one
+// that was read before.
+func (m *monitor) addFirstDifference(ctx context.Context, head ledger.Signed, size int64) error {
 	size = min(size, m.state.replay.Size(), head.Size)
 	for n := int64(0); n*ledger.TileWidth < size; n++ {
-		leaves, err := m.bundle(ctx, n, head.Size)
+		leaves, err := m.readBundle(ctx, n, head.Size)
 		if err != nil {
 			return err
 		}
@@ -101,11 +103,13 @@ func (m *monitor) differences(ctx context.Context, head ledger.Signed, size int6
 			index := n*ledger.TileWidth + int64(i)
 			want := m.state.document(index)
 			leaf, err := ledger.ParseLeaf(text)
-			if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity, leaf.APISurface), want) {
+			if err == nil && evidence.Same(recordDigest(leaf.Kind, leaf.Document, leaf.ContentIntegrity,
+				leaf.APISurface), want) {
 				continue
 			}
 			m.addAnomaly(Anomaly{
-				What: AnomalyFork, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(), Actual: "document " + leaf.Document.String(),
+				What: AnomalyFork, Index: &index, Subject: leaf.Subject(), Expected: "document " + want.String(),
+				Actual: "document " + leaf.Document.String(),
 				Detail: "the first entry that is another one than was read before",
 			})
 			return nil
@@ -114,22 +118,22 @@ func (m *monitor) differences(ctx context.Context, head ledger.Signed, size int6
 	return nil
 }
 
-// bundle reads one bundle of a tree of that size; nothing is checked.
-func (m *monitor) bundle(ctx context.Context, n, size int64) ([][]byte, error) {
+// readBundle reads one bundle of a tree of that size without verifying it.
+func (m *monitor) readBundle(ctx context.Context, n, size int64) ([][]byte, error) {
 	t, ok := ledger.NewTile(ledger.Entries, n, size)
 	if !ok {
 		return nil, fmt.Errorf("bundle %d is beyond %d entries", n, size)
 	}
-	data, err := m.file(ctx, t)
+	data, err := m.readTile(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return m.split(data, t)
+	return m.splitBundle(data, t)
 }
 
-// split is the leaves of a bundle, or of a full one in its stead. Without the entries
-// there is nothing to go on with.
-func (m *monitor) split(data []byte, t tlog.Tile) ([][]byte, error) {
+// splitBundle returns the leaves of a bundle; data may be the full bundle in place of a partial
+// one. A malformed bundle is an error and no anomaly, because the replay cannot continue.
+func (m *monitor) splitBundle(data []byte, t tlog.Tile) ([][]byte, error) {
 	leaves, err := ledger.SplitBundle(data, t.W)
 	if err == nil {
 		return leaves, nil
@@ -137,11 +141,12 @@ func (m *monitor) split(data []byte, t tlog.Tile) ([][]byte, error) {
 	if full, fullErr := ledger.SplitBundle(data, ledger.TileWidth); fullErr == nil {
 		return full[:t.W], nil
 	}
-	return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
+	return nil, evidence.Errorf(evidence.Integrity, m.name, "",
+		fmt.Errorf("SECURITY ERROR: %s: %w", ledger.TilePath(t), err))
 }
 
-// file reads a tile, or the full one in its stead.
-func (m *monitor) file(ctx context.Context, t tlog.Tile) ([]byte, error) {
+// readTile reads a tile, or the full tile if the partial one is not served any more.
+func (m *monitor) readTile(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	data, err := m.source.tile(ctx, ledger.TilePath(t))
 	if trail.IsNotFound(err) && t.W < ledger.TileWidth {
 		full := t
@@ -151,8 +156,10 @@ func (m *monitor) file(ctx context.Context, t tlog.Tile) ([]byte, error) {
 		}
 	}
 	if trail.IsNotFound(err) && m.log != nil {
-		// Whoever signed the tree has it. That is not kept as found: it may come back.
-		return nil, evidence.Errorf(evidence.Integrity, m.name, "", fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t), err))
+		// The signer of the tree must have the tile. No anomaly is kept, as the tile may come back.
+		return nil, evidence.Errorf(evidence.Integrity, m.name, "",
+			fmt.Errorf("SECURITY ERROR: %s is in the tree that was signed, and not served: %w", ledger.TilePath(t),
+				err))
 	}
 	if err != nil {
 		return nil, evidence.Errorf(evidence.ClassOf(err), m.name, "", fmt.Errorf("%s: %w", ledger.TilePath(t), err))
@@ -160,8 +167,8 @@ func (m *monitor) file(ctx context.Context, t tlog.Tile) ([]byte, error) {
 	return data, nil
 }
 
-// bundles reads the next few bundles, and every tile that they complete.
-func (m *monitor) bundles(ctx context.Context, size int64) error {
+// replayBundles reads the next bundles, at most bundlesAtOnce, and every tile that they complete.
+func (m *monitor) replayBundles(ctx context.Context, size int64) error {
 	first := m.state.replay.Size() / ledger.TileWidth
 	last := min(first+bundlesAtOnce, (size+ledger.TileWidth-1)/ledger.TileWidth)
 	texts := make([][]byte, last-first)
@@ -170,9 +177,9 @@ func (m *monitor) bundles(ctx context.Context, size int64) error {
 	for i := range texts {
 		group.Go(func() (err error) {
 			t, _ := ledger.NewTile(ledger.Entries, first+int64(i), size)
-			if texts[i], err = m.file(within, t); err == nil && t.W == ledger.TileWidth {
+			if texts[i], err = m.readTile(within, t); err == nil && t.W == ledger.TileWidth {
 				t.L = 0
-				tiles[i], err = m.file(within, t)
+				tiles[i], err = m.readTile(within, t)
 			}
 			return err
 		})
@@ -183,17 +190,17 @@ func (m *monitor) bundles(ctx context.Context, size int64) error {
 	for i := range texts {
 		n := first + int64(i)
 		t, _ := ledger.NewTile(ledger.Entries, n, size)
-		leaves, err := m.split(texts[i], t)
+		leaves, err := m.splitBundle(texts[i], t)
 		if err != nil {
 			return err
 		}
 		for _, text := range leaves[m.state.replay.Size()-n*ledger.TileWidth:] {
-			m.add(text)
+			m.replayEntry(text)
 			for level := 0; len(m.state.Tiles[level]) == ledger.TileWidth; level++ {
 				full := tlog.Tile{H: 8, L: level, N: m.state.replay.Size()>>(8*(level+1)) - 1, W: ledger.TileWidth}
 				shown := tiles[i]
 				if level > 0 {
-					if shown, err = m.file(ctx, full); err != nil {
+					if shown, err = m.readTile(ctx, full); err != nil {
 						return err
 					}
 				}
@@ -204,12 +211,12 @@ func (m *monitor) bundles(ctx context.Context, size int64) error {
 	return nil
 }
 
-// add replays one entry.
-func (m *monitor) add(text []byte) {
+// replayEntry replays one entry.
+func (m *monitor) replayEntry(text []byte) {
 	index := m.state.replay.Size()
-	leaf, fault := m.state.add(text)
+	leaf, fault := m.state.addEntry(text)
 	if fault == nil {
-		m.later.add(index, leaf)
+		m.laterEntries.addLeaf(index, leaf)
 		return
 	}
 	a := Anomaly{What: AnomalyUnreadable, Index: &index, Actual: fault.Error()}
@@ -223,8 +230,8 @@ func (m *monitor) add(text []byte) {
 	m.addAnomaly(a)
 }
 
-// completeTile compares a tile that is full with the one that is served, and puts its
-// root into the level above.
+// completeTile compares a full tile with the one that is served, and adds its root to the level
+// above.
 func (m *monitor) completeTile(t tlog.Tile, shown []byte) {
 	made := m.state.Tiles[t.L]
 	m.compareTile(t, made, shown)
@@ -236,14 +243,14 @@ func (m *monitor) completeTile(t tlog.Tile, shown []byte) {
 	m.state.Tiles[t.L+1] = append(m.state.Tiles[t.L+1], top.Root())
 }
 
-// partialTiles compares the tiles at the right edge of a tree of that size.
-func (m *monitor) partialTiles(ctx context.Context, size int64) error {
+// comparePartialTiles compares the tiles at the right edge of a tree of that size.
+func (m *monitor) comparePartialTiles(ctx context.Context, size int64) error {
 	for level, made := range m.state.Tiles {
 		if len(made) == 0 {
 			continue
 		}
 		t := tlog.Tile{H: 8, L: level, N: size >> (8 * (level + 1)), W: len(made)}
-		shown, err := m.file(ctx, t)
+		shown, err := m.readTile(ctx, t)
 		if err != nil {
 			return err
 		}
@@ -256,7 +263,8 @@ func (m *monitor) partialTiles(ctx context.Context, size int64) error {
 func (m *monitor) compareTile(t tlog.Tile, made []tlog.Hash, shown []byte) bool {
 	path := ledger.TilePath(t)
 	if len(shown) != t.W*tlog.HashSize && len(shown) != ledger.TileWidth*tlog.HashSize {
-		m.addAnomaly(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize), Actual: fmt.Sprintf("%d bytes", len(shown))})
+		m.addAnomaly(Anomaly{What: AnomalyTile, Path: path, Expected: fmt.Sprintf("%d bytes", t.W*tlog.HashSize),
+			Actual: fmt.Sprintf("%d bytes", len(shown))})
 		return false
 	}
 	for i, h := range made {

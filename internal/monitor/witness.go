@@ -20,7 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// WitnessOptions are how a witness is run.
+// WitnessOptions describe a witness.
 type WitnessOptions struct {
 	Addr    string   // address to listen on
 	KeyFile string   // created if it is missing
@@ -29,11 +29,11 @@ type WitnessOptions struct {
 	Logs    []string // verifier keys of the logs to cosign
 	Begin   bool     // with the logs that State has nothing of; a new key does so by itself
 	Logger  *slog.Logger
-	// Listening is told when requests are taken; may be nil.
+	// Listening is called once requests are accepted; may be nil.
 	Listening func(addr net.Addr, verifierKey string)
 }
 
-// maxSignerKey is more than the file of a key has, in bytes.
+// maxSignerKey bounds the file of a key, in bytes.
 const maxSignerKey = 4 << 10
 
 // Witness cosigns the checkpoints of logs until ctx ends.
@@ -57,13 +57,15 @@ func Witness(ctx context.Context, o WitnessOptions) error {
 	if err != nil {
 		return fault(evidence.Validation, err)
 	}
-	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created, Logger: o.Logger})
+	w, err := witness.Open(witness.Config{Dir: o.State, Key: key, Logs: o.Logs, Begin: o.Begin || created,
+		Logger: o.Logger})
 	if err != nil {
 		return fault(evidence.ClassOf(err), err)
 	}
 	defer w.Close()
-	if o.Begin && len(w.Begun) == 0 { // as a flag that stays would begin again after a loss
-		return evidence.Errorf(evidence.Validation, "witness", "start without --begin, which is for the first start with a log",
+	if o.Begin && len(w.Begun) == 0 { // a flag that stays set would begin again after the state is lost
+		return evidence.Errorf(evidence.Validation, "witness",
+			"start without --begin, which is for the first start with a log",
 			fmt.Errorf("%s has a state of each log: there is none to begin with", o.State))
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)

@@ -662,11 +662,11 @@ func (a *Sources) fromDirectory(ctx context.Context, x *Archive, locked *project
 	defer root.Close()
 	source, where := &pack.SourceDir{Root: root}, x.Want.Name+" in "+x.Want.Path
 	if err := source.List(); err != nil {
-		return pack.Explain(where, err)
+		return pack.DirError(where, err)
 	}
 	var packed bytes.Buffer
 	if _, err := facet.Pack(ctx, &packed, source.Files, source.Open, a.o.Limits); err != nil {
-		return pack.Explain(where, err)
+		return pack.DirError(where, err)
 	}
 	u := unpacking{body: &packed, from: x.Want.Path}
 	if a.o.Frozen && locked != nil {

@@ -11,14 +11,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
 	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/blobs"
 	"github.com/hallmark-mcp/hallmark/internal/registry/dump"
 	"github.com/hallmark-mcp/hallmark/internal/registry/postgres"
 	"github.com/hallmark-mcp/hallmark/internal/registry/sqlite"
 )
 
-// database is everything that a registry's commands keep in its database.
+// database is a registry's database as its offline commands use it.
 type database interface {
-	records
+	recordStore
 	registry.Findings
 	registry.Imports
 }
@@ -28,7 +29,7 @@ type database interface {
 // that is "", a directory in Data.
 type Place struct{ Data, Database, Blobs string }
 
-// openDatabase opens the database of the registry at p. It may be serving.
+// openDatabase opens the database of the registry at p, which may be serving.
 func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
 	if p.Database != "" {
 		db, err := postgres.Open(ctx, p.Database)
@@ -57,8 +58,8 @@ func openDatabase(ctx context.Context, p Place, create bool) (database, error) {
 	return db, nil
 }
 
-// Export writes every record of the registry at p to w, an envelope a
-// line, and then its archives with their records, and returns how many records.
+// Export writes every record of the registry at p to w, one envelope on each line, then its
+// archives with their records. It returns the number of records.
 func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	db, err := openDatabase(ctx, p, false)
 	if err != nil {
@@ -76,8 +77,8 @@ func Export(ctx context.Context, p Place, w io.Writer) (n int, err error) {
 	return n + more, err
 }
 
-// ExportFile is Export to a new file, which appears when it is complete. One that is
-// there already is an error.
+// ExportFile is [Export] to a new file, which appears only when it is complete. It fails if the
+// file exists.
 func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	if _, err := os.Lstat(file); err == nil {
 		return 0, evidence.Errorf(evidence.Validation, file, "", fs.ErrExist) // before the work
@@ -100,8 +101,8 @@ func ExportFile(ctx context.Context, p Place, file string) (int, error) {
 	return n, nil
 }
 
-// Backup writes the database of the registry at p, as it is at one
-// moment, to a new file, while the registry may be serving.
+// Backup writes a consistent copy of the database of the registry at p to a new file. The
+// registry may be serving meanwhile. Only a database that is a file can be backed up so.
 func Backup(ctx context.Context, p Place, file string) error {
 	db, err := openDatabase(ctx, p, false)
 	if err != nil {
@@ -123,4 +124,31 @@ func Backup(ctx context.Context, p Place, file string) error {
 		return evidence.Errorf(evidence.Operation, "registry", "", err)
 	}
 	return nil
+}
+
+// recordStore is a registry's database as Serve uses it.
+type recordStore interface {
+	registry.Records
+	registry.Statuses
+	registry.ArchiveRecords
+	registry.Entries
+	Tokens() registry.Tokens
+	io.Closer
+}
+
+// openRecords opens the PostgreSQL database with a URL or, if that is empty, the file in
+// the directory data.
+func openRecords(ctx context.Context, data, database string) (recordStore, error) {
+	if database != "" {
+		return postgres.Open(ctx, database)
+	}
+	return sqlite.Open(ctx, filepath.Join(data, "registry.db"))
+}
+
+// OpenBlobs opens the bucket with a URL or, if that is empty, the directory below data.
+func OpenBlobs(ctx context.Context, data, bucket string) (registry.Blobs, error) {
+	if bucket != "" {
+		return blobs.OpenS3(ctx, bucket)
+	}
+	return blobs.OpenFiles(filepath.Join(data, "blobs"))
 }

@@ -29,11 +29,11 @@ import (
 
 // Limits of an import.
 const (
-	importTries   = 8                // of one page, with growing pauses
-	importPause   = time.Second      // before the second try
-	importPatient = 2 * time.Minute  // the longest pause
-	importOverlap = 10 * time.Minute // how much the clocks of two registries may differ
-	importNamed   = 50               // conflicts and refusals that are named; the rest is counted
+	importTries     = 8                // of one page, with growing pauses
+	importPause     = time.Second      // before the second try
+	importMaxPause  = 2 * time.Minute  // the longest pause
+	importOverlap   = 10 * time.Minute // how much the clocks of two registries may differ
+	importMaxListed = 50               // conflicts and refusals that are named; the rest is counted
 )
 
 // ImportOptions describe an import.
@@ -41,22 +41,22 @@ type ImportOptions struct {
 	Place        // whose directory is created if it is missing
 	From  string // URL of a registry, or the name of a file
 
-	// Restore takes a file for an export of this very registry: records come back as
-	// they were, with their evidence and findings, not as imported ones.
+	// Restore treats the file as an export of this very registry: records come back as they
+	// were, with their evidence and findings, and are not marked as imported.
 	Restore bool
 
 	RootCAs  *x509.CertPool                // of the registry; nil: the system's
 	Restart  bool                          // forget how far the import from this URL has come
-	Progress func(Imported)                // told after each page; may be nil
+	Progress func(ImportResult)            // told after each page; may be nil
 	Warn     func(format string, _ ...any) // told of waits; may be nil
 
 	pause func(context.Context, time.Duration) error // nil waits
 	now   func() time.Time                           // nil is time.Now
 }
 
-// Imported is what an import came to. Records are published under the time of their
-// first publishing, marked with where they come from, and nothing of them is recomputed.
-type Imported struct {
+// ImportResult counts the records of an import. Imported records keep the time of their first
+// publishing and are marked with their origin; nothing of them is recomputed.
+type ImportResult struct {
 	Resumed   bool     `json:"resumed"`   // went on where one was interrupted
 	Since     string   `json:"since"`     // only what changed upstream since then was asked for; empty is everything
 	Added     int      `json:"added"`     //
@@ -69,11 +69,11 @@ type Imported struct {
 	conflicts, refused int
 }
 
-// Import takes the records of another registry, or of a dump, into this one. From a URL
-// it goes on where it was interrupted, and once complete it asks only for what changed.
-// A file is read whole each time. Either may be repeated: what is here stays as it is,
-// save that an imported record follows the status of its original.
-func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
+// Import copies the records of another registry, or of a dump, into this one. From a URL it
+// continues an interrupted import, and after a complete one asks only for changes; a file is read
+// whole each time. It may be repeated: existing records stay as they are, except that imported
+// records follow the status of their originals.
+func Import(ctx context.Context, o ImportOptions) (*ImportResult, error) {
 	if !strings.Contains(o.From, "://") { // before there is a registry that was made for it
 		if _, err := os.Stat(o.From); err != nil {
 			return nil, document.OpenError(o.From, err)
@@ -87,31 +87,32 @@ func Import(ctx context.Context, o ImportOptions) (*Imported, error) {
 	return importInto(ctx, db, o)
 }
 
-func importInto(ctx context.Context, db database, o ImportOptions) (*Imported, error) {
+func importInto(ctx context.Context, db database, o ImportOptions) (*ImportResult, error) {
 	if o.pause == nil {
-		o.pause = waitFor
+		o.pause = sleep
 	}
 	if o.now == nil {
 		o.now = time.Now
 	}
-	i := &importer{ImportOptions: o, db: db, out: &Imported{Conflicts: []string{}, Refused: []string{}}}
+	i := &importer{ImportOptions: o, db: db, out: &ImportResult{Conflicts: []string{}, Refused: []string{}}}
 	var err error
 	if strings.Contains(o.From, "://") {
-		err = i.fromRegistry(ctx)
+		err = i.importRegistry(ctx)
 	} else {
-		err = i.fromFile(ctx)
+		err = i.importFile(ctx)
 	}
-	return i.out, errors.Join(i.differences(), err)
+	return i.out, errors.Join(i.err(), err)
 }
 
+// importer is a running [Import].
 type importer struct {
 	ImportOptions
 	db     database
 	origin string
-	out    *Imported
+	out    *ImportResult
 }
 
-// registryBase is the URL of a registry without the paths that people copy with it.
+// registryBase removes the paths of the API, which people copy along, from a registry's URL.
 func registryBase(s string) string {
 	s = strings.TrimRight(s, "/")
 	for _, path := range []string{"/servers", "/v0", "/v0.1"} {
@@ -120,7 +121,8 @@ func registryBase(s string) string {
 	return strings.TrimRight(s, "/")
 }
 
-func (i *importer) fromRegistry(ctx context.Context) error {
+// importRegistry imports page after page from a URL, and stores its progress after each.
+func (i *importer) importRegistry(ctx context.Context) error {
 	i.origin = registryBase(i.From)
 	if i.Restore {
 		return evidence.Errorf(evidence.Validation, i.origin, "", errors.New("only a file can be restored"))
@@ -146,7 +148,7 @@ func (i *importer) fromRegistry(ctx context.Context) error {
 		i.out.Since = p.Since.Format(time.RFC3339)
 	}
 	for {
-		page, err := i.page(ctx, upstream, p)
+		page, err := i.fetchPage(ctx, upstream, p)
 		if err != nil {
 			hint := "run it again; it goes on where it stopped"
 			var problem *registry.Problem
@@ -156,7 +158,7 @@ func (i *importer) fromRegistry(ctx context.Context) error {
 			return evidence.Errorf(evidence.Operation, i.origin, hint, err)
 		}
 		for _, env := range page.Servers {
-			if err := i.take(ctx, env); err != nil {
+			if err := i.importRecord(ctx, env); err != nil {
 				return evidence.Errorf(evidence.Operation, "registry", "", err)
 			}
 		}
@@ -178,34 +180,37 @@ func (i *importer) fromRegistry(ctx context.Context) error {
 	}
 }
 
+// tellProgress reports the counts so far.
 func (i *importer) tellProgress() {
 	if i.Progress != nil {
 		i.Progress(*i.out)
 	}
 }
 
-// page asks for one page until it comes. The registry says itself how long to wait when
-// it has had enough; errors that will not pass end the import.
-func (i *importer) page(ctx context.Context, upstream *client.Client, p registry.Progress) (*registry.Page, error) {
+// fetchPage fetches one page, and retries errors that may pass, with the pause that the registry
+// asks for or a growing one. Other errors end the import.
+func (i *importer) fetchPage(ctx context.Context, upstream *client.Client,
+	p registry.Progress) (*registry.Page, error) {
 	for try := 1; ; try++ {
 		page, err := upstream.Changes(ctx, p.Cursor, p.Since)
 		if err == nil || ctx.Err() != nil {
 			return page, err
 		}
-		pause := min(importPause<<(try-1), importPatient)
+		pause := min(importPause<<(try-1), importMaxPause)
 		var problem *registry.Problem
 		if errors.As(err, &problem) {
 			if problem.Status != 429 && problem.Status < 500 {
 				return nil, err
 			}
-			pause = min(max(pause, problem.RetryAfter), importPatient)
+			pause = min(max(pause, problem.RetryAfter), importMaxPause)
 		}
 		if try == importTries {
 			return nil, fmt.Errorf("%d tries: %w", try, err)
 		}
-		pause += rand.N(pause/4 + 1) // so that several do not come again at once
+		pause += rand.N(pause/4 + 1) // so that several imports do not retry at once
 		if i.Warn != nil {
-			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second), surface.Escape(err.Error()))
+			i.Warn("%s: waiting %s: %s", artifact.RedactURLs(i.origin), pause.Round(time.Second),
+				surface.Escape(err.Error()))
 		}
 		if err := i.pause(ctx, pause); err != nil {
 			return nil, err
@@ -213,7 +218,8 @@ func (i *importer) page(ctx context.Context, upstream *client.Client, p registry
 	}
 }
 
-func waitFor(ctx context.Context, d time.Duration) error {
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -224,7 +230,8 @@ func waitFor(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (i *importer) fromFile(ctx context.Context) error {
+// importFile imports a dump.
+func (i *importer) importFile(ctx context.Context) error {
 	f, err := os.Open(i.From)
 	if err != nil {
 		return document.OpenError(i.From, err)
@@ -233,10 +240,10 @@ func (i *importer) fromFile(ctx context.Context) error {
 	i.origin = "file:" + filepath.Base(i.From) // its directory is nobody's business
 	var stopped error
 	n := 0
-	shelf := &importedArchive{importer: i}
-	defer shelf.drop()
+	archives := &archiveImporter{importer: i}
+	defer archives.dropParts()
 	err = dump.Read(f, func(env registry.Envelope) error {
-		if stopped = i.take(ctx, env); stopped != nil {
+		if stopped = i.importRecord(ctx, env); stopped != nil {
 			return stopped
 		}
 		if n++; n%registry.MaxLimit == 0 {
@@ -244,7 +251,7 @@ func (i *importer) fromFile(ctx context.Context) error {
 		}
 		return nil
 	}, func(part dump.Archive) error {
-		stopped = shelf.take(ctx, part)
+		stopped = archives.takePart(ctx, part)
 		return stopped
 	})
 	switch {
@@ -257,31 +264,33 @@ func (i *importer) fromFile(ctx context.Context) error {
 	return nil
 }
 
-// take inserts one record. An error is one of this machine; what is wrong with the
-// record is counted.
-func (i *importer) take(ctx context.Context, env registry.Envelope) error {
-	rec, err := i.record(env)
+// importRecord inserts one record. It counts what is wrong with a record; an error is a failure of
+// this machine.
+func (i *importer) importRecord(ctx context.Context, env registry.Envelope) error {
+	rec, err := i.parseRecord(env)
 	if err != nil {
-		i.refuse(env, err)
+		i.addRefused(env, err)
 		return nil
 	}
 	observed := evidence.Observed{Digests: []digest.Digest{rec.Digest}, Size: int64(len(rec.Document))}
 	if integrity := env.Meta.Integrity; integrity != nil && !integrity.Document.IsZero() {
-		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{integrity.Document}}
+		claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
+			Want: []digest.Digest{integrity.Document}}
 		if evidence.Compare(claim, observed).Outcome != evidence.Match {
-			i.conflict(rec.Subject() + ": the document is not the one of its digest")
+			i.addConflict(rec.Subject() + ": the document is not the one of its digest")
 			return nil
 		}
 	}
-	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Publisher}, observed)
+	document := evidence.Compare(evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document,
+		Authority: evidence.Publisher}, observed)
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, evidence.Report{document})
 	here, err := i.db.Insert(ctx, verdict.Admitted(), rec)
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
-		i.refuse(env, err)
+		i.addRefused(env, err)
 		return nil
 	case errors.Is(err, registry.ErrExists):
-		return i.present(ctx, here, rec, observed)
+		return i.updatePresent(ctx, here, rec, observed)
 	case err != nil:
 		return err
 	}
@@ -300,15 +309,17 @@ func (i *importer) take(ctx context.Context, env registry.Envelope) error {
 	return nil
 }
 
-// present settles a record that is here already.
-func (i *importer) present(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
-	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record, Want: []digest.Digest{here.Digest}}
+// updatePresent compares a record with the existing one of its name and version, and lets an
+// imported one follow its original's status.
+func (i *importer) updatePresent(ctx context.Context, here, rec registry.Record, observed evidence.Observed) error {
+	claim := evidence.Claim{Subject: rec.Subject(), Scheme: evidence.Document, Authority: evidence.Record,
+		Want: []digest.Digest{here.Digest}}
 	if evidence.Compare(claim, observed).Outcome != evidence.Match {
 		by := "published here"
 		if here.Origin != "" {
 			by = "imported before"
 		}
-		i.conflict(rec.Subject() + ": another document was " + by)
+		i.addConflict(rec.Subject() + ": another document was " + by)
 		return nil
 	}
 	i.out.Present++
@@ -322,10 +333,10 @@ func (i *importer) present(ctx context.Context, here, rec registry.Record, obser
 	return err
 }
 
-// record makes a record of an envelope. Documents that this registry would refuse at
-// publish are taken, as they are the other registry's; what could not be found by name,
-// or has no canonical form, is not.
-func (i *importer) record(env registry.Envelope) (rec registry.Record, err error) {
+// parseRecord makes a record of an envelope. It accepts documents that this registry would refuse
+// at publish, because they were published elsewhere. It refuses one without a usable name and
+// version, or without a canonical form.
+func (i *importer) parseRecord(env registry.Envelope) (rec registry.Record, err error) {
 	canonical, err := serverjson.Canonical(env.Server)
 	if err != nil {
 		return rec, err
@@ -349,12 +360,13 @@ func (i *importer) record(env registry.Envelope) (rec registry.Record, err error
 		switch official.Status {
 		case registry.Active, "":
 		case registry.Deprecated, registry.Deleted:
-			rec.Status, rec.StatusMessage = official.Status, document.Clip(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
+			rec.Status, rec.StatusMessage = official.Status,
+				document.Clip(strings.ReplaceAll(official.StatusMessage, "\x00", ""), registry.MaxStatusMessage)
 		default:
 			return rec, fmt.Errorf("%+.100q is no status", string(official.Status))
 		}
 	}
-	// Who follows this registry by time of update must be told of it.
+	// Clients that follow this registry by time of update must see the record.
 	rec.UpdatedAt = now
 	if i.Restore {
 		integrity := env.Meta.Integrity
@@ -366,7 +378,8 @@ func (i *importer) record(env registry.Envelope) (rec registry.Record, err error
 		if integrity.ImportedAt != nil {
 			rec.ImportedAt = *integrity.ImportedAt
 		}
-		if !isArray(integrity.Evidence) || slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
+		if !isArray(integrity.Evidence) ||
+			slices.ContainsFunc(integrity.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
 			return rec, errors.New("its evidence is no list")
 		}
 		rec.Evidence, rec.Build = integrity.Evidence, integrity.Build
@@ -377,11 +390,13 @@ func (i *importer) record(env registry.Envelope) (rec registry.Record, err error
 	return rec, nil
 }
 
+// isArray reports whether text is a JSON array.
 func isArray(text json.RawMessage) bool {
 	var pieces []json.RawMessage
 	return json.Unmarshal(text, &pieces) == nil && pieces != nil
 }
 
+// orNow returns t, or now if t is zero.
 func orNow(t, now time.Time) time.Time {
 	if t.IsZero() {
 		return now
@@ -389,21 +404,23 @@ func orNow(t, now time.Time) time.Time {
 	return t
 }
 
-func (i *importer) conflict(what string) {
-	if i.out.conflicts++; i.out.conflicts <= importNamed {
+// addConflict counts a record that is here with other bytes, and lists the first ones.
+func (i *importer) addConflict(what string) {
+	if i.out.conflicts++; i.out.conflicts <= importMaxListed {
 		i.out.Conflicts = append(i.out.Conflicts, surface.Escape(what))
 	}
 }
 
-func (i *importer) refuse(env registry.Envelope, why error) {
+// addRefused counts a record that cannot be taken, and lists the first ones.
+func (i *importer) addRefused(env registry.Envelope, why error) {
 	name, version, _ := registry.Named(env.Server) // what can be read of it
-	if i.out.refused++; i.out.refused <= importNamed {
+	if i.out.refused++; i.out.refused <= importMaxListed {
 		i.out.Refused = append(i.out.Refused, surface.Escape(fmt.Sprintf("%.200s@%.200s: %s", name, version, why)))
 	}
 }
 
-// differences is the error of records that did not come to be here as they are there.
-func (i *importer) differences() error {
+// err returns the error of the records that conflict or were refused, nil without any.
+func (i *importer) err() error {
 	var errs []error
 	add := func(kind evidence.Class, n int, what string, named []string) {
 		if n == 0 {
@@ -413,7 +430,8 @@ func (i *importer) differences() error {
 		if n > len(named) {
 			lines += fmt.Sprintf("  and %d more\n", n-len(named))
 		}
-		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind, Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
+		errs = append(errs, &evidence.Error{Subject: cmp.Or(i.origin, i.From), Kind: kind,
+			Err: fmt.Errorf("%s %s", evidence.Count(n, "record"), what), Detail: lines})
 	}
 	add(evidence.Integrity, i.out.conflicts, "not as published here; ours stay", i.out.Conflicts)
 	add(evidence.Validation, i.out.refused, "that cannot be taken", i.out.Refused)

@@ -39,7 +39,8 @@ func notes(name, version, hash string) string {
 }
 
 // insertDocument publishes doc at minutes after epoch, as it is.
-func insertDocument(t *testing.T, db registry.Records, doc string, minutes int, change func(*registry.Record)) registry.Record {
+func insertDocument(t *testing.T, db registry.Records, doc string, minutes int,
+	change func(*registry.Record)) registry.Record {
 	t.Helper()
 	canonical, err := serverjson.Canonical([]byte(doc))
 	if err != nil {
@@ -50,7 +51,8 @@ func insertDocument(t *testing.T, db registry.Records, doc string, minutes int, 
 		t.Fatal(err)
 	}
 	at := epoch.Add(time.Duration(minutes) * time.Minute)
-	rec := registry.Record{Name: named.Name, Version: named.Version, Document: []byte(doc), Digest: digest.FromBytes(canonical),
+	rec := registry.Record{Name: named.Name, Version: named.Version, Document: []byte(doc),
+		Digest:      digest.FromBytes(canonical),
 		PublishedAt: at, UpdatedAt: at, StatusChangedAt: at}
 	if change != nil {
 		change(&rec)
@@ -111,7 +113,7 @@ func names(t *testing.T, db registry.Records) []string {
 }
 
 // importing is Import into db with waits that take no time, which are returned.
-func importing(t *testing.T, db database, o ImportOptions) (*Imported, []time.Duration, error) {
+func importing(t *testing.T, db database, o ImportOptions) (*ImportResult, []time.Duration, error) {
 	t.Helper()
 	var waits []time.Duration
 	o.pause = func(ctx context.Context, d time.Duration) error {
@@ -130,8 +132,10 @@ func TestImportFromRegistry(t *testing.T) {
 	db := hosttest.OpenRecords(t, t.TempDir())
 	own := insertDocument(t, db, notes("com.example/own", "1.0.0", ""), 0, nil)
 	var pages int
-	i, waits, err := importing(t, db, ImportOptions{From: u.URL + "/v0/servers", Progress: func(Imported) { pages++ }})
-	if err != nil || i.Added != 250 || i.Present != 0 || i.Invalid != 0 || i.Resumed || i.Since != "" || len(waits) != 0 || pages != 3 {
+	i, waits, err := importing(t, db,
+		ImportOptions{From: u.URL + "/v0/servers", Progress: func(ImportResult) { pages++ }})
+	if err != nil || i.Added != 250 || i.Present != 0 || i.Invalid != 0 || i.Resumed || i.Since != "" ||
+		len(waits) != 0 || pages != 3 {
 		t.Fatalf("%+v, %v, %d pages, %v", i, waits, pages, err)
 	}
 	if got := names(t, db); len(got) != 251 {
@@ -142,8 +146,10 @@ func TestImportFromRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := epoch.Add(240 * time.Hour)
-	if rec.Origin != u.URL || !rec.ImportedAt.Equal(now) || !rec.PublishedAt.Equal(epoch.Add(7*time.Minute)) || !rec.UpdatedAt.Equal(now) ||
-		string(rec.Evidence) != "[]" || !rec.VerifiedAt.IsZero() || rec.Build != "" || !rec.IsLatest || rec.Status != registry.Active {
+	if rec.Origin != u.URL || !rec.ImportedAt.Equal(now) || !rec.PublishedAt.Equal(epoch.Add(7*time.Minute)) ||
+		!rec.UpdatedAt.Equal(now) ||
+		string(rec.Evidence) != "[]" || !rec.VerifiedAt.IsZero() || rec.Build != "" || !rec.IsLatest ||
+		rec.Status != registry.Active {
 		t.Errorf("%+v", rec)
 	}
 	if again, err := db.Get(t.Context(), own.Name, own.Version); err != nil || again.Origin != "" {
@@ -157,10 +163,12 @@ func TestImportFromRegistry(t *testing.T) {
 	if err != nil || i.Added != 1 || i.Since != "2026-02-10T11:50:00Z" {
 		t.Errorf("%+v, %v", i, err)
 	}
-	if want := []string{"include_deleted=true&limit=100&updated_since=2026-02-10T11%3A50%3A00Z"}; !slices.Equal(u.asked, want) {
+	if want := []string{"include_deleted=true&limit=100&updated_since=2026-02-10T11%3A50%3A00Z"}; !slices.Equal(u.asked,
+		want) {
 		t.Errorf("asked %q, want %q", u.asked, want)
 	}
-	if latest, err := db.Get(t.Context(), "com.example/a000", registry.Latest); err != nil || latest.Version != "2.0.0" {
+	if latest, err := db.Get(t.Context(), "com.example/a000", registry.Latest); err != nil ||
+		latest.Version != "2.0.0" {
 		t.Errorf("latest %s, %v", latest.Version, err)
 	}
 	i, _, err = importing(t, db, ImportOptions{From: u.URL + "/", Restart: true})
@@ -199,7 +207,8 @@ func TestImportGoesOn(t *testing.T) {
 	if err := db.SetProgress(t.Context(), u.URL, registry.Progress{Cursor: "?"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err = importing(t, db, ImportOptions{From: u.URL}); err == nil || !strings.Contains(err.Error(), "--restart") {
+	if _, _, err = importing(t, db, ImportOptions{From: u.URL}); err == nil ||
+		!strings.Contains(err.Error(), "--restart") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -227,7 +236,7 @@ func TestImportWaits(t *testing.T) {
 	if err != nil || i.Added != 1 || len(waits) != 3 {
 		t.Fatalf("%+v, %v, %v", i, waits, err)
 	}
-	for k, least := range []time.Duration{30 * time.Second, 2 * time.Second, importPatient} {
+	for k, least := range []time.Duration{30 * time.Second, 2 * time.Second, importMaxPause} {
 		if waits[k] < least || waits[k] > least+least/4 {
 			t.Errorf("wait %d is %s, want about %s", k, waits[k], least)
 		}
@@ -256,7 +265,8 @@ func TestImportEndlessPages(t *testing.T) {
 		fmt.Fprint(w, page)
 		return true
 	}
-	for _, page = range []string{page, `{"servers":[{"server":` + notes("a/b", "1.0.0", "") + `,"_meta":{}}],"metadata":{"count":1,"nextCursor":"b"}}`} {
+	for _, page = range []string{page, `{"servers":[{"server":` + notes("a/b", "1.0.0", "") +
+		`,"_meta":{}}],"metadata":{"count":1,"nextCursor":"b"}}`} {
 		_, _, err := importing(t, hosttest.OpenRecords(t, t.TempDir()), ImportOptions{From: u.URL})
 		if err == nil || !strings.Contains(err.Error(), "do not end") || len(u.asked) > 4 {
 			t.Errorf("%d requests, error %v", len(u.asked), err)
@@ -281,7 +291,8 @@ func TestImportFollowsStatus(t *testing.T) {
 		t.Fatalf("%+v, %v", i, err)
 	}
 	rec, err := db.Get(t.Context(), "com.example/a000", "1.0.0")
-	if err != nil || rec.Status != registry.Deleted || rec.StatusMessage != strings.Repeat("ä", registry.MaxStatusMessage) || !rec.PublishedAt.Equal(epoch) {
+	if err != nil || rec.Status != registry.Deleted ||
+		rec.StatusMessage != strings.Repeat("ä", registry.MaxStatusMessage) || !rec.PublishedAt.Equal(epoch) {
 		t.Errorf("%+v, %v", rec, err)
 	}
 }
@@ -305,26 +316,35 @@ func TestImportDifferences(t *testing.T) {
 		want       string // part of the error
 		added      int
 	}{
-		{"another document under the name of one of ours", "[" + good + "," + strings.Replace(notes("com.example/own", "1.0.0", ""), "Notes", "Other", 1) + "]",
+		{"another document under the name of one of ours", "[" + good + "," +
+			strings.Replace(notes("com.example/own", "1.0.0", ""), "Notes", "Other", 1) + "]",
 			evidence.Integrity, "com.example/own@1.0.0: another document was published here", 1},
-		{"another document than was imported", strings.Replace(good, "Notes", "Other", 1), evidence.Integrity, "another document was imported before", 0},
-		{"the same in another order of members", `[` + strings.Replace(good, `"description":"Notes",`, "", 1)[:len(good)-len(`"description":"Notes",`)-1] + `,"description":"Notes"}]`, evidence.OK, "", 0},
-		{"damaged", `{"server":` + notes("com.example/x", "1.0.0", "") + `,"_meta":{"hallmark/integrity":{"document":"` + digest.FromBytes(nil).String() + `"}}}`,
+		{"another document than was imported", strings.Replace(good, "Notes", "Other", 1), evidence.Integrity,
+			"another document was imported before", 0},
+		{"the same in another order of members",
+			`[` + strings.Replace(good, `"description":"Notes",`, "", 1)[:len(good)-len(`"description":"Notes",`)-1] +
+				`,"description":"Notes"}]`, evidence.OK, "", 0},
+		{"damaged", `{"server":` + notes("com.example/x", "1.0.0", "") +
+			`,"_meta":{"hallmark/integrity":{"document":"` + digest.FromBytes(nil).String() + `"}}}`,
 			evidence.Integrity, "the document is not the one of its digest", 0},
 		{"no name", `{"version":"1"}`, evidence.Validation, `"" cannot be the name`, 0},
 		{"a name of one part", `{"name":"x","version":"1"}`, evidence.Validation, "cannot be the name", 0},
-		{"a name that is long", notes("com.example/"+strings.Repeat("a", 200), "1.0.0", ""), evidence.Validation, "cannot be the name", 0},
+		{"a name that is long", notes("com.example/"+strings.Repeat("a", 200), "1.0.0", ""), evidence.Validation,
+			"cannot be the name", 0},
 		{"a number", `{"name":"a/b","version":1}`, evidence.Validation, "cannot be the version", 0},
 		{"latest", notes("com.example/x", "Latest", ""), evidence.Validation, `"Latest" cannot be the version`, 0},
 		{"a line break", `{"name":"a/b","version":"1\n2"}`, evidence.Validation, "cannot be the version", 0},
 		{"a member twice", `{"name":"a/b","name":"a/c","version":"1"}`, evidence.Validation, "name", 0},
-		{"a status", `{"server":` + notes("com.example/x", "1.0.0", "") + `,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"frozen"}}}`, evidence.Validation, `"frozen" is no status`, 0},
+		{"a status", `{"server":` + notes("com.example/x", "1.0.0", "") +
+			`,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"frozen"}}}`, evidence.Validation,
+			`"frozen" is no status`, 0},
 		{"cut", "[" + good, evidence.Validation, "unexpected EOF", 0},
 		{"hostile text", "{\"name\":\"a\x1b[31m\",\"version\":\"1\"}", evidence.Validation, "", 0},
 		{"valid only there", `{"name":"a/b","version":"1","description":"d"}`, evidence.OK, "", 1},
 	} {
 		i, _, err := importing(t, db, ImportOptions{From: write(c.text)})
-		if evidence.ClassOf(err) != c.class || err != nil && !strings.Contains(err.Error(), c.want) || i.Added != c.added {
+		if evidence.ClassOf(err) != c.class || err != nil && !strings.Contains(err.Error(), c.want) ||
+			i.Added != c.added {
 			t.Errorf("%s: %+v, %v", c.name, i, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "\x1b") {
@@ -334,22 +354,25 @@ func TestImportDifferences(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, i)
 		}
 	}
-	if own, err := db.Get(t.Context(), "com.example/own", "1.0.0"); err != nil || !strings.Contains(string(own.Document), "Notes") {
+	if own, err := db.Get(t.Context(), "com.example/own", "1.0.0"); err != nil ||
+		!strings.Contains(string(own.Document), "Notes") {
 		t.Errorf("ours was replaced: %s, %v", own.Document, err)
 	}
-	if rec, err := db.Get(t.Context(), "com.example/good", "1.0.0"); err != nil || rec.Origin != "file:dump.json" || !rec.PublishedAt.Equal(rec.ImportedAt) {
+	if rec, err := db.Get(t.Context(), "com.example/good", "1.0.0"); err != nil || rec.Origin != "file:dump.json" ||
+		!rec.PublishedAt.Equal(rec.ImportedAt) {
 		t.Errorf("%+v, %v", rec, err)
 	}
-	if _, _, err := importing(t, db, ImportOptions{From: filepath.Join(dir, "absent")}); evidence.ClassOf(err) != evidence.Validation {
+	if _, _, err := importing(t, db,
+		ImportOptions{From: filepath.Join(dir, "absent")}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("no file: %v", err)
 	}
 	// Differences are named up to a number.
 	var many []string
-	for n := range importNamed + 3 {
+	for n := range importMaxListed + 3 {
 		many = append(many, fmt.Sprintf(`{"name":"n%d","version":"1"}`, n))
 	}
 	i, _, err := importing(t, db, ImportOptions{From: write(strings.Join(many, "\n"))})
-	if len(i.Refused) != importNamed || err == nil || !strings.Contains(err.Error(), "and 3 more") {
+	if len(i.Refused) != importMaxListed || err == nil || !strings.Contains(err.Error(), "and 3 more") {
 		t.Errorf("%d named, %v", len(i.Refused), err)
 	}
 }
@@ -360,7 +383,8 @@ func TestImportOfficialSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, _, err := importing(t, hosttest.OpenRecords(t, t.TempDir()), ImportOptions{From: filepath.Join(strings.TrimSpace(string(out)), "data", "seed.json")})
+	i, _, err := importing(t, hosttest.OpenRecords(t, t.TempDir()),
+		ImportOptions{From: filepath.Join(strings.TrimSpace(string(out)), "data", "seed.json")})
 	if err != nil || i.Added != 4 || i.Invalid != 0 {
 		t.Errorf("%+v, %v", i, err)
 	}
@@ -370,14 +394,18 @@ func TestRestore(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
 	db := hosttest.OpenRecords(t, from)
 	insertDocument(t, db, notes("com.example/a", "1.0.0", ""), 0, func(r *registry.Record) {
-		r.Evidence, r.VerifiedAt, r.Build = json.RawMessage(`[{"subject":"npm:notes@1.0.0"}]`), epoch.Add(time.Hour), "v1"
+		r.Evidence, r.VerifiedAt, r.Build = json.RawMessage(`[{"subject":"npm:notes@1.0.0"}]`), epoch.Add(time.Hour),
+			"v1"
 	})
 	insertDocument(t, db, notes("com.example/a", "2.0.0", ""), 5, func(r *registry.Record) {
-		r.Status, r.StatusMessage, r.StatusChangedAt, r.UpdatedAt = registry.Deprecated, "old", epoch.Add(2*time.Hour), epoch.Add(2*time.Hour)
+		r.Status, r.StatusMessage, r.StatusChangedAt, r.UpdatedAt = registry.Deprecated, "old", epoch.Add(2*time.Hour),
+			epoch.Add(2*time.Hour)
 		r.Origin, r.ImportedAt = "https://registry.example.com", epoch.Add(time.Hour)
 	})
 	for n := range registry.MaxFindings + 2 {
-		if err := db.AddFinding(t.Context(), registry.Finding{Name: "com.example/a", Version: "1.0.0", At: epoch.Add(time.Duration(n) * time.Hour), Build: fmt.Sprint(n)}); err != nil {
+		if err := db.AddFinding(t.Context(),
+			registry.Finding{Name: "com.example/a", Version: "1.0.0", At: epoch.Add(time.Duration(n) * time.Hour),
+				Build: fmt.Sprint(n)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -422,7 +450,9 @@ func TestRestore(t *testing.T) {
 		t.Errorf("%d findings", len(b))
 	}
 	// Without restore they are somebody else's records, of which nothing is believed.
-	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: t.TempDir()}, From: "https://registry.example.com", Restore: true}); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := Import(t.Context(),
+		ImportOptions{Place: Place{Data: t.TempDir()}, From: "https://registry.example.com",
+			Restore: true}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("restored a URL: %v", err)
 	}
 	plain := t.TempDir()
@@ -430,17 +460,21 @@ func TestRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := hosttest.OpenRecords(t, plain).Get(t.Context(), "com.example/a", "1.0.0")
-	if err != nil || !got.VerifiedAt.IsZero() || string(got.Evidence) != "[]" || got.Build != "" || got.Origin != "file:dump.jsonl" || got.Findings != nil {
+	if err != nil || !got.VerifiedAt.IsZero() || string(got.Evidence) != "[]" || got.Build != "" ||
+		got.Origin != "file:dump.jsonl" || got.Findings != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for name, text := range map[string]string{
-		"a bare document":  notes("com.example/b", "1.0.0", ""),
-		"evidence is text": `{"server":` + notes("com.example/b", "1.0.0", "") + `,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"},"hallmark/integrity":{"document":"` + documentDigest(t, notes("com.example/b", "1.0.0", "")) + `","evidence":"x"}}}`,
+		"a bare document": notes("com.example/b", "1.0.0", ""),
+		"evidence is text": `{"server":` + notes("com.example/b", "1.0.0", "") +
+			`,"_meta":{"io.modelcontextprotocol.registry/official":{"status":"active"},"hallmark/integrity":{"document":"` + documentDigest(t, notes("com.example/b", "1.0.0", "")) + `","evidence":"x"}}}`,
 	} {
 		if err := os.WriteFile(dump, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if i, err := Import(t.Context(), ImportOptions{Place: Place{Data: to}, From: dump, Restore: true}); evidence.ClassOf(err) != evidence.Validation || i.Added != 0 {
+		if i, err := Import(t.Context(),
+			ImportOptions{Place: Place{Data: to}, From: dump,
+				Restore: true}); evidence.ClassOf(err) != evidence.Validation || i.Added != 0 {
 			t.Errorf("%s: %+v, %v", name, i, err)
 		}
 	}
@@ -467,7 +501,9 @@ func TestNoRegistry(t *testing.T) {
 	if _, err := Reverify(t.Context(), ReverifyOptions{Place: Place{Data: dir}}); err == nil {
 		t.Error("reverified nothing")
 	}
-	if _, err := Import(t.Context(), ImportOptions{Place: Place{Data: dir}, From: filepath.Join(dir, "mistyped")}); evidence.ClassOf(err) != evidence.Validation {
+	if _, err := Import(t.Context(),
+		ImportOptions{Place: Place{Data: dir},
+			From: filepath.Join(dir, "mistyped")}); evidence.ClassOf(err) != evidence.Validation {
 		t.Errorf("imported nothing: %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -21,26 +21,26 @@ import (
 	"github.com/hallmark-mcp/hallmark/surface"
 )
 
-// importedArchive restores archives from an export: parts of one are collected in a file
-// until its record comes, then everything that the record says is recomputed.
-type importedArchive struct {
+// archiveImporter restores archives from an export. It collects the parts of an archive in a
+// temporary file; when the record follows it recomputes all that the record claims.
+type archiveImporter struct {
 	*importer
-	blobs registry.Blobs // opened with the first archive
-	spool *os.File       // nil without parts
-	sum   digest.Digest  // of the archive whose parts are there
-	size  int64
-	bad   error // why the parts are of no use
+	blobs    registry.Blobs // opened with the first archive
+	spool    *os.File       // nil without parts
+	sum      digest.Digest  // of the archive whose parts are there
+	size     int64
+	partsErr error // why the parts are of no use
 }
 
-// take takes one part or record. An error is one of this machine; what is wrong with the
-// archive is counted.
-func (a *importedArchive) take(ctx context.Context, part dump.Archive) error {
+// takePart takes one part, or the record that ends an archive. It counts what is wrong with an
+// archive; an error is a failure of this machine.
+func (a *archiveImporter) takePart(ctx context.Context, part dump.Archive) error {
 	if part.Archive == nil {
-		return a.collect(part)
+		return a.collectPart(part)
 	}
-	defer a.drop()
+	defer a.dropParts()
 	rec := *part.Archive
-	err := a.bad
+	err := a.partsErr
 	switch {
 	case !a.Restore:
 		err = errors.New("archives are taken from an export of this registry itself only, with --restore")
@@ -48,29 +48,29 @@ func (a *importedArchive) take(ctx context.Context, part dump.Archive) error {
 		err = errors.New("its archive does not come before it")
 	}
 	if err != nil {
-		a.refuseArchive(rec, err)
+		a.addRefusedArchive(rec, err)
 		return nil
 	}
-	return a.insert(ctx, rec)
+	return a.insertArchive(ctx, rec)
 }
 
-// collect puts a part behind those that are there.
-func (a *importedArchive) collect(part dump.Archive) (err error) {
+// collectPart appends a part to those that were collected.
+func (a *archiveImporter) collectPart(part dump.Archive) (err error) {
 	if part.Offset == 0 {
-		a.drop()
+		a.dropParts()
 		a.sum = part.Blob
 		if a.spool, err = os.CreateTemp("", "archive-"); err != nil {
 			return err
 		}
 	}
 	switch {
-	case a.bad != nil || a.spool == nil:
+	case a.partsErr != nil || a.spool == nil:
 		return nil
 	case a.sum.String() != part.Blob.String() || a.size != part.Offset:
-		a.bad = errors.New("the parts of its archive do not follow one another")
+		a.partsErr = errors.New("the parts of its archive do not follow one another")
 		return nil
 	case a.size+int64(len(part.Data)) > registry.MaxBlob:
-		a.bad = fmt.Errorf("its archive has more than %d bytes", registry.MaxBlob)
+		a.partsErr = fmt.Errorf("its archive has more than %d bytes", registry.MaxBlob)
 		return nil
 	}
 	n, err := a.spool.Write(part.Data)
@@ -78,25 +78,25 @@ func (a *importedArchive) collect(part dump.Archive) (err error) {
 	return err
 }
 
-// drop forgets the parts.
-func (a *importedArchive) drop() {
+// dropParts removes the collected parts.
+func (a *archiveImporter) dropParts() {
 	if a.spool != nil {
 		a.spool.Close()
 		os.Remove(a.spool.Name())
 	}
-	a.spool, a.sum, a.size, a.bad = nil, digest.Digest{}, 0, nil
+	a.spool, a.sum, a.size, a.partsErr = nil, digest.Digest{}, 0, nil
 }
 
-// insert recomputes the record, keeps the archive, and then inserts.
-func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord) error {
+// insertArchive recomputes the record's claims, stores the archive, then inserts the record.
+func (a *archiveImporter) insertArchive(ctx context.Context, rec registry.ArchiveRecord) error {
 	switch rec.Status {
 	case registry.Active, registry.Deprecated, registry.Deleted:
 	default:
-		a.refuseArchive(rec, fmt.Errorf("%+.100q is no status", string(rec.Status)))
+		a.addRefusedArchive(rec, fmt.Errorf("%+.100q is no status", string(rec.Status)))
 		return nil
 	}
 	if slices.ContainsFunc(rec.Findings, func(f registry.Finding) bool { return !isArray(f.Evidence) }) {
-		a.refuseArchive(rec, errors.New("a finding without a list of evidence"))
+		a.addRefusedArchive(rec, errors.New("a finding without a list of evidence"))
 		return nil
 	}
 	kinds := kinds.All(archive.Limits{Packed: registry.MaxBlob})
@@ -106,12 +106,12 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		a.refuseArchive(rec, err)
+		a.addRefusedArchive(rec, err)
 		return nil
 	}
 	verdict := policy.Judge(policy.Accept, policy.Settings{}, report)
 	if err := verdict.Err(); err != nil {
-		a.conflict(rec.Kind + " " + rec.Subject() + ": the archive is not what it says of itself")
+		a.addConflict(rec.Kind + " " + rec.Subject() + ": the archive is not what it says of itself")
 		return nil
 	}
 	if a.blobs == nil {
@@ -125,13 +125,14 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 	here, err := a.db.InsertArchive(ctx, verdict.Admitted(), got)
 	switch {
 	case errors.Is(err, registry.ErrTooMany):
-		a.refuseArchive(rec, err)
+		a.addRefusedArchive(rec, err)
 	case errors.Is(err, registry.ErrExists):
 		same := evidence.Compare(
-			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{here.ContentHash}},
+			evidence.Claim{Subject: rec.Subject(), Scheme: evidence.File, Authority: evidence.Record,
+				Want: []digest.Digest{here.ContentHash}},
 			evidence.Observed{Digests: []digest.Digest{got.ContentHash}})
 		if same.Outcome != evidence.Match {
-			a.conflict(rec.Kind + " " + rec.Subject() + ": other bytes were published here")
+			a.addConflict(rec.Kind + " " + rec.Subject() + ": other bytes were published here")
 			return nil
 		}
 		a.out.Present++
@@ -149,8 +150,10 @@ func (a *importedArchive) insert(ctx context.Context, rec registry.ArchiveRecord
 	return nil
 }
 
-func (a *importedArchive) refuseArchive(rec registry.ArchiveRecord, why error) {
-	if a.out.refused++; a.out.refused <= importNamed {
-		a.out.Refused = append(a.out.Refused, surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))
+// addRefusedArchive counts an archive that cannot be taken, and lists the first ones.
+func (a *archiveImporter) addRefusedArchive(rec registry.ArchiveRecord, why error) {
+	if a.out.refused++; a.out.refused <= importMaxListed {
+		a.out.Refused = append(a.out.Refused,
+			surface.Escape(fmt.Sprintf("%.20s %.200s@%.200s: %s", rec.Kind, rec.Name, rec.Version, why)))
 	}
 }

@@ -58,13 +58,16 @@ func packageSite(t *testing.T, pages map[string]string) (base string, roots *x50
 func kindPages() map[string]string {
 	const config = `{"os":"linux","architecture":"amd64","config":{"Labels":{"io.modelcontextprotocol.server.name":"io.github.o/notes"}}}`
 	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
-		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`, hexSum(config), len(config))
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
+		hexSum(config), len(config))
 	file := func(name, body, more string) string {
-		return fmt.Sprintf(`{"filename":%q,"url":"BASE/files/%s","digests":{"sha256":"%s"}%s}`, name, name, hexSum(body), more)
+		return fmt.Sprintf(`{"filename":%q,"url":"BASE/files/%s","digests":{"sha256":"%s"}%s}`, name, name,
+			hexSum(body), more)
 	}
 	return map[string]string{
 		"/pypi/notes/1.0/json": `{"info":{"name":"notes","version":"1.0","description":"text <!-- mcp-name: io.github.o/notes -->"},"urls":[` +
-			file("notes-1.0.tar.gz", "sdist", "") + "," + file("notes-1.0-py3-none-any.whl", "wheel", `,"yanked":true,"yanked_reason":"leaks"`) + `]}`,
+			file("notes-1.0.tar.gz", "sdist", "") + "," +
+			file("notes-1.0-py3-none-any.whl", "wheel", `,"yanked":true,"yanked_reason":"leaks"`) + `]}`,
 		"/files/notes-1.0.tar.gz":                      "sdist",
 		"/files/notes-1.0-py3-none-any.whl":            "wheel",
 		"/nuget.json":                                  `{"version":"3.0.0","resources":[{"@id":"BASE/flat/","@type":"PackageBaseAddress/3.0.0"},{"@id":"BASE/readme/{lower_id}/{lower_version}","@type":"ReadmeUriTemplate/6.13.0"}]}`,
@@ -94,13 +97,15 @@ func kindClient(t *testing.T, pages map[string]string) (*fetch.Client, string) {
 // Each kind of package says in its own way which server it is for.
 func TestOwnershipOfKinds(t *testing.T) {
 	client, host := kindClient(t, kindPages())
-	for _, text := range []string{"pypi:notes==1.0", "nuget:notes@1.0.0", "cargo:notes@1.0.0", "oci:" + host + "/o/a:1.0.0"} {
+	for _, text := range []string{"pypi:notes==1.0", "nuget:notes@1.0.0", "cargo:notes@1.0.0", "oci:" + host +
+		"/o/a:1.0.0"} {
 		ref, err := artifact.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, want := range map[string]evidence.Outcome{"io.github.o/notes": evidence.Match, "io.github.o/other": evidence.Mismatch, "io.github.o/notes2": evidence.Mismatch} {
-			got, err := ownership(t.Context(), client, name, ref, nil)
+		for name, want := range map[string]evidence.Outcome{"io.github.o/notes": evidence.Match,
+			"io.github.o/other": evidence.Mismatch, "io.github.o/notes2": evidence.Mismatch} {
+			got, err := ownershipEvidence(t.Context(), client, name, ref, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +115,8 @@ func TestOwnershipOfKinds(t *testing.T) {
 			}
 		}
 		silent, _ := kindClient(t, map[string]string{})
-		if got, err := ownership(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" && (err != nil || got.Outcome != evidence.Unverifiable) {
+		if got, err := ownershipEvidence(t.Context(), silent, "io.github.o/notes", ref, nil); text[:3] != "oci" &&
+			(err != nil || got.Outcome != evidence.Unverifiable) {
 			t.Errorf("%s, gone: %s, %v", text, got.Outcome, err)
 		}
 	}
@@ -121,7 +127,8 @@ func pypiDocument(t *testing.T, hashes map[string]string) *serverjson.Document {
 	t.Helper()
 	raw, err := json.Marshal(map[string]any{
 		"$schema": model.CurrentSchemaURL, "name": "io.github.o/notes", "description": "d", "version": "1.0.0",
-		"packages": []any{map[string]any{"registryType": "pypi", "registryBaseUrl": model.RegistryURLPyPI, "identifier": "notes", "version": "1.0",
+		"packages": []any{map[string]any{"registryType": "pypi", "registryBaseUrl": model.RegistryURLPyPI,
+			"identifier": "notes", "version": "1.0",
 			"transport": map[string]any{"type": "stdio"}}},
 		"file_hashes": hashes,
 	})
@@ -144,17 +151,19 @@ const (
 func TestReleaseFiles(t *testing.T) {
 	client, _ := kindClient(t, kindPages())
 	h := &host.Host{Fetch: client}
-	hashes, err := document.HashGen(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
+	hashes, err := document.HashFiles(t.Context(), h, pypiDocument(t, map[string]string{}), "server.json")
 	if err != nil || len(hashes.Files) != 2 {
 		t.Fatalf("%+v, %v", hashes, err)
 	}
-	for i, want := range []serverjson.FileHash{{Key: wheelRef, Value: "sha256:" + hexSum("wheel")}, {Key: sdistRef, Value: "sha256:" + hexSum("sdist")}} {
+	for i, want := range []serverjson.FileHash{{Key: wheelRef, Value: "sha256:" + hexSum("wheel")},
+		{Key: sdistRef, Value: "sha256:" + hexSum("sdist")}} {
 		if got := hashes.Files[i]; got.Key != want.Key || got.Value != want.Value {
 			t.Errorf("%s %s, want %s %s", got.Key, got.Value, want.Key, want.Value)
 		}
 	}
 	for _, e := range reportOf(hashes.Verdict) {
-		if withdrawn := document.SameRef(e.Subject, mustRef(t, wheelRef)); withdrawn != (e.Reason == "withdrawn by its publisher: leaks") {
+		if withdrawn := document.SameRef(e.Subject,
+			mustRef(t, wheelRef)); withdrawn != (e.Reason == "withdrawn by its publisher: leaks") {
 			t.Errorf("%s: %q", e.Subject, e.Reason)
 		}
 	}
@@ -170,14 +179,17 @@ func TestReleaseFiles(t *testing.T) {
 	// What is claimed of one file says nothing of the other.
 	doc := pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel")})
 	report, err := CheckClaims(t.Context(), client, doc, nil)
-	if err != nil || count(report, wheelRef, evidence.Match) != 1 || count(report, sdistRef, evidence.Absent) != 1 || count(report, "pypi:notes==1.0", evidence.Absent) != 0 {
+	if err != nil || count(report, wheelRef, evidence.Match) != 1 || count(report, sdistRef, evidence.Absent) != 1 ||
+		count(report, "pypi:notes==1.0", evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
 	}
 	v, err := document.Verify(t.Context(), h, doc, "server.json", policy.Settings{})
-	if err != nil || count(reportOf(v), wheelRef, evidence.Match) != 1 || count(reportOf(v), sdistRef, evidence.Absent) != 1 {
+	if err != nil || count(reportOf(v), wheelRef, evidence.Match) != 1 ||
+		count(reportOf(v), sdistRef, evidence.Absent) != 1 {
 		t.Errorf("%v, %v", reportOf(v), err)
 	}
-	doc = pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" + hexSum("other")})
+	doc = pypiDocument(t, map[string]string{wheelRef: "sha256:" + hexSum("wheel"), sdistRef: "sha256:" +
+		hexSum("other")})
 	report, err = CheckClaims(t.Context(), client, doc, nil)
 	if err != nil || count(report, sdistRef, evidence.Mismatch) != 1 || count(report, sdistRef, evidence.Absent) != 0 {
 		t.Errorf("%v, %v", report, err)
@@ -220,13 +232,14 @@ func TestEvidenceStaysSmall(t *testing.T) {
 	// An owner's name.
 	config := strings.Replace(pages["/v2/o/a/blobs/"+ociConfigOf(pages)], "io.github.o/notes", long, 1)
 	manifest := fmt.Sprintf(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json",`+
-		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`, hexSum(config), len(config))
+		`"config":{"mediaType":"application/vnd.oci.image.config.v1+json","digest":"sha256:%s","size":%d},"layers":[]}`,
+		hexSum(config), len(config))
 	pages["/v2/o/a/manifests/1.0.0"], pages["/v2/o/a/blobs/sha256:"+hexSum(config)] = manifest, config
 	ref, err := artifact.Parse("oci:" + host + "/o/a:1.0.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := ownership(t.Context(), client, "io.github.o/notes", ref, nil)
+	owner, err := ownershipEvidence(t.Context(), client, "io.github.o/notes", ref, nil)
 	if err != nil || owner.Outcome != evidence.Mismatch {
 		t.Errorf("owner: %s, %v", owner.Outcome, err)
 	}
@@ -255,7 +268,8 @@ func TestReleaseWithoutFiles(t *testing.T) {
 	pages["/pypi/notes/1.0/json"] = before + `"urls":[]}`
 	client, _ := kindClient(t, pages)
 	report, err := CheckClaims(t.Context(), client, pypiDocument(t, map[string]string{}), nil)
-	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable || report[1].Outcome != evidence.Match {
+	if err != nil || len(report) != 2 || report[0].Outcome != evidence.Unverifiable ||
+		report[1].Outcome != evidence.Match {
 		t.Fatalf("%+v, %v", report, err)
 	}
 	if policy.Judge(policy.Accept, policy.Settings{RequireHashes: true}, report).Allowed() {

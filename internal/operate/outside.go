@@ -6,23 +6,19 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/internal/fetch"
 	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
-	"github.com/hallmark-mcp/hallmark/internal/host"
-	"github.com/hallmark-mcp/hallmark/internal/registry/api"
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// outside is how a registry asks others about who logs in: with the same rules about
-// addresses, and the same authorities, as it fetches packages.
-func outside(o ServeOptions) auth.Outside {
+// loginOutside returns the clients that verify logins at other hosts. They obey the same rules
+// about private addresses, and trust the same authorities, as the client that fetches packages.
+func loginOutside(o ServeOptions) auth.Outside {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext:            transfer.Dialer(o.Fetch.AllowAddr),
 		TLSClientConfig:        &tls.Config{RootCAs: o.Fetch.RootCAs, MinVersion: tls.VersionTLS12},
@@ -65,37 +61,8 @@ func tokenIssuer(ctx context.Context, o ServeOptions) (*auth.Issuer, error) {
 	return auth.NewIssuer(seed)
 }
 
-// currentPolicy is the policy of a registry that may change while it runs.
-type currentPolicy struct {
-	now atomic.Pointer[api.Policy]
-}
-
-func newCurrentPolicy(o ServeOptions) (*currentPolicy, error) {
-	p, err := readPolicy(o)
-	if err != nil {
-		return nil, err
-	}
-	c := new(currentPolicy)
-	c.now.Store(&p)
-	return c, nil
-}
-
-func (c *currentPolicy) get() api.Policy { return *c.now.Load() }
-
-// reload reads the policy's file again. One that cannot be read changes nothing.
-func (c *currentPolicy) reload(o ServeOptions) {
-	p, err := readPolicy(o)
-	if err != nil {
-		o.Logger.Error("policy stays as it was", "error", err)
-		return
-	}
-	c.now.Store(&p)
-	o.Logger.Info("policy read again", "validation", p.Validation, "require_hashes", p.RequireHashes,
-		"allow_anonymous", p.AllowAnonymous, "blocked", len(p.Blocked))
-}
-
-// reloadCredentials reads the operator's credentials again, for publishes that begin from
-// now on. A file that cannot be read changes nothing.
+// reloadCredentials reads the operator's credentials again, for publishes that begin afterwards.
+// If that fails the old credentials stay.
 func reloadCredentials(o ServeOptions, client *fetch.Client) {
 	if o.Credentials == nil {
 		return
@@ -107,23 +74,4 @@ func reloadCredentials(o ServeOptions, client *fetch.Client) {
 	}
 	client.SetCredentials(all)
 	o.Logger.Info("credentials read again", "credentials", len(all))
-}
-
-// readPolicy is what the options say, save where the file says otherwise.
-func readPolicy(o ServeOptions) (api.Policy, error) {
-	p := api.Policy{Validation: o.Validation, RequireHashes: o.RequireHashes, AllowAnonymous: o.AllowAnonymous}
-	if o.PolicyFile == "" {
-		return p, nil
-	}
-	data, err := host.ReadNamed(o.PolicyFile, api.MaxPolicy)
-	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Operation, o.PolicyFile, "", os.ErrNotExist)
-	}
-	if err != nil {
-		return api.Policy{}, err
-	}
-	if p, err = api.ParsePolicy(data, p); err != nil {
-		return api.Policy{}, evidence.Errorf(evidence.Validation, o.PolicyFile, "", err)
-	}
-	return p, nil
 }

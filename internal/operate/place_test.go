@@ -42,7 +42,8 @@ func TestPlacePostgres(t *testing.T) {
 	}
 	// A dump without deleted records would bring them back to life elsewhere.
 	var out bytes.Buffer
-	if n, err := Export(t.Context(), at, &out); err != nil || n != 1 || !strings.Contains(out.String(), `"status":"deleted"`) {
+	if n, err := Export(t.Context(), at, &out); err != nil || n != 1 ||
+		!strings.Contains(out.String(), `"status":"deleted"`) {
 		t.Errorf("%d, %v: %s", n, err, out.String())
 	}
 	if r, err := Reverify(t.Context(), ReverifyOptions{Place: at, Version: "test"}); err != nil || r.Records != 0 {
@@ -56,7 +57,8 @@ func TestPlacePostgres(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tokens.Close()
-	token, _, err := tokens.Create(t.Context(), "n", []auth.Permission{{Action: auth.Publish, Resource: "io.github.o/*"}}, 0)
+	token, _, err := tokens.Create(t.Context(), "n",
+		[]auth.Permission{{Action: auth.Publish, Resource: "io.github.o/*"}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

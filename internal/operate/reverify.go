@@ -26,7 +26,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// reverifiedAtOnce is how many records are checked at a time; each fetches several files.
+// reverifiedAtOnce is the number of records that are checked at once; each fetches several files.
 const reverifiedAtOnce = 4
 
 // ReverifyOptions describe what is recomputed, and how files are fetched: as when the
@@ -41,13 +41,14 @@ type ReverifyOptions struct {
 	Logger      *slog.Logger
 }
 
-// Reverification is what recomputing the claims of published records came to.
+// Reverification counts the records of [Reverify], and names those that fail.
 type Reverification struct {
-	Records   int                `json:"records"`   // looked at; those with status deleted are not
-	Claimed   int                `json:"claimed"`   // of these, with a claim to recompute
-	Unreached int                `json:"unreached"` // of these, with a file that could not be had now
-	Failing   []string           `json:"failing"`   // name@version of those that fail, "facet name@version" of an archive; known before or not
-	Found     []ReverifiedRecord `json:"found"`     // what was added as a finding
+	Records   int `json:"records"`   // looked at; those with status deleted are not
+	Claimed   int `json:"claimed"`   // of these, with a claim to recompute
+	Unreached int `json:"unreached"` // of these, with a file that could not be had now
+	// name@version of those that fail, "facet name@version" of an archive; known before or not
+	Failing []string           `json:"failing"`
+	Found   []ReverifiedRecord `json:"found"` // what was added as a finding
 }
 
 // ReverifiedRecord is a record with a new finding. Evidence is empty if what failed
@@ -57,12 +58,11 @@ type ReverifiedRecord struct {
 	Evidence evidence.Report `json:"evidence"`
 }
 
-// Reverify recomputes the claims of published records: of servers by fetching their packages
-// again, of archives from the bytes that the registry keeps. What no longer matches, because
-// a package was replaced or removed since, or an archive is damaged, becomes a finding beside
-// the record, once: the same failure found again adds nothing. A file that cannot be reached
-// now says nothing; nor does an archive that is not there, as o.Blobs may name another
-// place than the registry's, and a finding stays in the log.
+// Reverify recomputes the claims of published records: for servers by fetching their packages
+// again, for archives from the bytes that the registry keeps. A claim that no longer holds, because
+// a package was replaced or removed or an archive is damaged, becomes a finding of the record. The
+// same failure adds no second finding. An unreachable file is no failure; nor is a missing archive,
+// because o.Blobs may name another place than the registry's, and a finding stays in the log.
 func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	db, err := openDatabase(ctx, o.Place, false)
 	if err != nil {
@@ -71,7 +71,8 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 	defer db.Close()
 	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
 	o.Fetch.Logger = o.Logger
-	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+	o.Fetch.Limits.Parallel = reverifiedAtOnce * cmp.Or(o.Fetch.Limits.DocumentAtOnce,
+		fetch.DefaultLimits().DocumentAtOnce)
 	client := fetch.New(o.Fetch)
 	r := reverifier{
 		records: db,
@@ -81,7 +82,7 @@ func Reverify(ctx context.Context, o ReverifyOptions) (*Reverification, error) {
 		blobs: sync.OnceValues(func() (registry.Blobs, error) { return OpenBlobs(ctx, o.Data, o.Blobs) }),
 		build: o.Version, now: time.Now, logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
 	}
-	return r.all(ctx, o.Since)
+	return r.reverifyAll(ctx, o.Since)
 }
 
 // reverifier recomputes the claims of records.
@@ -99,8 +100,8 @@ type reverifier struct {
 	logger *slog.Logger // told of archives that are not there
 }
 
-// reverifiable is a record whose claims can be recomputed.
-type reverifiable struct {
+// claimedRecord is a record whose claims can be recomputed.
+type claimedRecord struct {
 	subject   string
 	status    registry.Status
 	published time.Time
@@ -109,17 +110,18 @@ type reverifiable struct {
 	add       func(ctx context.Context, failing []byte) error // a finding
 }
 
-func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, error) {
+// reverifyAll recomputes the claims of servers, then of each kind of archive.
+func (r reverifier) reverifyAll(ctx context.Context, since time.Time) (*Reverification, error) {
 	out := &Reverification{Failing: []string{}, Found: []ReverifiedRecord{}}
-	lists := []func(context.Context, registry.Query) ([]reverifiable, string, error){r.servers}
+	lists := []func(context.Context, registry.Query) ([]claimedRecord, string, error){r.listServers}
 	for _, kind := range []ledger.Kind{ledger.Artifact, ledger.Facet, ledger.Plugin} {
-		lists = append(lists, func(ctx context.Context, q registry.Query) ([]reverifiable, string, error) {
-			return r.archives(ctx, kind, q)
+		lists = append(lists, func(ctx context.Context, q registry.Query) ([]claimedRecord, string, error) {
+			return r.listArchives(ctx, kind, q)
 		})
 	}
 	worst := evidence.OK
 	for _, list := range lists {
-		class, err := out.each(ctx, since, list)
+		class, err := out.reverifyList(ctx, since, list)
 		if worst = evidence.Worse(worst, class); err != nil {
 			return out, err
 		}
@@ -127,16 +129,17 @@ func (r reverifier) all(ctx context.Context, since time.Time) (*Reverification, 
 	return out, out.err(worst)
 }
 
-// each recomputes the claims of the records of a list, and returns the most urgent class of
+// reverifyList recomputes the claims of the records of a list, and returns the most urgent class of
 // what fails.
-func (r *Reverification) each(ctx context.Context, since time.Time, list func(context.Context, registry.Query) ([]reverifiable, string, error)) (worst evidence.Class, err error) {
-	// A record is updated when it is published, or later.
+func (r *Reverification) reverifyList(ctx context.Context, since time.Time,
+	list func(context.Context, registry.Query) ([]claimedRecord, string, error)) (worst evidence.Class, err error) {
+	// The time of update is never before that of publishing.
 	for q := (registry.Query{Limit: registry.MaxLimit, UpdatedSince: since}); ; {
 		page, next, err := list(ctx, q)
 		if err != nil {
 			return worst, evidence.Errorf(evidence.Operation, "registry", "", err)
 		}
-		results := make([]reverified, len(page))
+		results := make([]recordResult, len(page))
 		group, inner := errgroup.WithContext(ctx)
 		group.SetLimit(reverifiedAtOnce)
 		for i, rec := range page {
@@ -145,7 +148,7 @@ func (r *Reverification) each(ctx context.Context, since time.Time, list func(co
 			}
 			r.Records++
 			group.Go(func() (err error) {
-				// Another's fault stops the checking, not the keeping of what was found.
+				// The failure of another record stops this check, but not storing its finding.
 				if results[i], err = rec.reverify(ctx, inner); err != nil {
 					err = evidence.Errorf(evidence.Operation, rec.subject, "", err)
 				}
@@ -153,7 +156,7 @@ func (r *Reverification) each(ctx context.Context, since time.Time, list func(co
 			})
 		}
 		err = group.Wait()
-		for i, one := range results { // those that were finished, whatever stopped the others
+		for i, one := range results { // of those that finished
 			if one.claimed {
 				r.Claimed++
 			}
@@ -175,15 +178,15 @@ func (r *Reverification) each(ctx context.Context, since time.Time, list func(co
 	}
 }
 
-// servers is a page of the records of servers.
-func (r reverifier) servers(ctx context.Context, q registry.Query) (page []reverifiable, next string, err error) {
+// listServers returns a page of the records of servers.
+func (r reverifier) listServers(ctx context.Context, q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.List(ctx, q)
 	for _, rec := range records {
 		before := rec.Evidence
 		if len(rec.Findings) > 0 {
 			before = rec.Findings[0].Evidence
 		}
-		page = append(page, reverifiable{rec.Subject(), rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{rec.Subject(), rec.Status, rec.PublishedAt, before,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				doc, err := serverjson.Parse(rec.Document)
 				if err != nil {
@@ -196,14 +199,17 @@ func (r reverifier) servers(ctx context.Context, q registry.Query) (page []rever
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
-				return r.records.AddFinding(ctx, registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+				return r.records.AddFinding(ctx,
+					registry.Finding{Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build,
+						Evidence: failing})
 			}})
 	}
 	return page, next, err
 }
 
-// archives is a page of the records of one kind of archives.
-func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Query) (page []reverifiable, next string, err error) {
+// listArchives returns a page of the records of one kind of archive.
+func (r reverifier) listArchives(ctx context.Context, kind ledger.Kind,
+	q registry.Query) (page []claimedRecord, next string, err error) {
 	records, next, err := r.records.ListArchives(ctx, kind, q)
 	for _, rec := range records {
 		before := []byte("[]")
@@ -211,7 +217,7 @@ func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Q
 			before = rec.Findings[0].Evidence
 		}
 		subject := ledger.Leaf{Kind: kind, Name: rec.Name, Version: rec.Version}.Subject()
-		page = append(page, reverifiable{subject, rec.Status, rec.PublishedAt, before,
+		page = append(page, claimedRecord{subject, rec.Status, rec.PublishedAt, before,
 			func(ctx context.Context) (evidence.Report, bool, error) {
 				blobs, err := r.blobs()
 				if err != nil {
@@ -220,28 +226,34 @@ func (r reverifier) archives(ctx context.Context, kind ledger.Kind, q registry.Q
 				report, err := CheckArchive(ctx, blobs, rec, subject)
 				for _, e := range report {
 					if e.Cause == evidence.Unreachable {
-						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject, "reason", e.Reason)
+						r.logger.Warn("archive not checked; is --blobs the one of the registry?", "subject", subject,
+							"reason", e.Reason)
 					}
 				}
 				return report, true, err
 			},
 			func(ctx context.Context, failing []byte) error {
-				return r.records.AddArchiveFinding(ctx, registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build, Evidence: failing})
+				return r.records.AddArchiveFinding(ctx,
+					registry.Finding{Kind: kind, Name: rec.Name, Version: rec.Version, At: r.now(), Build: r.build,
+						Evidence: failing})
 			}})
 	}
 	return page, next, err
 }
 
-// CheckArchive compares the archive that is kept with its record. What is wrong with the
-// archive is evidence; an error is one of this machine.
-func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord, subject string) (evidence.Report, error) {
+// CheckArchive compares a stored archive with its record. It returns what is wrong with the archive
+// as evidence; an error is a failure of this machine.
+func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.ArchiveRecord,
+	subject string) (evidence.Report, error) {
 	scheme := evidence.FacetTar
 	if rec.Kind == string(ledger.Plugin) {
 		scheme = evidence.Tree
 	}
 	claims := []evidence.Claim{
-		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash}, Where: "content_hash"},
-		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity}, Where: "content_integrity"},
+		{Subject: subject, Scheme: evidence.File, Authority: evidence.Record, Want: []digest.Digest{rec.ContentHash},
+			Where: "content_hash"},
+		{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{rec.ContentIntegrity},
+			Where: "content_integrity"},
 	}
 	body, err := blobs.Open(ctx, rec.ContentHash, 0, -1)
 	switch {
@@ -254,16 +266,16 @@ func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	}
 	defer body.Close()
 	hasher := digest.NewHasher()
-	kept := &monitor.BrokenReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
+	kept := &monitor.ErrorReader{Reader: io.TeeReader(io.LimitReader(body, registry.MaxBlob+1), hasher)}
 	integrity, _, bad := monitor.ArchiveHashes(ctx, ledger.Kind(rec.Kind), kept)
-	if kept.Cause == nil {
+	if kept.Err == nil {
 		_, _ = io.Copy(io.Discard, kept) // its error is kept's
 	}
 	switch {
-	case kept.Cause != nil && errors.Is(kept.Cause, registry.ErrUnavailable) && ctx.Err() == nil:
-		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.Cause.Error())}, nil
-	case kept.Cause != nil:
-		return nil, kept.Cause
+	case kept.Err != nil && errors.Is(kept.Err, registry.ErrUnavailable) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claims[0], evidence.Unreachable, kept.Err.Error())}, nil
+	case kept.Err != nil:
+		return nil, kept.Err
 	}
 	file := evidence.Compare(claims[0], evidence.Observed{Digests: []digest.Digest{hasher.Digest(digest.SHA256)}})
 	report := evidence.Report{file}
@@ -278,7 +290,8 @@ func CheckArchive(ctx context.Context, blobs registry.Blobs, rec registry.Archiv
 	return append(report, evidence.Compare(claims[1], evidence.Observed{Digests: []digest.Digest{integrity}})), nil
 }
 
-// err is the error of a reverification that was not all well.
+// err returns the error of records that fail or could not be reached; worst is the most urgent
+// class of the failures.
 func (r *Reverification) err(worst evidence.Class) error {
 	var failing, unreached error
 	if n := len(r.Failing); n > 0 {
@@ -292,8 +305,8 @@ func (r *Reverification) err(worst evidence.Class) error {
 	return errors.Join(failing, unreached)
 }
 
-// reverified is what one record came to.
-type reverified struct {
+// recordResult is the result of reverifying one record.
+type recordResult struct {
 	claimed   bool
 	unreached bool
 	failing   evidence.Report
@@ -301,8 +314,8 @@ type reverified struct {
 	found     bool           // failing was added as a finding
 }
 
-// reverify checks within checking, and keeps what it finds within ctx.
-func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified, err error) {
+// reverify checks a record within the context checking, and stores a new finding within ctx.
+func (rec claimedRecord) reverify(ctx, checking context.Context) (out recordResult, err error) {
 	report, claims, err := rec.check(checking)
 	if out.claimed = claims; err != nil || !claims {
 		return out, err
@@ -312,10 +325,10 @@ func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified,
 	if err != nil {
 		return out, err
 	}
-	now := states(out.failing)
-	news := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
-	over := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
-	if !news && (!over || out.unreached) {
+	now := failureKeys(out.failing)
+	hasNew := slices.ContainsFunc(now, func(s string) bool { return !slices.Contains(before, s) })
+	hasResolved := slices.ContainsFunc(before, func(s string) bool { return !slices.Contains(now, s) })
+	if !hasNew && (!hasResolved || out.unreached) {
 		return out, nil
 	}
 	text, err := json.Marshal(out.failing)
@@ -326,8 +339,8 @@ func (rec reverifiable) reverify(ctx, checking context.Context) (out reverified,
 	return out, rec.add(ctx, text)
 }
 
-// knownFailures is what already was known to fail of a record: its last finding or, without one,
-// what was tolerated when it was published.
+// knownFailures returns what was known to fail of a record: its last finding or, without one, what
+// was tolerated when it was published.
 func knownFailures(text []byte) ([]string, error) {
 	var pieces []struct {
 		Subject, Actual string
@@ -347,11 +360,11 @@ func knownFailures(text []byte) ([]string, error) {
 		})
 	}
 	bad, _, _ := FailingOf(report)
-	return states(bad), nil
+	return failureKeys(bad), nil
 }
 
-// FailingOf returns what of a report a publish would be refused for, the most urgent class
-// of it, and whether there was something beside it that could not be reached.
+// FailingOf returns the evidence for which a publish would be refused, its most urgent class, and
+// whether something else could not be reached.
 func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Class, unreached bool) {
 	bad = evidence.Report{}
 	for _, f := range policy.Judge(policy.Accept, policy.Settings{}, report).Findings {
@@ -368,11 +381,12 @@ func FailingOf(report evidence.Report) (bad evidence.Report, class evidence.Clas
 	return bad, class, unreached
 }
 
-// states names each failure by what makes it the same as another.
-func states(report evidence.Report) []string {
+// failureKeys returns a key for each failure; the same failure has the same key in another run.
+func failureKeys(report evidence.Report) []string {
 	out := make([]string, len(report))
 	for i, e := range report {
-		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome), string(e.Cause), e.Actual()}, "\x00")
+		out[i] = strings.Join([]string{e.Subject, string(e.Scheme), string(e.Authority), string(e.Outcome),
+			string(e.Cause), e.Actual()}, "\x00")
 	}
 	return out
 }

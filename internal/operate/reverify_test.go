@@ -36,7 +36,8 @@ const (
 // found is the report of a check that finds s.
 func found(doc *serverjson.Document, s state) evidence.Report {
 	claims, _ := doc.Claims("server.json")
-	owner := evidence.Claim{Subject: claims[0].Subject, Scheme: evidence.Ownership, Authority: evidence.Registry, Text: doc.Name}
+	owner := evidence.Claim{Subject: claims[0].Subject, Scheme: evidence.Ownership, Authority: evidence.Registry,
+		Text: doc.Name}
 	file := evidence.Compare(claims[0], evidence.Observed{Digests: []digest.Digest{right}, Size: 5})
 	owned := evidence.Fact(owner, doc.Name)
 	switch s {
@@ -59,7 +60,8 @@ func TestReverify(t *testing.T) {
 	db := hosttest.OpenRecords(t, t.TempDir())
 	rec := insertDocument(t, db, notes("com.example/notes", "1.0.0", right.String()), 0, nil)
 	insertDocument(t, db, notes("com.example/unclaimed", "1.0.0", ""), 0, nil)
-	insertDocument(t, db, notes("com.example/deleted", "1.0.0", right.String()), 0, func(r *registry.Record) { r.Status = registry.Deleted })
+	insertDocument(t, db, notes("com.example/deleted", "1.0.0", right.String()), 0,
+		func(r *registry.Record) { r.Status = registry.Deleted })
 	insertDocument(t, db, `{"name":"com.example/strange","version":"1.0.0","packages":7}`, 0, nil)
 	now := epoch
 	is := fine
@@ -96,11 +98,12 @@ func TestReverify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := r.all(t.Context(), time.Time{})
+		out, err := r.reverifyAll(t.Context(), time.Time{})
 		if evidence.ClassOf(err) != step.class {
 			t.Errorf("step %d: %v", n, err)
 		}
-		if !slices.Equal(checked, []string{"com.example/notes"}) || out.Records != 3 || out.Claimed != 1 || out.Unreached != step.unreached ||
+		if !slices.Equal(checked, []string{"com.example/notes"}) || out.Records != 3 || out.Claimed != 1 ||
+			out.Unreached != step.unreached ||
 			slices.Equal(out.Failing, []string{"com.example/notes@1.0.0"}) != step.failing {
 			t.Errorf("step %d, %s: %+v, checked %q", n, step.is, out, checked)
 		}
@@ -150,12 +153,18 @@ func TestReverifyTolerated(t *testing.T) {
 	}
 	insertDocument(t, db, doc, 0, func(r *registry.Record) { r.Evidence = tolerated })
 	is := replaced
-	r := reverifier{records: db, now: time.Now, check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) { return found(doc, is), nil }}
-	if out, err := r.all(t.Context(), time.Time{}); evidence.ClassOf(err) != evidence.Integrity || len(out.Found) != 0 || len(out.Failing) != 1 {
+	r := reverifier{records: db, now: time.Now,
+		check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			return found(doc, is),
+				nil
+		}}
+	if out, err := r.reverifyAll(t.Context(), time.Time{}); evidence.ClassOf(err) != evidence.Integrity ||
+		len(out.Found) != 0 || len(out.Failing) != 1 {
 		t.Errorf("%+v, %v", out, err)
 	}
 	is = fine
-	if out, err := r.all(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 || len(out.Found[0].Evidence) != 0 {
+	if out, err := r.reverifyAll(t.Context(), time.Time{}); err != nil || len(out.Found) != 1 ||
+		len(out.Found[0].Evidence) != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
@@ -167,18 +176,21 @@ func TestReverifySince(t *testing.T) {
 		insertDocument(t, db, notes(fmt.Sprintf("com.example/a%03d", i), "1.0.0", right.String()), i, nil)
 	}
 	// Published before, although updated after.
-	insertDocument(t, db, notes("com.example/old", "1.0.0", right.String()), 0, func(r *registry.Record) { r.UpdatedAt = epoch.Add(1000 * time.Hour) })
+	insertDocument(t, db, notes("com.example/old", "1.0.0", right.String()), 0,
+		func(r *registry.Record) { r.UpdatedAt = epoch.Add(1000 * time.Hour) })
 	var mu sync.Mutex
 	checked := 0
-	r := reverifier{records: db, now: time.Now, check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		checked++
-		return found(doc, fine), nil
-	}}
-	for since, want := range map[time.Time]int{{}: n + 1, epoch.Add(5 * time.Minute): n - 5, epoch.Add(n * time.Minute): 0} {
+	r := reverifier{records: db, now: time.Now,
+		check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			checked++
+			return found(doc, fine), nil
+		}}
+	for since, want := range map[time.Time]int{{}: n + 1, epoch.Add(5 * time.Minute): n - 5,
+		epoch.Add(n * time.Minute): 0} {
 		checked = 0
-		if out, err := r.all(t.Context(), since); err != nil || checked != want || out.Claimed != want {
+		if out, err := r.reverifyAll(t.Context(), since); err != nil || checked != want || out.Claimed != want {
 			t.Errorf("since %s: %d checked, want %d; %v", since, checked, want, err)
 		}
 	}
@@ -190,15 +202,16 @@ func TestReverifyFault(t *testing.T) {
 	insertDocument(t, db, notes("com.example/a", "1.0.0", right.String()), 0, nil)
 	insertDocument(t, db, notes("com.example/b", "1.0.0", right.String()), 0, nil)
 	done := make(chan struct{})
-	r := reverifier{records: db, now: time.Now, check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) {
-		if doc.Name == "com.example/b" {
-			<-done
-			return nil, errors.New("disk full")
-		}
-		defer close(done)
-		return found(doc, replaced), nil
-	}}
-	out, err := r.all(context.WithoutCancel(t.Context()), time.Time{})
+	r := reverifier{records: db, now: time.Now,
+		check: func(_ context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			if doc.Name == "com.example/b" {
+				<-done
+				return nil, errors.New("disk full")
+			}
+			defer close(done)
+			return found(doc, replaced), nil
+		}}
+	out, err := r.reverifyAll(context.WithoutCancel(t.Context()), time.Time{})
 	if err == nil || !strings.Contains(err.Error(), "com.example/b@1.0.0: disk full") {
 		t.Errorf("error %v", err)
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/ledger"
 )
 
-// openLog opens the key that signs the log, and begins to sign: what extends the last that
-// the key signed, and else nothing. A log that is broken is served as far as it was signed,
-// and nothing is published: the error is logged.
+// openLog opens the key of the log and starts to sign checkpoints, each of which must extend the
+// last one that the key signed. A broken log is served as far as it was signed, and accepts no
+// publish; its error is logged.
 func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blobs registry.Blobs) (*log.Log, error) {
 	path := o.LogKeyFile
 	if path == "" {
@@ -28,29 +28,30 @@ func openLog(ctx context.Context, o ServeOptions, entries registry.Entries, blob
 	}
 	key, err := logKey(ctx, o, path, entries, heads)
 	if err != nil {
-		return nil, logFault(path, err)
+		return nil, explainLogError(path, err)
 	}
 	switch {
 	case o.FirstLog:
 		if err := log.Begin(ctx, entries, heads, key); err != nil {
-			return nil, logFault(path, err)
+			return nil, explainLogError(path, err)
 		}
 	case o.ReplaceLog != "":
 		if err := log.Replace(ctx, heads, key, o.ReplaceLog); err != nil {
-			return nil, logFault(path, err)
+			return nil, explainLogError(path, err)
 		}
 	}
 	log, err := log.Open(ctx, entries, heads, key, o.Logger)
 	if log == nil {
-		return nil, logFault(path, err)
+		return nil, explainLogError(path, err)
 	}
 	o.Logger.Info("log", "origin", key.Name(), "size", log.Head().Size, "clients_pin", key.VerifierKey)
 	return log, nil
 }
 
-// logKey reads the key at path. Where it is to be created it begins a log: the database has
-// not been signed before, and nobody has signed in the place of the heads.
-func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries, heads registry.Heads) (key ledger.Key, err error) {
+// logKey reads the key at path. It creates a key only for a new log: the database must not have been
+// signed before, and the place of the heads must hold none of another key.
+func logKey(ctx context.Context, o ServeOptions, path string, entries registry.Entries,
+	heads registry.Heads) (key ledger.Key, err error) {
 	var created bool
 	switch {
 	case o.LogKeyFile != "":
@@ -64,7 +65,8 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 			}
 			state, err := entries.LogState(ctx)
 			if err == nil && state.Signed {
-				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here", log.ErrHead)
+				err = fmt.Errorf("%w: the log of this database was signed before, and no key of it is here",
+					log.ErrHead)
 			}
 			return err
 		})
@@ -75,19 +77,22 @@ func logKey(ctx context.Context, o ServeOptions, path string, entries registry.E
 	return key, err
 }
 
-// logFault says what is to be done about a log that cannot be opened.
-func logFault(path string, err error) error {
+// explainLogError gives the error of a log that cannot be opened its class and a hint.
+func explainLogError(path string, err error) error {
 	switch {
 	case errors.Is(err, log.ErrKey):
-		return evidence.Errorf(evidence.Validation, path, "give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
+		return evidence.Errorf(evidence.Validation, path,
+			"give all replicas the same key with --log-key-file; where the log cannot go on, a new key takes its place with --replace-log", err)
 	case errors.Is(err, log.ErrElsewhere):
 		return evidence.Errorf(evidence.Integrity, path,
 			"an export does not have the log: start with the database that the key signed; or let a log with another name and a new key take its place, with --replace-log and the old name: see docs/operating.md, The log", err)
 	case errors.Is(err, log.ErrHead):
 		return evidence.Errorf(evidence.Validation, path,
-			"bring along what the key signed last ("+log.HeadsOf(path).Path+", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
+			"bring along what the key signed last ("+log.HeadsOf(path).Path+
+				", log-head in the bucket, or the newest checkpoint that anybody has); start with --first-log only if the key is new and never signed; where the log cannot go on, a new key takes its place with --replace-log", err)
 	case errors.Is(err, log.ErrBegun):
-		return evidence.Errorf(evidence.Validation, path, "start without --first-log, which is for the first start with a new key", err)
+		return evidence.Errorf(evidence.Validation, path,
+			"start without --first-log, which is for the first start with a new key", err)
 	}
 	return evidence.Errorf(evidence.ClassOf(err), "registry", "", err)
 }

@@ -11,16 +11,15 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
 )
 
-// TokenStore gives access to the API tokens of the registry with its database in a
-// directory, whether or not it runs.
+// TokenStore gives access to the API tokens of a registry, whether or not it is serving.
 type TokenStore struct {
 	tokens registry.Tokens
 	close  func() error
 	now    func() time.Time
 }
 
-// OpenTokens opens the tokens of the registry at p. One that is not there yet is made if
-// create says so, as a token may be wanted before the registry serves for the first time.
+// OpenTokens opens the tokens of the registry at p. With create it makes a missing database, as a
+// token may be wanted before the registry serves for the first time.
 func OpenTokens(ctx context.Context, p Place, create bool, now func() time.Time) (*TokenStore, error) {
 	db, err := openDatabase(ctx, p, create)
 	if err != nil {
@@ -34,7 +33,8 @@ func (s *TokenStore) Close() error { return s.close() }
 
 // Create makes a token for permissions and returns its text, which is not kept. It
 // expires after a time, or never if that is zero.
-func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth.Permission, lifetime time.Duration) (registry.Token, string, error) {
+func (s *TokenStore) Create(ctx context.Context, note string, permissions []auth.Permission,
+	lifetime time.Duration) (registry.Token, string, error) {
 	now := s.now()
 	var expires time.Time
 	if lifetime != 0 {
@@ -57,7 +57,8 @@ func (s *TokenStore) List(ctx context.Context) ([]registry.Token, error) { retur
 func (s *TokenStore) Revoke(ctx context.Context, id string) (registry.Token, error) {
 	t, err := s.tokens.Revoke(ctx, id, s.now())
 	if errors.Is(err, registry.ErrNotFound) {
-		return t, evidence.Errorf(evidence.Validation, "token", "see 'hallmark registry token list'", fmt.Errorf("there is none with the id %+.100q", id))
+		return t, evidence.Errorf(evidence.Validation, "token", "see 'hallmark registry token list'",
+			fmt.Errorf("there is none with the id %+.100q", id))
 	}
 	return t, err
 }

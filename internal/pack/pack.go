@@ -1,41 +1,40 @@
+// Package pack makes the archive (.facet) of a facet's or a packed server's directory: it decides
+// which files belong to the archive, refuses links and special files, and writes the file at once.
+// Package facet defines the format; [Options] set the limits.
 package pack
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hallmark-mcp/hallmark/archive"
 	"github.com/hallmark-mcp/hallmark/evidence"
 	"github.com/hallmark-mcp/hallmark/facet"
 	"github.com/hallmark-mcp/hallmark/internal/durable"
-	"github.com/hallmark-mcp/hallmark/tree"
 )
 
 // Options describe an archive to make.
 type Options struct {
-	Dir    string // of the facet or server; "" is this one
-	File   string // to write; "" is [facet.FileName] in this directory
+	Dir    string // directory of the facet or server; "" is the working directory
+	File   string // to write; "" is [facet.FileName] in the working directory
 	Limits archive.Limits
 }
 
-// Packing is an archive that was written.
+// Packing describes an archive that [Pack] wrote.
 type Packing struct {
 	File string
 	*facet.Packed
-	Hidden []string // members whose names begin with a dot, which may be there by mistake
+	Hidden []string // members whose names begin with a dot, which may be included by mistake
 }
 
-// Pack writes the archive of a facet, or of a server that is packed from source. The
-// same files give the same bytes. The file appears when it is complete and was read back;
-// on an error what was there before stays.
+// Pack writes the archive of a facet, or of a server that is packed from source. The same files
+// give the same bytes. The file appears only when it is complete and was read back; on an error
+// an older file stays.
 func Pack(ctx context.Context, o Options) (*Packing, error) {
 	if o.Dir == "" {
 		o.Dir = "."
@@ -52,12 +51,12 @@ func Pack(ctx context.Context, o Options) (*Packing, error) {
 	where := filepath.ToSlash(o.Dir)
 	d := &SourceDir{Root: root, output: o.File}
 	if err := d.List(); err != nil {
-		return nil, Explain(where, err)
+		return nil, DirError(where, err)
 	}
 	var out bytes.Buffer
 	packed, err := facet.Pack(ctx, &out, d.Files, d.Open, o.Limits)
 	if err != nil {
-		return nil, Explain(where, err)
+		return nil, DirError(where, err)
 	}
 	p := &Packing{File: o.File, Packed: packed}
 	if p.File == "" {
@@ -72,175 +71,4 @@ func Pack(ctx context.Context, o Options) (*Packing, error) {
 		return nil, evidence.Errorf(evidence.Operation, filepath.ToSlash(p.File), "", err)
 	}
 	return p, nil
-}
-
-// Explain gives an error of a directory its class.
-func Explain(where string, err error) error {
-	kind := evidence.ClassOf(err)
-	if errors.As(err, new(*tree.EntryError)) || errors.Is(err, tree.ErrTooLarge) {
-		kind = evidence.Validation
-	}
-	return evidence.Errorf(kind, where, "", err)
-}
-
-// SourceDir is the directory of a facet or server.
-type SourceDir struct {
-	Root   *os.Root
-	output string // the file that is made, which is no part of it
-	Files  []tree.File
-}
-
-// contentDirs are those of a facet of which all files are looked at, so that those which
-// facet.json forgot can be named.
-var contentDirs = []string{"skills", "agents", "commands"}
-
-// versionDirs are those of version control, which are no part of a server.
-var versionDirs = []string{".git", ".hg", ".svn", ".jj"}
-
-// List lists the files that may belong to the archive: of a facet those that facet.json
-// names and those beside them; of a server all.
-func (d *SourceDir) List() error {
-	raw, err := d.read(facet.ManifestFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d.listServer()
-	}
-	if err != nil {
-		return err
-	}
-	m, err := facet.ParseManifest(raw)
-	if err != nil {
-		return err
-	}
-	byPath := map[string]tree.File{}
-	refused := map[string]*tree.EntryError{}
-	for _, dir := range contentDirs {
-		info, err := d.Root.Lstat(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !info.IsDir() {
-			refused[dir] = &tree.EntryError{Path: dir, Kind: tree.Kind(info.Mode())}
-			continue
-		}
-		below, err := fs.Sub(d.Root.FS(), dir)
-		if err != nil {
-			return err
-		}
-		files, others, err := tree.Scan(below, tree.Limits{})
-		if err != nil {
-			return err
-		}
-		for _, f := range files {
-			f.Path = dir + "/" + f.Path
-			byPath[f.Path] = f
-		}
-		for _, e := range others {
-			refused[dir+"/"+e.Path] = &tree.EntryError{Path: dir + "/" + e.Path, Kind: e.Kind}
-		}
-	}
-	var failed []error
-	for _, path := range m.Paths() {
-		if _, ok := byPath[path]; ok {
-			continue
-		}
-		f, err := d.file(path, refused)
-		switch {
-		case err == nil:
-			byPath[path] = f
-		case !errors.Is(err, fs.ErrNotExist): // that is for package facet to say, with all others
-			failed = append(failed, err)
-		}
-	}
-	for _, f := range byPath {
-		d.Files = append(d.Files, f)
-	}
-	return errors.Join(failed...)
-}
-
-// file is one file. A link on the way to it is refused: it may lead anywhere, and
-// somewhere else tomorrow.
-func (d *SourceDir) file(path string, refused map[string]*tree.EntryError) (tree.File, error) {
-	for i := range len(path) + 1 {
-		if i < len(path) && path[i] != '/' {
-			continue
-		}
-		if e, ok := refused[path[:i]]; ok {
-			return tree.File{}, e
-		}
-		info, err := d.Root.Lstat(path[:i])
-		if err != nil {
-			return tree.File{}, err
-		}
-		if i == len(path) && info.Mode().IsRegular() {
-			return tree.File{Path: path, Size: info.Size()}, nil
-		}
-		if !info.IsDir() || i == len(path) {
-			return tree.File{}, &tree.EntryError{Path: path[:i], Kind: tree.Kind(info.Mode())}
-		}
-	}
-	return tree.File{}, fs.ErrNotExist
-}
-
-// listServer lists all files, save those of version control and the archive itself.
-func (d *SourceDir) listServer() error {
-	if _, err := d.Root.Lstat(facet.SourceFile); errors.Is(err, fs.ErrNotExist) {
-		return evidence.Errorf(evidence.Validation, "", "", fmt.Errorf("holds neither %s nor %s", facet.ManifestFile, facet.SourceFile))
-	}
-	files, refused, err := tree.Scan(d.Root.FS(), tree.Limits{})
-	if err != nil {
-		return err
-	}
-	outside := func(path string) bool {
-		first, _, below := strings.Cut(path, "/")
-		return below && slices.Contains(versionDirs, first)
-	}
-	var failed []error
-	for _, e := range refused {
-		if !outside(e.Path) {
-			failed = append(failed, e)
-		}
-	}
-	output, _ := os.Stat(d.output) // the archive of the last time
-	for _, f := range files {
-		if outside(f.Path) {
-			continue
-		}
-		if output != nil {
-			if info, err := d.Root.Lstat(f.Path); err == nil && os.SameFile(info, output) {
-				continue
-			}
-		}
-		d.Files = append(d.Files, f)
-	}
-	return errors.Join(failed...)
-}
-
-func (d *SourceDir) Open(path string) (io.ReadCloser, error) {
-	f, err := d.Root.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%+q: %w", path, tree.ErrChanged), err, f.Close())
-	}
-	return f, nil
-}
-
-func (d *SourceDir) read(path string) ([]byte, error) {
-	info, err := d.Root.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &tree.EntryError{Path: path, Kind: tree.Kind(info.Mode())}
-	}
-	f, err := d.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, facet.MaxManifest+1))
 }

@@ -185,7 +185,7 @@ func importEntry(s clients.Server, rewrite bool) (project.Server, error) {
 		return refuse("give it to the server in a variable", errors.New("has what looks like a secret in its arguments, which would be written into "+project.ConfigFile))
 	}
 	for _, word := range words {
-		if runline.FillIn.MatchString(word) {
+		if runline.Placeholder.MatchString(word) {
 			return refuse("declare the server in "+project.ConfigFile+" with the value", fmt.Errorf("its argument %+q is filled in by the client", word))
 		}
 	}

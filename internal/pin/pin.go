@@ -114,7 +114,7 @@ func Pin(ctx context.Context, h *host.Host, dir string, names []string, o Option
 			uses = append(uses, w.ServerHosts(declared)...)
 		}
 	}
-	if err := h.MayAsk(uses...); err != nil {
+	if err := h.RequireHostConsent(uses...); err != nil {
 		return nil, err
 	}
 	logs := w.Logs(o.Log)

@@ -115,7 +115,7 @@ func maySend(w *workspace.Workspace, s project.Server) error {
 		if w.Host.Getenv(u.Variable) == "" {
 			continue // which is said when the header is made
 		}
-		if err := w.Host.Agree(u); err != nil {
+		if err := w.Host.RequireVariableConsent(u); err != nil {
 			return err
 		}
 	}

@@ -19,21 +19,21 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// Hashed is what was computed of a plugin's dist/.
-type Hashed struct {
+// HashResult holds what [Hash] computed of a plugin's dist/.
+type HashResult struct {
 	Hash    digest.Digest
 	Tree    digest.Digest
 	Profile tree.Profile
 	Files   int
 	Bytes   int64
 	Written bool // the manifest was rewritten
-	Stale   bool // and the lock beside it is of another one now
+	Stale   bool // and the lock beside it is of the old manifest
 }
 
-// Hash computes dist.hash of the plugin in dir under a profile ("" is what the
-// manifest names, else guide). With write the manifest gets it, the framed hash, counts
-// and checksums; signatures that no longer fit are taken out.
-func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*Hashed, error) {
+// Hash computes dist.hash of the plugin in dir under a profile; "" is the manifest's, else guide.
+// With write it stores dist.hash, the framed hash, counts and checksums in the manifest, and removes
+// signatures that no longer fit.
+func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*HashResult, error) {
 	s, err := Read(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -63,15 +63,14 @@ func Hash(ctx context.Context, dir string, p tree.Profile, write bool) (*Hashed,
 	return r, nil
 }
 
-// hash computes dist.hash under a profile: "" is what the manifest m names, if there is
-// one, else guide.
-func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*Hashed, error) {
+// hash computes dist.hash under a profile; "" is that of the manifest m, which may be nil, else guide.
+func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin.Manifest) (*HashResult, error) {
 	if p == "" {
 		if p = tree.Guide; m != nil && m.Profile != "" {
 			p = m.Profile
 		}
 	}
-	r := &Hashed{Profile: p}
+	r := &HashResult{Profile: p}
 	if !p.Known() {
 		return r, evidence.Errorf(evidence.Validation, dir, "", fmt.Errorf("unknown hash profile %+q", string(p)))
 	}
@@ -84,6 +83,7 @@ func (s *Source) hash(ctx context.Context, dir string, p tree.Profile, m *plugin
 	return r, nil
 }
 
+// writeManifest replaces the manifest of the plugin in dir.
 func writeManifest(dir string, data []byte) error {
 	path := filepath.Join(dir, plugin.ManifestFile)
 	if err := durable.WriteFile(path, data, 0o644); err != nil {
@@ -92,9 +92,9 @@ func writeManifest(dir string, data []byte) error {
 	return nil
 }
 
-// Sign signs dist.hash and the whole manifest of the plugin in dir, whose hash
-// must hold, and writes the signatures into it. A lock beside the manifest, which would be of
-// another one then, is written anew under the flags that it has. It returns the id of the key.
+// Sign signs dist.hash and the whole manifest of the plugin in dir, whose hash must hold, and writes
+// the signatures into the manifest. It renews a lock beside the manifest with the lock's own flags,
+// as the old one no longer fits. It returns the id of the key.
 func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id string) (string, error) {
 	if id == "" {
 		id = key.Public().ID()
@@ -106,7 +106,7 @@ func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id
 	if !s.Zip.IsZero() {
 		return "", evidence.Errorf(evidence.Validation, dir, "", errors.New("a zip is not written to"))
 	}
-	// A signature says that these files were meant: what does not match is not signed.
+	// A signature confirms the files, so that files which do not match are not signed.
 	m, err := s.Parse(dir)
 	if err != nil {
 		return "", err
@@ -128,15 +128,17 @@ func Sign(ctx context.Context, h *host.Host, dir string, key sign.PrivateKey, id
 	return id, rewriteLock(ctx, h, dir, s.Bundle.Documents[plugin.LockFile])
 }
 
-// rewriteLock writes the lock of a plugin anew whose manifest was changed; old is the one that
-// it had, nil for none.
+// rewriteLock renews the lock of a plugin after its manifest changed; old is the lock before, nil for
+// none.
 func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) error {
 	if old == nil {
 		return nil
 	}
 	path := filepath.Join(dir, plugin.LockFile)
 	stale := func(err error) error {
-		return evidence.Errorf(evidence.ClassOf(err), path, "the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host", fmt.Errorf("the lock is of the manifest before: %w", err))
+		return evidence.Errorf(evidence.ClassOf(err), path,
+			"the manifest is signed; run 'hallmark plugin lock' with the flags of the plugin's host",
+			fmt.Errorf("the lock is of the manifest before: %w", err))
 	}
 	lock, err := project.ParseInstallLock(old)
 	if err != nil {
@@ -152,8 +154,8 @@ func rewriteLock(ctx context.Context, h *host.Host, dir string, old []byte) erro
 	return nil
 }
 
-// Pack writes the plugin in dir as a zip, which its files determine, to out. What
-// does not belong to it is left out, and named. What its manifest claims must hold.
+// Pack writes the plugin in dir as a zip to out. The same files give the same bytes. It omits, and
+// returns, what does not belong to the plugin. The manifest's claims must hold.
 func Pack(ctx context.Context, dir, out string) (sum digest.Digest, left []string, err error) {
 	s, err := Read(ctx, dir)
 	if err != nil {
@@ -169,7 +171,7 @@ func Pack(ctx context.Context, dir, out string) (sum digest.Digest, left []strin
 	return digest.FromBytes(zip), s.Bundle.Beside, nil
 }
 
-// Pack is the zip of a plugin whose hash holds: another one is refused wherever it comes.
+// Pack returns the zip of a plugin. The hash must hold, as hosts refuse any other plugin.
 func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
 	m, err := s.Parse(name)
 	if err != nil {
@@ -182,15 +184,15 @@ func (s *Source) Pack(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, NameSubject(name, err)
 	}
-	zip, err := s.zip()
+	zip, err := s.packZip()
 	if err != nil {
 		return nil, NameSubject(name, err)
 	}
 	return zip, nil
 }
 
-// zip is the zip of what belongs to the plugin. The same files give the same bytes.
-func (s *Source) zip() ([]byte, error) {
+// packZip returns the zip of what belongs to the plugin. The same files give the same bytes.
+func (s *Source) packZip() ([]byte, error) {
 	contents := s.files()
 	var files []tree.File
 	for path, data := range contents {

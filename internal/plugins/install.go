@@ -29,32 +29,32 @@ import (
 // InstallOptions say where a plugin is installed.
 type InstallOptions struct {
 	Options
-	Dir      string           // that holds plugins
-	SHA256   digest.Digest    // that the zip must have; zero if nobody says
+	Dir      string           // directory of plugins
+	SHA256   digest.Digest    // claim about the zip; zero is none
 	Registry project.Registry // of plugins that are given by name; its URL may be missing
 	Log      trail.Options    // of that registry
 
-	// Progress is told of downloads from the registry. May be nil.
+	// Progress is called during downloads from the registry. May be nil.
 	Progress func(what string, done, total int64)
 }
 
-// Installed is an installed plugin.
-type Installed struct {
+// Installation is an installed plugin.
+type Installation struct {
 	Path    string
 	Lock    *project.InstallLock
 	Result  *plugin.Result
 	Already bool // it was there, and is the same
 }
 
-// Install checks a plugin from a URL, a zip, a directory or the registry, and places it below
-// o.Dir as NAME@VERSION, by one rename, with its install.lock.json. One that is there with the
-// same files stays; with others it is an error. A result without a path was refused.
-func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (*Installed, error) {
-	host, err := pluginHost(h, o.Options)
+// Install checks a plugin from a URL, a zip, a directory or the registry, and places it in
+// o.Dir/NAME@VERSION by one rename, with its install.lock.json. An existing plugin with the same
+// files stays; one with other files is an error. A result without Path was refused.
+func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (*Installation, error) {
+	target, err := pluginHost(h, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	s, err := fetchPlugin(ctx, h, from, o, &host)
+	s, err := fetchPlugin(ctx, h, from, o, &target)
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +66,15 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || known.strict()
-	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
-	r, err := s.check(ctx, from, host)
+	target.Strict = target.Strict || known.wasStrict()
+	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
+	r, err := s.check(ctx, from, target)
 	if err != nil {
 		return nil, err
 	}
-	host.Flags.RequireSignatures = host.Flags.RequireSignatures || known.signed() // which Locked judged, and the lock keeps
-	in := &Installed{Result: r}
+	// judged by Locked; the lock keeps it
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
+	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
@@ -94,7 +95,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	}
 	in.Lock, err = project.NewInstallLock(r.Verdict.Admitted(), r, files, project.InstallLock{
 		From: origin, SourceURL: source, SHA256: s.Zip.Hex(), InstalledAt: h.Now().UTC(),
-		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: host.Flags, Strict: host.Strict,
+		FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: target.Flags, Strict: target.Strict,
 	})
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	if err != nil {
 		return nil, err
 	}
-	if err := plainPlugins(o.Dir); err != nil {
+	if err := requirePlainDir(o.Dir); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
@@ -116,19 +117,19 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	defer unlock()
 	path := filepath.Join(o.Dir, r.Manifest.Subject())
 	if _, err := os.Lstat(path); err == nil {
-		if err := in.complete(ctx, h, path, lock, host); err != nil {
+		if err := in.completeInstall(ctx, h, path, lock, target); err != nil {
 			return nil, err
 		}
 		return in, nil
 	}
 	if known, err = findPredecessor(h, o.Dir, m.Name); err == nil {
-		err = known.version(r)
+		err = known.checkVersion(r)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if len(r.Manifest.Externals) > 0 {
-		if err := externals(ctx, h, r.Manifest); err != nil {
+		if err := checkExternals(ctx, h, r.Manifest); err != nil {
 			return nil, err
 		}
 	}
@@ -142,25 +143,26 @@ func Install(ctx context.Context, h *host.Host, from string, o InstallOptions) (
 	return in, nil
 }
 
-// complete completes an install of what may be there already, in path. What this machine
-// installed there is revalidated: what its lock says is no proof that the files are still
-// those. Anything else has to be what would be installed now, byte for byte, and gets
-// the lock of this install.
-func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lock []byte, host plugin.Host) error {
+// completeInstall completes an install whose path exists. It revalidates what this machine installed
+// there, because a lock does not prove that the files are unchanged. Other files must be those of
+// this install, byte for byte, and get its lock.
+func (in *Installation) completeInstall(ctx context.Context, h *host.Host, path string, lock []byte,
+	target plugin.Host) error {
 	other := func(hint string) error {
-		return evidence.Errorf(evidence.Refused, path, hint, errors.New("another plugin is installed under this name and version"))
+		return evidence.Errorf(evidence.Refused, path, hint,
+			errors.New("another plugin is installed under this name and version"))
 	}
 	const remove = "a version never changes; remove the directory if you mean it"
 	there, err := ReadInstallLock(path)
 	if err != nil || there.Tree != in.Lock.Tree || there.Manifest != "" && there.Manifest != in.Lock.Manifest {
 		return other(remove)
 	}
-	installed, err := installs(h, filepath.Dir(path))
+	installed, err := readAllInstalls(h, filepath.Dir(path))
 	if err != nil {
 		return err
 	}
 	if _, ok := installed[filepath.Base(path)]; ok {
-		now, err := revalidateOne(ctx, path, there, installed, host)
+		now, err := revalidateOne(ctx, path, there, installed, target)
 		if err == nil {
 			err = now.Verdict.Err()
 		}
@@ -175,7 +177,8 @@ func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lo
 		}
 		there.Strict = there.Strict || asked.Strict
 		if signed {
-			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature, asked.SignerKeyID
+			there.Policy.RequireSignatures, there.Signature, there.SignerKeyID = true, asked.Signature,
+				asked.SignerKeyID
 		}
 		if lock, err = there.Encode(); err != nil {
 			return err
@@ -192,7 +195,8 @@ func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lo
 	if p.files.String() != in.Lock.Files {
 		return other("its documents or its signature differ; " + remove)
 	}
-	if err := policy.Judge(policy.Plugin, policy.Settings{}, p.extras(in.Result.Manifest, true)).Err(); err != nil {
+	if err := policy.Judge(policy.Plugin, policy.Settings{},
+		p.extraEvidence(in.Result.Manifest, true)).Err(); err != nil {
 		return err
 	}
 	if err := durable.WriteFile(filepath.Join(path, plugin.LockFile), lock, 0o644); err != nil {
@@ -202,6 +206,7 @@ func (in *Installed) complete(ctx context.Context, h *host.Host, path string, lo
 	return rememberPlugin(ctx, h, path, in.Lock, in.Result)
 }
 
+// sumSizes returns the size of all files.
 func sumSizes(files []tree.File) (n int64) {
 	for _, f := range files {
 		n += f.Size
@@ -209,12 +214,13 @@ func sumSizes(files []tree.File) (n int64) {
 	return n
 }
 
-// externals compares what the manifest claims of external packages with their bytes, as
-// their registry gives them.
-func externals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
+// checkExternals downloads the external packages of a manifest, and compares them with the
+// manifest's claims and those of their registry.
+func checkExternals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	for _, e := range m.Externals {
 		if e.Source != "" && e.Source != "npm" {
-			return evidence.Errorf(evidence.Refused, e.Subject(), "", fmt.Errorf("external packages of source %q are not installed", e.Source))
+			return evidence.Errorf(evidence.Refused, e.Subject(), "",
+				fmt.Errorf("external packages of source %q are not installed", e.Source))
 		}
 		ref, err := artifact.Parse(e.Subject())
 		if err != nil {
@@ -235,8 +241,9 @@ func externals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 		d.Close()
 		report := document.RegistryEvidence(d)
 		if want != nil {
-			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File, Authority: evidence.Publisher,
-				Want: want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
+			report = append(report, evidence.Compare(evidence.Claim{Subject: e.Subject(), Scheme: evidence.File,
+				Authority: evidence.Publisher,
+				Want:      want, Where: plugin.ManifestFile + ", externalDependencies"}, d.Observed))
 		}
 		for _, piece := range report {
 			if piece.Outcome == evidence.Mismatch {
@@ -247,7 +254,7 @@ func externals(ctx context.Context, h *host.Host, m *plugin.Manifest) error {
 	return nil
 }
 
-// fetchError gives a failed fetch its subject; nothing was decided.
+// fetchError adds the subject to the error of a fetch, of class Operation as nothing was decided.
 func fetchError(subject string, err error) error {
 	if refusal := consent.NotAgreed(err); refusal != nil {
 		return refusal
@@ -259,25 +266,28 @@ func fetchError(subject string, err error) error {
 	return evidence.Errorf(evidence.Operation, subject, "", err)
 }
 
-// fetchPlugin reads a plugin from where it is. What the registry and its log say of one
-// is added to host.
-func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions, host *plugin.Host) (*Source, error) {
+// fetchPlugin reads a plugin from a URL, a file, a directory or the registry. It adds the evidence of
+// the registry and its log to target.
+func fetchPlugin(ctx context.Context, h *host.Host, from string, o InstallOptions,
+	target *plugin.Host) (*Source, error) {
 	var claims []evidence.Claim
 	if !o.SHA256.IsZero() {
-		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller, Where: "--sha256", Want: []digest.Digest{o.SHA256}})
+		claims = append(claims, evidence.Claim{Subject: from, Scheme: evidence.File, Authority: evidence.Caller,
+			Where: "--sha256", Want: []digest.Digest{o.SHA256}})
 	}
 	if !strings.Contains(from, "://") {
 		name, version, _ := strings.Cut(from, "@")
 		if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) && plugin.CheckName(name) {
-			return registryPlugin(ctx, h, name, cmp.Or(version, registry.Latest), o, host, claims)
+			return (&download{h, o, target, claims}).fetch(ctx, name, cmp.Or(version, registry.Latest))
 		}
 		return readClaimed(ctx, from, claims...)
 	}
 	ref, err := artifact.Parse(from)
 	if err != nil || ref.Kind() != artifact.HTTPS {
-		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name", cmp.Or(err, errors.New("not the URL of a zip")))
+		return nil, evidence.Errorf(evidence.Validation, from, "give an https: URL, a zip, a directory or a name",
+			cmp.Or(err, errors.New("not the URL of a zip")))
 	}
-	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // who gives a URL has named its host
+	d, err := h.Fetch.Asking(ref).Fetch(ctx, ref) // giving a URL is consent to ask its host
 	if err != nil {
 		return nil, fetchError(from, err)
 	}

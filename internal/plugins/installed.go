@@ -18,18 +18,18 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
-// modulesDir is where a host installs external packages of a plugin, and modulesFile what
-// the program that installs them leaves beside it.
+// modulesDir is the directory into which a host installs external packages of a plugin, and
+// modulesFile the file that the installing program leaves beside it.
 const (
 	modulesDir  = "node_modules/"
 	modulesFile = "package.json"
 )
 
-// installedPlugin is the directory of a plugin with all that lies in it.
+// installedPlugin is an installed plugin with an inventory of its directory.
 type installedPlugin struct {
 	*Source
-	lists tree.Inventory
-	files digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
+	inventory tree.Inventory
+	files     digest.Digest // hallmark-tree-v1 of all that belongs to the plugin
 }
 
 // readInstalled reads the directory of an installed plugin, each of its bytes once.
@@ -43,7 +43,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
-	self, err := root.Stat(".") // which is no entry of itself
+	self, err := root.Stat(".") // the inventory does not list the directory itself
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Operation, path, "", err)
 	}
@@ -56,7 +56,7 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	if err != nil {
 		return nil, NameSubject(path, err)
 	}
-	p := &installedPlugin{Source: &Source{Bundle: b}, lists: lists}
+	p := &installedPlugin{Source: &Source{Bundle: b}, inventory: lists}
 	m, err := p.Parse(path)
 	if err != nil {
 		return nil, err
@@ -73,14 +73,14 @@ func readInstalled(ctx context.Context, path string) (*installedPlugin, error) {
 	return p, nil
 }
 
-// hasModules reports whether external packages may be installed beside a plugin. What is
-// installed then belongs to it.
+// hasModules reports whether external packages may be installed in a plugin's directory; they belong
+// to the plugin then.
 func hasModules(m *plugin.Manifest) bool {
 	return len(m.Externals) > 0 && m.Policy != plugin.BundledOnly
 }
 
-// filesHash is the fingerprint of all that belongs to the plugin, and of further files,
-// which open opens. None counts as executable, as in the tree of dist/.
+// filesHash returns the tree hash of all that belongs to the plugin, and of the files more, which open
+// opens. No file counts as executable, as in the tree of dist/.
 func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open) (digest.Digest, error) {
 	contents := s.files()
 	var all []tree.File
@@ -99,19 +99,21 @@ func (s *Source) filesHash(ctx context.Context, more []tree.File, open tree.Open
 	return d, err
 }
 
-// extras is evidence of each thing in the directory that its lock does not cover. Covered
-// says that the lock has a filesHash.
-func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence.Report) {
+// extraEvidence returns evidence of everything in the directory that the lock does not cover. covered
+// says that the lock has the hash of all files.
+func (p *installedPlugin) extraEvidence(m *plugin.Manifest, covered bool) (out evidence.Report) {
 	claim := func(path string) evidence.Claim {
-		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
+		return evidence.Claim{Subject: m.Subject() + ": " + path, Scheme: evidence.Installed, Authority: evidence.Lock,
+			Where: plugin.LockFile}
 	}
 	for _, path := range p.Bundle.Beside {
 		if covered && hasModules(m) && (path == modulesDir || path == modulesFile) {
-			continue // but for links, which follow
+			continue // links below it are reported next
 		}
-		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent, Reason: "it is no part of the plugin that was installed"})
+		out = append(out, evidence.Evidence{Claim: claim(path), Outcome: evidence.Absent,
+			Reason: "it is no part of the plugin that was installed"})
 	}
-	for _, r := range p.lists.Refused {
+	for _, r := range p.inventory.Refused {
 		first, _, below := strings.Cut(r.Path, "/")
 		if below && first+"/" != modulesDir {
 			first += "/"
@@ -121,10 +123,11 @@ func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence
 		}
 		out = append(out, evidence.Evidence{Claim: claim(r.Path), Outcome: evidence.Absent, Reason: "it is " + r.Kind})
 	}
-	for _, odd := range p.lists.Odd {
+	for _, odd := range p.inventory.Odd {
 		switch {
 		case odd.Mode == fs.ModeDir:
-			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent, Reason: "it is " + odd.Kind})
+			out = append(out, evidence.Evidence{Claim: claim(odd.Path + "/"), Outcome: evidence.Absent,
+				Reason: "it is " + odd.Kind})
 		case odd.Mode != fs.ModeDir|fs.ModeSetgid: // which a directory inherits from the one above
 			e := evidence.Fact(claim(odd.Path), odd.Kind)
 			e.Text, e.Outcome = "no such mode", evidence.Mismatch
@@ -134,17 +137,18 @@ func (p *installedPlugin) extras(m *plugin.Manifest, covered bool) (out evidence
 	return out
 }
 
-// lockEvidence compares a lock with the directory, and with what this machine remembers.
-// Known says that this machine installed plugins beside it, if not this one.
-func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, mem *project.Install, known bool) (evidence.Report, error) {
-	remembered, err := memoryEvidence(path, l, mem, known)
+// lockEvidence compares a lock with the directory, and with this machine's record of the install,
+// which is nil without one. known says that this machine installed other plugins beside it.
+func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *plugin.Result, install *project.Install,
+	known bool) (evidence.Report, error) {
+	remembered, err := memoryEvidence(path, l, install, known)
 	if err != nil {
 		return nil, err
 	}
 	sure := remembered.Outcome == evidence.Match
 	found := project.InstalledFiles{Files: p.files, Hashed: r.Profile.Hashed(p.Bundle.Files)}
 	if l.SHA256 != "" && !sure {
-		zip, err := p.zip()
+		zip, err := p.packZip()
 		if err != nil {
 			return nil, NameSubject(path, err)
 		}
@@ -154,22 +158,24 @@ func (p *installedPlugin) lockEvidence(path string, l *project.InstallLock, r *p
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
-	return append(append(report, p.extras(r.Manifest, l.Files != "")...), remembered), nil
+	return append(append(report, p.extraEvidence(r.Manifest, l.Files != "")...), remembered), nil
 }
 
-// memoryEvidence compares a lock with what this machine remembers of it.
-func memoryEvidence(path string, l *project.InstallLock, mem *project.Install, known bool) (evidence.Evidence, error) {
+// memoryEvidence compares a lock with this machine's record of the install.
+func memoryEvidence(path string, l *project.InstallLock, install *project.Install,
+	known bool) (evidence.Evidence, error) {
 	claim := installClaim(path)
 	now, err := l.Digest()
 	if err != nil {
 		return evidence.Evidence{}, err
 	}
 	switch {
-	case mem != nil:
-		claim.Want = []digest.Digest{mem.Lock}
+	case install != nil:
+		claim.Want = []digest.Digest{install.Lock}
 		e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{now}, From: plugin.LockFile})
 		if e.Outcome == evidence.Mismatch {
-			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile, mem.At.Format("2006-01-02"))
+			e.Reason = fmt.Sprintf("%s is not the one that was written here on %s", plugin.LockFile,
+				install.At.Format("2006-01-02"))
 		}
 		return e, nil
 	case known:
@@ -177,5 +183,6 @@ func memoryEvidence(path string, l *project.InstallLock, mem *project.Install, k
 			"install it with 'hallmark plugin install'; or, if what is there is what you want, accept it with 'hallmark plugin lock'"), nil
 	}
 	return evidence.Evidence{Claim: claim, Outcome: evidence.Absent,
-		Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"}, nil
+			Reason: "this machine did not install it: what the lock says of its source and date is compared with nothing"},
+		nil
 }

@@ -20,15 +20,25 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// registryPlugin downloads a version of a plugin from the registry, if the record and its
-// log allow it, and adds to host what they say of it.
-func registryPlugin(ctx context.Context, h *host.Host, name, version string, o InstallOptions, target *plugin.Host, claims []evidence.Claim) (*Source, error) {
+// download fetches a plugin from the configured registry.
+type download struct {
+	host    *host.Host
+	options InstallOptions
+	target  *plugin.Host     // gets the evidence of the registry and its log
+	claims  []evidence.Claim // of the caller, about the zip
+}
+
+// fetch downloads a version of a plugin if its record and the log allow it.
+func (d *download) fetch(ctx context.Context, name, version string) (*Source, error) {
+	h, o, target := d.host, d.options, d.target
 	if o.Registry.URL == "" {
-		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+project.ConfigFile+", or give a URL, a zip or a directory",
+		return nil, evidence.Errorf(evidence.Validation, name, "name a registry with --registry or in "+
+			project.ConfigFile+", or give a URL, a zip or a directory",
 			errors.New("neither a file nor a directory, and no registry is configured"))
 	}
 	upstream := &client.Client{Base: o.Registry.URL, May: func() error {
-		return h.MayAsk(consent.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile + ", [registry] url"})
+		return h.RequireHostConsent(consent.HostUse{Host: host.HostOfURL(o.Registry.URL), File: project.ConfigFile +
+			", [registry] url"})
 	}}
 	rec, err := upstream.ArchiveRecord(ctx, string(ledger.Plugin), name, version)
 	if err != nil {
@@ -39,10 +49,10 @@ func registryPlugin(ctx context.Context, h *host.Host, name, version string, o I
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
 	target.Outside = append(target.Outside, record.ArchiveStatus(rec))
-	if err := proveArchive(ctx, h, upstream, rec, document, o, target); err != nil {
+	if err := d.proveRecord(ctx, upstream, rec, document); err != nil {
 		return nil, err
 	}
-	// Nothing is fetched that is refused already.
+	// Judge before downloading: a refused record must not cause another request.
 	if err := policy.Judge(policy.Plugin, policy.Settings{}, target.Outside).Err(); err != nil {
 		return nil, err
 	}
@@ -51,11 +61,14 @@ func registryPlugin(ctx context.Context, h *host.Host, name, version string, o I
 		return nil, client.ExplainAnswer(rec.Subject(), evidence.Operation, err)
 	}
 	defer body.Close()
-	said := func(scheme evidence.Scheme, member string, want digest.Digest) evidence.Claim {
-		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: "the registry's record, " + member}
+	recordClaim := func(scheme evidence.Scheme, member string, want digest.Digest) evidence.Claim {
+		return evidence.Claim{Subject: rec.Subject(), Scheme: scheme, Authority: evidence.Record,
+			Want: []digest.Digest{want}, Where: "the registry's record, " + member}
 	}
-	transport := said(evidence.File, "content_hash", rec.ContentHash)
-	s, err := ReadZip(ctx, rec.Subject(), &host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(claims, transport)...)
+	transport := recordClaim(evidence.File, "content_hash", rec.ContentHash)
+	s, err := ReadZip(ctx, rec.Subject(),
+		&host.ProgressReader{Body: body, What: rec.Subject(), Total: size, Tell: o.Progress}, append(d.claims,
+			transport)...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,38 +84,46 @@ func registryPlugin(ctx context.Context, h *host.Host, name, version string, o I
 		return nil, evidence.Errorf(evidence.Validation, rec.Subject(), "", err)
 	}
 	compare := func(claim evidence.Claim, got digest.Digest, size int64, from string) {
-		target.Outside = append(target.Outside, evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
+		target.Outside = append(target.Outside,
+			evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from}))
 	}
 	compare(transport, s.Zip, int64(len(s.Packed)), upstream.Base)
-	compare(said(evidence.Document, "manifest", document), digest.FromBytes(canonical), int64(len(s.Bundle.Manifest)), plugin.ManifestFile)
-	compare(said(evidence.Tree, "content_integrity", rec.ContentIntegrity), framed, s.Bundle.Bytes(), plugin.DistDir+"/")
+	compare(recordClaim(evidence.Document, "manifest", document), digest.FromBytes(canonical),
+		int64(len(s.Bundle.Manifest)), plugin.ManifestFile)
+	compare(recordClaim(evidence.Tree, "content_integrity", rec.ContentIntegrity), framed, s.Bundle.Bytes(),
+		plugin.DistDir+"/")
 	return s, nil
 }
 
-// proveArchive adds what the registry's log says of a record.
-func proveArchive(ctx context.Context, h *host.Host, client *client.Client, rec registry.ArchiveRecord, document digest.Digest, o InstallOptions, host *plugin.Host) error {
+// proveRecord adds the evidence of the registry's log about a record.
+func (d *download) proveRecord(ctx context.Context, client *client.Client, rec registry.ArchiveRecord,
+	document digest.Digest) error {
+	h, o, target := d.host, d.options, d.target
 	log, err := trail.Read(ctx, h, client, o.Registry, o.Log)
 	if err != nil {
 		return err
 	}
-	r := project.RecordLock{Kind: ledger.Plugin, Registry: o.Registry.Name(), Name: rec.Name, Version: rec.Version, Document: document, Integrity: rec.ContentIntegrity}
+	r := project.RecordLock{Kind: ledger.Plugin, Registry: o.Registry.Name(), Name: rec.Name, Version: rec.Version,
+		Document: document, Integrity: rec.ContentIntegrity}
 	if log == nil {
-		host.Outside = append(host.Outside, trail.NoProofEvidence(r, "the registry has no log"))
+		target.Outside = append(target.Outside, trail.NoProofEvidence(r, "the registry has no log"))
 		return nil
 	}
-	host.Outside = slices.Concat(host.Outside, log.Report)
+	target.Outside = slices.Concat(target.Outside, log.Report)
 	if log.Key == "" {
 		return nil
 	}
 	if len(rec.Proof) == 0 {
-		host.Outside = append(host.Outside, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+		target.Outside = append(target.Outside,
+			evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+				"the registry has a log, and gave no proof"))
 		return nil
 	}
 	more, err := log.VerifyProof(ctx, rec.Proof, &r)
-	if host.Outside = append(host.Outside, more...); err != nil || r.Proof == "" {
+	if target.Outside = append(target.Outside, more...); err != nil || r.Proof == "" {
 		return err
 	}
 	more, err = log.ArchiveEvidence(ctx, rec, r.Proof)
-	host.Outside = append(host.Outside, more...)
+	target.Outside = append(target.Outside, more...)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hallmark-mcp/hallmark/tree"
 )
 
+// ReadInstallLock reads the install.lock.json of the plugin in dir, which must exist.
 func ReadInstallLock(dir string) (*project.InstallLock, error) {
 	path := filepath.Join(dir, plugin.LockFile)
 	data, err := host.ReadFile(path, project.MaxInstallLock)
@@ -31,65 +32,69 @@ func ReadInstallLock(dir string) (*project.InstallLock, error) {
 	}
 	l, err := project.ParseInstallLock(data)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, dir, "install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
+		return nil, evidence.Errorf(evidence.Validation, dir,
+			"install the plugin again, or write its lock anew with 'hallmark plugin lock'", err)
 	}
 	return l, nil
 }
 
-// Revalidate checks every plugin below dir against its install.lock.json, against
-// what this machine remembers of its install, and for the host, without the network. All
-// that a lock owes is compared, and what else lies in dir is refused.
-func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]Checked, error) {
-	host, err := pluginHost(h, o)
+// Revalidate checks every plugin below dir without the network: against its install.lock.json,
+// against this machine's record of the install, and for the host. It compares everything that a
+// lock claims, and refuses anything else in dir.
+func Revalidate(ctx context.Context, h *host.Host, dir string, o Options) ([]CheckResult, error) {
+	target, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
-	if err := plainPlugins(dir); err != nil {
+	if err := requirePlainDir(dir); err != nil {
 		return nil, err
 	}
-	installed, err := installs(h, dir)
+	installed, err := readAllInstalls(h, dir)
 	if err != nil {
 		return nil, err
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil && (len(installed) == 0 || !noDirectory(dir)) {
-		return nil, evidence.Errorf(evidence.Operation, dir, "'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
+	if err != nil && (len(installed) == 0 || !isNoDirectory(dir)) {
+		return nil, evidence.Errorf(evidence.Operation, dir,
+			"'hallmark plugin install' places plugins there; --dir names another directory", errors.Unwrap(err))
 	}
-	var all []Checked
+	var all []CheckResult
 	there := map[string]bool{}
 	for _, e := range entries {
 		name := e.Name()
-		if besidePlugins(e) {
+		if isIgnored(e) {
 			continue
 		}
-		v := Checked{Path: filepath.Join(dir, name)}
+		v := CheckResult{Path: filepath.Join(dir, name)}
 		if !e.IsDir() {
-			v.Err = noPlugin(v.Path, "it is "+tree.Kind(e.Type())+", and no directory of a plugin")
+			v.Err = refuseEntry(v.Path, "it is "+tree.Kind(e.Type())+", and no directory of a plugin")
 			all = append(all, v)
 			continue
 		}
 		there[name] = true
 		l, err := ReadInstallLock(v.Path)
 		if err == nil && name != l.Subject() && name != l.Name {
-			err = evidence.Errorf(evidence.Integrity, v.Path, "a plugin lies in a directory of its name and version, or of its name", fmt.Errorf("%s is of %+q", plugin.LockFile, l.Subject()))
+			err = evidence.Errorf(evidence.Integrity, v.Path,
+				"a plugin lies in a directory of its name and version, or of its name",
+				fmt.Errorf("%s is of %+q", plugin.LockFile, l.Subject()))
 		}
 		if err == nil {
-			v.Result, err = revalidateOne(ctx, v.Path, l, installed, host)
+			v.Result, err = revalidateOne(ctx, v.Path, l, installed, target)
 		}
 		v.Err = err
 		all = append(all, v)
 	}
-	return append(all, listGone(dir, installed, there)...), context.Cause(ctx)
+	return append(all, missingPlugins(dir, installed, there)...), context.Cause(ctx)
 }
 
-// plainPlugins refuses a directory of plugins that is a link: a checkout must not choose which
-// plugins elsewhere are checked in place of those that a host loads, or where one is installed.
-// Whoever means the other directory names it.
-func plainPlugins(dir string) error {
+// requirePlainDir refuses a directory of plugins that is a link. A checkout must not choose which
+// plugins elsewhere are checked instead of those that a host loads, or where one is installed; a
+// user who means the other directory can name it.
+func requirePlainDir(dir string) error {
 	dir = filepath.Clean(dir) // "plugins/" would be what the link leads to
 	info, err := os.Lstat(dir)
 	if err != nil || info.IsDir() || info.Mode().IsRegular() {
-		return nil // who reads it says what is wrong
+		return nil // reading it reports what is wrong
 	}
 	hint := "put a directory there"
 	if to, err := os.Readlink(dir); err == nil {
@@ -98,73 +103,76 @@ func plainPlugins(dir string) error {
 	return evidence.Errorf(evidence.Refused, dir, hint, errors.New("is not a plain directory"))
 }
 
-// noDirectory reports that nothing, or something else than a directory, is at path.
-func noDirectory(path string) bool {
+// isNoDirectory reports whether path does not exist or is no directory.
+func isNoDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
-// stagingName is what a directory is called while a plugin is written.
+// stagingName matches the name of a directory in which a plugin is being written.
 var stagingName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\.hallmark-[0-9]+\.tmp$`) })
 
-// besidePlugins reports whether an entry of a directory of plugins is no plugin and may
-// lie there: what is ours, and files of version control and of the desktop. No host loads them.
-func besidePlugins(e fs.DirEntry) bool {
+// isIgnored reports whether an entry of a directory of plugins may lie there though it is no plugin:
+// our own files, and those of version control and of the desktop, which no host loads.
+func isIgnored(e fs.DirEntry) bool {
 	name := e.Name()
 	if e.IsDir() {
 		return stagingName().MatchString(name)
 	}
-	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"}, name)
+	return e.Type().IsRegular() && slices.Contains([]string{pluginsLock, ".gitignore", ".gitattributes", ".gitkeep",
+		".DS_Store"}, name)
 }
 
-// noPlugin refuses something that lies among plugins.
-func noPlugin(path, why string) error {
+// refuseEntry returns the error of something else than a plugin among plugins.
+func refuseEntry(path, why string) error {
 	claim := evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Lock, Where: plugin.LockFile}
-	return policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
+	return policy.Judge(policy.Plugin, policy.Settings{},
+		evidence.Report{{Claim: claim, Outcome: evidence.Absent, Reason: why}}).Err()
 }
 
-// revalidateOne checks an installed plugin against its lock and what this machine installed.
-// The host's flags decide; those that the plugin was locked under can only add demands and
-// take rights.
-func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install, host plugin.Host) (*plugin.Result, error) {
+// revalidateOne checks an installed plugin against its lock and this machine's record. The host's
+// flags decide; those of the lock can only add demands and remove rights.
+func revalidateOne(ctx context.Context, path string, l *project.InstallLock, installed map[string]project.Install,
+	target plugin.Host) (*plugin.Result, error) {
 	p, err := readInstalled(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	var mem *project.Install
+	var remembered *project.Install
 	if one, ok := installed[filepath.Base(path)]; ok {
-		mem = &one
+		remembered = &one
 	}
 	claims, err := l.Claims()
 	if err != nil {
 		return nil, evidence.Errorf(evidence.Validation, path, "", err)
 	}
 	var failed error
-	host.Flags = host.Flags.Within(l.Limits())
-	host.Strict = host.Strict || l.Strict
-	if mem != nil {
-		host.Strict = host.Strict || mem.Strict
-		host.Flags.RequireSignatures = host.Flags.RequireSignatures || mem.Signed
+	target.Flags = target.Flags.Within(l.Limits())
+	target.Strict = target.Strict || l.Strict
+	if remembered != nil {
+		target.Strict = target.Strict || remembered.Strict
+		target.Flags.RequireSignatures = target.Flags.RequireSignatures || remembered.Signed
 	}
-	host.Locked = func(r *plugin.Result) (report evidence.Report) {
-		report, failed = p.lockEvidence(path, l, r, mem, len(installed) > 0)
+	target.Locked = func(r *plugin.Result) (report evidence.Report) {
+		report, failed = p.lockEvidence(path, l, r, remembered, len(installed) > 0)
 		return report
 	}
-	r, err := p.check(ctx, path, host, claims...)
+	r, err := p.check(ctx, path, target, claims...)
 	if err = errors.Join(err, failed); err != nil {
 		return nil, err
 	}
 	if r.Manifest.Subject() != l.Subject() {
-		return nil, evidence.Errorf(evidence.Integrity, path, "", fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
+		return nil, evidence.Errorf(evidence.Integrity, path, "",
+			fmt.Errorf("the manifest is of %+q, and %s of %+q", r.Manifest.Subject(), plugin.LockFile, l.Subject()))
 	}
 	return r, nil
 }
 
-// Lock writes the install.lock.json of the plugin in dir, or refreshes it, without
-// installing anything, and has this machine remember it. One of the same files keeps where
-// they came from. A plugin that is refused gets none.
-func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installed, error) {
-	host, err := pluginHost(h, o)
+// Lock writes or renews the install.lock.json of the plugin in dir without installing anything, and
+// records it on this machine. A lock of the same files keeps their source. A refused plugin gets no
+// lock.
+func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installation, error) {
+	target, err := pluginHost(h, o)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +180,7 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installed,
 	if err != nil {
 		return nil, err
 	}
-	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // what it is now is why one is written
+	old, _ := project.ParseInstallLock(p.Bundle.Documents[plugin.LockFile]) // an unreadable lock is replaced
 	m, err := p.Parse(dir)
 	if err != nil {
 		return nil, err
@@ -181,21 +189,23 @@ func Lock(ctx context.Context, h *host.Host, dir string, o Options) (*Installed,
 	if err != nil {
 		return nil, err
 	}
-	host.Strict = host.Strict || known.strict() || old != nil && old.Strict
-	host.Locked = func(r *plugin.Result) evidence.Report { return known.signatures(r, host.Strict) }
-	host.Flags.RequireSignatures = host.Flags.RequireSignatures || old != nil && old.Policy.RequireSignatures
-	r, err := p.check(ctx, dir, host)
+	target.Strict = target.Strict || known.wasStrict() || old != nil && old.Strict
+	target.Locked = func(r *plugin.Result) evidence.Report { return known.signatureEvidence(r, target.Strict) }
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || old != nil && old.Policy.RequireSignatures
+	r, err := p.check(ctx, dir, target)
 	if err != nil {
 		return nil, err
 	}
-	host.Flags.RequireSignatures = host.Flags.RequireSignatures || known.signed() // which Locked judged, and the lock keeps
-	in := &Installed{Result: r}
+	// judged by Locked; the lock keeps it
+	target.Flags.RequireSignatures = target.Flags.RequireSignatures || known.wasSigned()
+	in := &Installation{Result: r}
 	if !r.Verdict.Allowed() {
 		return in, nil
 	}
 	hashed := r.Profile.Hashed(p.Bundle.Files)
 	lock := project.InstallLock{
-		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed), Policy: host.Flags, Strict: host.Strict,
+		From: project.InPlace, InstalledAt: h.Now().UTC(), FileCount: int64(len(hashed)), TotalBytes: sumSizes(hashed),
+		Policy: target.Flags, Strict: target.Strict,
 	}
 	if old != nil && old.Tree == r.Tree.String() && old.Manifest == r.ManifestHash().String() {
 		lock.SourceURL, lock.SHA256 = old.SourceURL, old.SHA256

@@ -14,18 +14,20 @@ import (
 // trustFile is the file of the keys that this machine trusts.
 func trustFile(h *host.Host) string { return filepath.Join(h.Places.State, "trusted-keys.json") }
 
-// revokedFile has those of them that were revoked once more: who removes the one, or mends it
-// by removing it, does not bring a key back that somebody had reason to revoke.
+// revokedFile is a second copy of the revoked keys, so that removing the first file does not bring
+// back a revoked key.
 func revokedFile(h *host.Host) string { return filepath.Join(h.Places.State, "revoked-keys.json") }
 
-// TrustedKeys reads the keys that this machine trusts, with those that it ever revoked;
-// without a file there are none.
+// TrustedKeys reads the keys that this machine trusts, and those that it ever revoked. Without a file
+// there are none.
 func TrustedKeys(h *host.Host) (*sign.Keys, error) {
-	keys, err := readKeys(trustFile(h), "restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
+	keys, err := readKeys(trustFile(h),
+		"restore it from a backup, or remove it: then no key is trusted until 'hallmark trust add' adds it, and those that were revoked stay revoked")
 	if err != nil {
 		return nil, err
 	}
-	revoked, err := readKeys(revokedFile(h), "restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
+	revoked, err := readKeys(revokedFile(h),
+		"restore it from a backup; it says which keys were revoked, and if it is removed only "+trustFile(h)+" does")
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +35,7 @@ func TrustedKeys(h *host.Host) (*sign.Keys, error) {
 	return keys, nil
 }
 
+// readKeys reads a file of keys, which may be missing.
 func readKeys(path, hint string) (*sign.Keys, error) {
 	data, err := host.ReadFile(path, sign.MaxKeysFile)
 	if err != nil || data == nil {
@@ -45,7 +48,7 @@ func readKeys(path, hint string) (*sign.Keys, error) {
 	return keys, nil
 }
 
-// ChangeTrust changes the keys that this machine trusts, one process at a time.
+// ChangeTrust changes the keys that this machine trusts under a lock, one process at a time.
 func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) error) error {
 	path := trustFile(h)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -63,7 +66,7 @@ func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) erro
 	if err := change(keys); err != nil {
 		return evidence.Errorf(evidence.Validation, "", "", err)
 	}
-	if revoked := keys.Revoked(); len(revoked.All()) > 0 { // first: else a revocation is in one file only
+	if revoked := keys.Revoked(); len(revoked.All()) > 0 { // first, so that a revocation is never in one file only
 		if err := writeKeys(revokedFile(h), revoked); err != nil {
 			return err
 		}
@@ -71,6 +74,7 @@ func ChangeTrust(ctx context.Context, h *host.Host, change func(*sign.Keys) erro
 	return writeKeys(path, keys)
 }
 
+// writeKeys replaces a file of keys.
 func writeKeys(path string, keys *sign.Keys) error {
 	data, err := keys.Encode()
 	if err != nil {

@@ -25,16 +25,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// ArchivePublication is what [PublishArchive] sent and what the registry answered.
+// ArchivePublication is what [Archive] or [Plugin] sent, and what the registry answered.
 type ArchivePublication struct {
 	Verdict policy.Verdict // of the archive, of the registry's record, and of its log
 	Record  *registry.ArchiveRecord
 	Entry   *int64 // of the registry's log, proven; nil without a log
 
-	APISurface digest.Digest // of a server that is packed from source, as it was published; zero if nothing was
+	APISurface digest.Digest // published for a server that is packed from source; else zero
 }
 
-// IsArchive reports whether a file is a .facet, by its name or by its beginning.
+// IsArchive reports whether a file is a .facet, by its name or its first bytes.
 func IsArchive(name string) bool {
 	if strings.HasSuffix(name, ".facet") {
 		return true
@@ -52,8 +52,8 @@ func IsArchive(name string) bool {
 // archiveLimits bound what is read of an archive; the registry's limit may be less.
 var archiveLimits = archive.Limits{Packed: registry.MaxBlob}
 
-// HoldsServer reports whether a .facet holds a server, which [PublishArchive] starts. What
-// cannot be read holds none: PublishArchive says why.
+// HoldsServer reports whether a .facet holds a server, which [Archive] starts. What
+// cannot be read holds none: Archive says why.
 func HoldsServer(name string) bool {
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,10 +64,10 @@ func HoldsServer(name string) bool {
 	return err == nil && a.Source != nil
 }
 
-// PublishArchive reads the .facet in a file, recomputes all that it claims of itself, sends
+// Archive reads the .facet in a file, recomputes all that it claims of itself, sends
 // it, and compares the record that the registry made of it, and the proof that the record
 // is in the registry's log, with what was computed here.
-func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
+func Archive(ctx context.Context, h *host.Host, name string, o Options) (*ArchivePublication, error) {
 	where := filepath.ToSlash(name)
 	f, err := os.Open(name)
 	if err != nil {
@@ -83,7 +83,8 @@ func PublishArchive(ctx context.Context, h *host.Host, name string, o Options) (
 	case a.Source != nil:
 		manifest = a.Source.Raw
 	case a.Manifest.Private:
-		return nil, evidence.Errorf(evidence.Refused, where, "remove private from facet.json and pack it again, if it is meant for others",
+		return nil, evidence.Errorf(evidence.Refused, where,
+			"remove private from facet.json and pack it again, if it is meant for others",
 			errors.New("is a private facet, which is not published"))
 	default:
 		kind, manifest = ledger.Facet, a.Manifest.Raw
@@ -123,7 +124,7 @@ type Outgoing struct {
 	Size          int64         // bytes that it is of
 	Body          io.Reader
 
-	// Of a server that is packed from source; nil of others.
+	// Only for a server that is packed from source.
 	source  *facet.Source
 	capture func(context.Context) (digest.Digest, error) // starts it, and leaves Body at its beginning
 }
@@ -138,21 +139,23 @@ func (x Outgoing) captureTools(ctx context.Context, o Options, judge func(...evi
 		claim.Want = []digest.Digest{x.source.APISurface}
 	}
 	if o.NoSurface {
-		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{}, "it was not started to see what it shows"))
+		return digest.Digest{}, judge(evidence.Waive(claim, evidence.Observed{},
+			"it was not started to see what it shows"))
 	}
 	shown, err := x.capture(ctx)
 	if err != nil {
 		kind := evidence.ClassOf(err)
 		var why *evidence.Error
 		if errors.As(err, &why) {
-			err = why.Err // its hint is for who pins
+			err = why.Err // without its hint, which is for pinning
 		}
 		return shown, &evidence.Error{
 			Subject: x.subject(), Kind: kind, Err: fmt.Errorf("its tools could not be listed: %w", err),
 			Hint: "--variable NAME gives it a variable that it needs; --no-surface publishes it without saying what it shows",
 		}
 	}
-	return shown, judge(evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
+	return shown, judge(evidence.Compare(claim,
+		evidence.Observed{Digests: []digest.Digest{shown}, From: "what the server shows"}))
 }
 
 // SendArchive sends what the report allows, and judges the answer.
@@ -198,7 +201,8 @@ func SendArchive(ctx context.Context, h *host.Host, x Outgoing, report evidence.
 		p.APISurface = x.source.APISurface
 	}
 	if err := p.judgeRecord(ctx, log, x, judge); err != nil {
-		return p, &evidence.Error{Subject: x.subject(), Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
+		return p, &evidence.Error{Subject: x.subject(),
+			Err: fmt.Errorf("is published, but not as it was sent, or without a proof that the log has it:\n%w", err)}
 	}
 	return p, nil
 }
@@ -213,8 +217,10 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 	if err != nil {
 		return evidence.Errorf(evidence.Integrity, subject, "", err)
 	}
-	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64, from string) evidence.Evidence {
-		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record, Want: []digest.Digest{want}, Where: where},
+	claim := func(scheme evidence.Scheme, want digest.Digest, where string, got digest.Digest, size int64,
+		from string) evidence.Evidence {
+		return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Record,
+			Want: []digest.Digest{want}, Where: where},
 			evidence.Observed{Digests: []digest.Digest{got}, Size: size, From: from})
 	}
 	more := evidence.Report{
@@ -223,7 +229,8 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		claim(evidence.Document, recorded, "the registry's record, manifest", x.Document, 0, "the archive's manifest"),
 	}
 	if x.source != nil && (!p.APISurface.IsZero() || !rec.APISurface.IsZero()) {
-		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record, Where: "the registry's record, api_surface"}
+		e := evidence.Claim{Subject: subject, Scheme: evidence.APISurface, Authority: evidence.Record,
+			Where: "the registry's record, api_surface"}
 		if !rec.APISurface.IsZero() {
 			e.Want = []digest.Digest{rec.APISurface}
 		}
@@ -239,7 +246,8 @@ func (p *ArchivePublication) judgeRecord(ctx context.Context, log *trail.Log, x 
 		more = append(more, trail.NoProofEvidence(r, "the registry has no log"))
 	case log.Key == "": // the evidence about the key says so
 	case len(rec.Proof) == 0:
-		more = append(more, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof"))
+		more = append(more, evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof"))
 	default:
 		proven, err := log.VerifyProof(ctx, rec.Proof, &r)
 		if err != nil {

@@ -32,13 +32,13 @@ type LoginOptions struct {
 	Domain string         // for dns and http
 	Key    *auth.ProofKey // for dns and http
 
-	GitHubToken string // for github; "" asks a person to let this program in
+	GitHubToken string // for github; "" asks a person to authorize this program
 	GitHub      string // base URL of GitHub; "" is the public one
 
-	Tell func(line string) // told what a person has to know or do
+	Tell func(line string) // shows a person what to know or do
 }
 
-// Login gets a token and keeps it for the commands that follow.
+// Login gets a token from a registry and stores it for later commands.
 func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, error) {
 	where := "login " + o.Method
 	var method auth.Method
@@ -66,7 +66,7 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		token := o.GitHubToken
 		if token == "" {
 			var err error
-			if token, err = askPerson(ctx, h, o); err != nil {
+			if token, err = authorizeDevice(ctx, h, o); err != nil {
 				return nil, evidence.Errorf(evidence.ClassOf(err), where, "", err)
 			}
 		}
@@ -79,18 +79,20 @@ func Login(ctx context.Context, h *host.Host, o LoginOptions) (*host.Session, er
 		}
 		proof = map[string]string{"oidc_token": token}
 	default:
-		return nil, evidence.Errorf(evidence.Validation, where, "the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
+		return nil, evidence.Errorf(evidence.Validation, where,
+			"the methods are github, github-oidc, dns, http and none", errors.New("there is no such method"))
 	}
 	got, err := o.Registry.Login(ctx, method, proof)
 	if err != nil {
 		return nil, explainLogin(where, err)
 	}
-	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"), Expires: got.ExpiresAt}
+	s := &host.Session{Token: got.Token, Method: o.Method, Registry: strings.TrimRight(o.Registry.Base, "/"),
+		Expires: got.ExpiresAt}
 	return s, s.Save(ctx, h)
 }
 
-// explainLogin gives the error of a login its class. A registry need not offer every
-// method, so that 404 is what it decided.
+// explainLogin gives the error of a login its class. A registry need not offer every method, so
+// that the answer 404 is a refusal.
 func explainLogin(where string, err error) error {
 	var p *registry.Problem
 	if !errors.As(err, &p) {
@@ -99,17 +101,17 @@ func explainLogin(where string, err error) error {
 	return evidence.Errorf(client.ClassOf(p, evidence.Refused), where, "", p)
 }
 
-// maxLoginAnswer is how much of an answer to a login is read, in bytes.
+// maxLoginAnswer bounds an answer to a login, in bytes.
 const maxLoginAnswer = 1 << 20
 
-// ask sends one request of a login to another service than the registry and decodes the
-// answer, which is JSON with one of the statuses.
-func ask(req *http.Request, out any, statuses ...int) error {
+// sendRequest sends one request of a login to a service other than the registry, and decodes its
+// JSON answer. An answer with none of the statuses is a statusError.
+func sendRequest(req *http.Request, out any, statuses ...int) error {
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "hallmark")
 	client := http.Client{
 		Timeout: 30 * time.Second,
-		// Somebody else's answer is none, and what was sent is not for them.
+		// The request carries a secret, which no other host may get.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	res, err := client.Do(req)
@@ -129,21 +131,22 @@ func ask(req *http.Request, out any, statuses ...int) error {
 			return nil
 		}
 	}
-	return &answerError{req.URL.Host, res.StatusCode}
+	return &statusError{req.URL.Host, res.StatusCode}
 }
 
-// answerError is a status that was not wanted.
-type answerError struct {
+// statusError is an answer with an unexpected status.
+type statusError struct {
 	host   string
 	status int
 }
 
-func (e *answerError) Error() string {
+func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answers %d", surface.Escape(e.host), e.status)
 }
 
-// secure is an error unless a secret may be sent to raw.
-func secure(raw string) (*url.URL, error) {
+// parseSecureURL parses a URL, and fails unless a secret may be sent there: by https, or to this
+// machine.
+func parseSecureURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && artifact.IsLoopback(u.Hostname())) {
 		return nil, fmt.Errorf("%+.100q is not https", raw)
@@ -151,15 +154,16 @@ func secure(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// workflowToken asks GitHub Actions, in which the program runs, for a token that is for
-// the registry at base alone.
+// workflowToken asks GitHub Actions, where the program runs, for a token that only the registry at
+// base accepts.
 func workflowToken(ctx context.Context, h *host.Host, base string) (string, error) {
 	where, secret := h.Getenv("ACTIONS_ID_TOKEN_REQUEST_URL"), h.Getenv("ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 	if where == "" || secret == "" {
-		return "", &evidence.Error{Kind: evidence.Validation, Err: errors.New("this is no workflow of GitHub Actions that may have a token"),
+		return "", &evidence.Error{Kind: evidence.Validation,
+			Err:  errors.New("this is no workflow of GitHub Actions that may have a token"),
 			Hint: "give the job the permission 'id-token: write'"}
 	}
-	u, err := secure(where)
+	u, err := parseSecureURL(where)
 	if err != nil {
 		return "", fmt.Errorf("ACTIONS_ID_TOKEN_REQUEST_URL: %w", err)
 	}
@@ -176,7 +180,7 @@ func workflowToken(ctx context.Context, h *host.Host, base string) (string, erro
 	}
 	req.Header.Set("Authorization", "Bearer "+secret)
 	var answer struct{ Value string }
-	if err := ask(req, &answer, http.StatusOK); err != nil {
+	if err := sendRequest(req, &answer, http.StatusOK); err != nil {
 		return "", err
 	}
 	if answer.Value == "" {
@@ -185,7 +189,7 @@ func workflowToken(ctx context.Context, h *host.Host, base string) (string, erro
 	return answer.Value, nil
 }
 
-// Limits of GitHub's device flow (RFC 8628), in seconds where it says how long.
+// Limits of GitHub's device flow (RFC 8628); times are in seconds.
 const (
 	devicePause      = 5
 	deviceMaxPause   = 60
@@ -193,20 +197,21 @@ const (
 	deviceMaxTime    = 3600
 	deviceGrantType  = "urn:ietf:params:oauth:grant-type:device_code"
 	deviceScope      = "read:org read:user"
-	deviceStrayPolls = 2 // GitHub at times calls a code wrong that it has just given
+	deviceStrayPolls = 2 // GitHub sometimes calls a new code incorrect
 )
 
-// askPerson has a person let this program in at GitHub, and returns the token.
-func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
+// authorizeDevice asks a person to authorize this program at GitHub, and returns the token.
+func authorizeDevice(ctx context.Context, h *host.Host, o LoginOptions) (string, error) {
 	id, err := o.Registry.GitHubClient(ctx)
 	if err != nil {
 		return "", err
 	}
 	if id == "" {
-		return "", &evidence.Error{Kind: evidence.Refused, Err: errors.New("the registry names no application to log in to GitHub with"),
+		return "", &evidence.Error{Kind: evidence.Refused,
+			Err:  errors.New("the registry names no application to log in to GitHub with"),
 			Hint: "give a token of GitHub with --token or in MCP_GITHUB_TOKEN"}
 	}
-	base, err := secure(cmp.Or(o.GitHub, model.RegistryURLGitHub))
+	base, err := parseSecureURL(cmp.Or(o.GitHub, model.RegistryURLGitHub))
 	if err != nil {
 		return "", err
 	}
@@ -217,7 +222,8 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 		Expires int    `json:"expires_in"`
 		Pause   int    `json:"interval"`
 	}
-	if err := post(ctx, base.JoinPath("login/device/code"), map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
+	if err := postJSON(ctx, base.JoinPath("login/device/code"),
+		map[string]string{"client_id": id, "scope": deviceScope}, &device, http.StatusOK); err != nil {
 		return "", err
 	}
 	if device.Code == "" || device.User == "" {
@@ -236,9 +242,10 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 			Token string `json:"access_token"`
 			Error string `json:"error"`
 		}
-		err := post(ctx, base.JoinPath("login/oauth/access_token"),
-			map[string]string{"client_id": id, "device_code": device.Code, "grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
-		var status *answerError
+		err := postJSON(ctx, base.JoinPath("login/oauth/access_token"),
+			map[string]string{"client_id": id, "device_code": device.Code,
+				"grant_type": deviceGrantType}, &answer, http.StatusOK, http.StatusBadRequest)
+		var status *statusError
 		switch {
 		case errors.As(err, &status) && status.status >= 500:
 			pause = min(pause+devicePause, deviceMaxPause) // the person may have agreed already
@@ -257,11 +264,12 @@ func askPerson(ctx context.Context, h *host.Host, o LoginOptions) (string, error
 			return "", fmt.Errorf("GitHub: %+.100q", answer.Error)
 		}
 	}
-	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again", errors.New("nobody entered the code in time"))
+	return "", evidence.Errorf(evidence.Refused, "GitHub", "log in again",
+		errors.New("nobody entered the code in time"))
 }
 
-// post sends a JSON object.
-func post(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
+// postJSON posts a JSON object, and decodes the answer.
+func postJSON(ctx context.Context, u *url.URL, body map[string]string, out any, statuses ...int) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -271,5 +279,5 @@ func post(ctx context.Context, u *url.URL, body map[string]string, out any, stat
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	return ask(req, out, statuses...)
+	return sendRequest(req, out, statuses...)
 }

@@ -15,7 +15,8 @@ import (
 // TestAnswers is the table of answer.go.
 func TestAnswers(t *testing.T) {
 	hashes := func(class string, statuses ...registry.HashStatus) *registry.Problem {
-		p := &registry.Problem{Status: 422, Failure: registry.HashFailed, Class: class, Details: map[string]registry.HashFailure{}}
+		p := &registry.Problem{Status: 422, Failure: registry.HashFailed, Class: class,
+			Details: map[string]registry.HashFailure{}}
 		for i, s := range statuses {
 			p.Details[fmt.Sprint(i)] = registry.HashFailure{Status: s}
 		}
@@ -25,32 +26,54 @@ func TestAnswers(t *testing.T) {
 		problem                *registry.Problem
 		publish, status, login evidence.Class
 	}{
-		"mismatch":              {hashes("", registry.HashMismatch), evidence.Integrity, evidence.Integrity, evidence.Integrity},
-		"mismatch among others": {hashes("", registry.HashNotFound, registry.HashMismatch, registry.HashTooLarge), evidence.Integrity, evidence.Integrity, evidence.Integrity},
-		"mismatch, other owner": {hashes("policy", registry.HashMismatch), evidence.Integrity, evidence.Integrity, evidence.Integrity},
-		"not found":             {hashes("", registry.HashNotFound), evidence.Operation, evidence.Operation, evidence.Operation},
-		"too large":             {hashes("", registry.HashTooLarge), evidence.Operation, evidence.Operation, evidence.Operation},
-		"gone, other owner":     {hashes("policy", registry.HashNotFound), evidence.Refused, evidence.Refused, evidence.Refused},
-		"gone, nobody to ask":   {hashes("operation", registry.HashNotFound), evidence.Operation, evidence.Operation, evidence.Operation},
-		"other owner":           {&registry.Problem{Status: 422, Class: "policy"}, evidence.Refused, evidence.Refused, evidence.Refused},
-		"owner unknown":         {&registry.Problem{Status: 422, Class: "operation"}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"schema":                {&registry.Problem{Status: 422, Detail: "validation failed"}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"made up, 422":          {&registry.Problem{Status: 422, Class: "ok"}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"made up, 503":          {&registry.Problem{Status: 503, Class: "integrity", Failure: registry.HashFailed}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"301":                   {&registry.Problem{Status: 301}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"400":                   {&registry.Problem{Status: 400}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"401":                   {&registry.Problem{Status: 401}, evidence.Refused, evidence.Refused, evidence.Refused},
-		"403":                   {&registry.Problem{Status: 403}, evidence.Refused, evidence.Refused, evidence.Refused},
-		"404":                   {&registry.Problem{Status: 404}, evidence.Operation, evidence.Validation, evidence.Refused},
-		"405":                   {&registry.Problem{Status: 405}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"408":                   {&registry.Problem{Status: 408}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"409":                   {&registry.Problem{Status: 409}, evidence.Refused, evidence.Refused, evidence.Refused},
-		"410":                   {&registry.Problem{Status: 410}, evidence.Refused, evidence.Refused, evidence.Refused},
-		"413":                   {&registry.Problem{Status: 413}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"415":                   {&registry.Problem{Status: 415}, evidence.Validation, evidence.Validation, evidence.Validation},
-		"429":                   {&registry.Problem{Status: 429}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"500":                   {&registry.Problem{Status: 500}, evidence.Operation, evidence.Operation, evidence.Operation},
-		"503":                   {&registry.Problem{Status: 503}, evidence.Operation, evidence.Operation, evidence.Operation},
+		"mismatch": {hashes("", registry.HashMismatch), evidence.Integrity, evidence.Integrity,
+			evidence.Integrity},
+		"mismatch among others": {hashes("", registry.HashNotFound, registry.HashMismatch, registry.HashTooLarge),
+			evidence.Integrity, evidence.Integrity, evidence.Integrity},
+		"mismatch, other owner": {hashes("policy", registry.HashMismatch), evidence.Integrity, evidence.Integrity,
+			evidence.Integrity},
+		"not found": {hashes("", registry.HashNotFound), evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"too large": {hashes("", registry.HashTooLarge), evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"gone, other owner": {hashes("policy", registry.HashNotFound), evidence.Refused, evidence.Refused,
+			evidence.Refused},
+		"gone, nobody to ask": {hashes("operation", registry.HashNotFound), evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"other owner": {&registry.Problem{Status: 422, Class: "policy"}, evidence.Refused, evidence.Refused,
+			evidence.Refused},
+		"owner unknown": {&registry.Problem{Status: 422, Class: "operation"}, evidence.Operation,
+			evidence.Operation, evidence.Operation},
+		"schema": {&registry.Problem{Status: 422, Detail: "validation failed"}, evidence.Validation,
+			evidence.Validation, evidence.Validation},
+		"made up, 422": {&registry.Problem{Status: 422, Class: "ok"}, evidence.Validation, evidence.Validation,
+			evidence.Validation},
+		"made up, 503": {&registry.Problem{Status: 503, Class: "integrity", Failure: registry.HashFailed},
+			evidence.Operation, evidence.Operation, evidence.Operation},
+		"301": {&registry.Problem{Status: 301}, evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"400": {&registry.Problem{Status: 400}, evidence.Validation, evidence.Validation,
+			evidence.Validation},
+		"401": {&registry.Problem{Status: 401}, evidence.Refused, evidence.Refused, evidence.Refused},
+		"403": {&registry.Problem{Status: 403}, evidence.Refused, evidence.Refused, evidence.Refused},
+		"404": {&registry.Problem{Status: 404}, evidence.Operation, evidence.Validation,
+			evidence.Refused},
+		"405": {&registry.Problem{Status: 405}, evidence.Validation, evidence.Validation,
+			evidence.Validation},
+		"408": {&registry.Problem{Status: 408}, evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"409": {&registry.Problem{Status: 409}, evidence.Refused, evidence.Refused, evidence.Refused},
+		"410": {&registry.Problem{Status: 410}, evidence.Refused, evidence.Refused, evidence.Refused},
+		"413": {&registry.Problem{Status: 413}, evidence.Validation, evidence.Validation,
+			evidence.Validation},
+		"415": {&registry.Problem{Status: 415}, evidence.Validation, evidence.Validation,
+			evidence.Validation},
+		"429": {&registry.Problem{Status: 429}, evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"500": {&registry.Problem{Status: 500}, evidence.Operation, evidence.Operation,
+			evidence.Operation},
+		"503": {&registry.Problem{Status: 503}, evidence.Operation, evidence.Operation,
+			evidence.Operation},
 	} {
 		for call, err := range map[string]struct {
 			err  error
@@ -68,7 +91,8 @@ func TestAnswers(t *testing.T) {
 	if err := client.ExplainAnswer("a", evidence.Operation, nil); err != nil {
 		t.Error(err)
 	}
-	if got := evidence.ClassOf(client.ExplainAnswer("a", evidence.Validation, errors.New("no route"))); got != evidence.Operation {
+	if got := evidence.ClassOf(client.ExplainAnswer("a", evidence.Validation,
+		errors.New("no route"))); got != evidence.Operation {
 		t.Errorf("no answer: %s", got)
 	}
 
@@ -76,10 +100,12 @@ func TestAnswers(t *testing.T) {
 	p := hashes("policy", registry.HashMismatch)
 	p.Errors = []registry.ProblemError{{Message: "another owner\x1b[2J"}}
 	text := client.ExplainAnswer("a", evidence.Operation, p).Error()
-	if !strings.Contains(text, "\n  another owner") || strings.Contains(text, "\x1b") || !strings.Contains(text, "  0: mismatch\n") || !strings.Contains(text, "hallmark verify") {
+	if !strings.Contains(text, "\n  another owner") || strings.Contains(text, "\x1b") ||
+		!strings.Contains(text, "  0: mismatch\n") || !strings.Contains(text, "hallmark verify") {
 		t.Errorf("%q", text)
 	}
-	text = client.ExplainAnswer("a", evidence.Operation, &registry.Problem{Status: 503, RetryAfter: 30 * time.Second}).Error()
+	text = client.ExplainAnswer("a", evidence.Operation,
+		&registry.Problem{Status: 503, RetryAfter: 30 * time.Second}).Error()
 	if !strings.Contains(text, "hint: try again in 30s") {
 		t.Errorf("%q", text)
 	}

@@ -24,20 +24,20 @@ import (
 	"github.com/hallmark-mcp/hallmark/serverjson"
 )
 
-// Publication is what [Publish] sent and what the registry answered.
+// Publication is what [Server] sent and what the registry answered.
 type Publication struct {
 	Verdict  policy.Verdict // of the packages, unless NoHash, and of the registry's log
 	Document []byte         // as sent
 	Record   *registry.Envelope
 
-	// Moved says that the registry knows no file_hashes, so that they were sent in the
+	// Moved says that the registry does not know file_hashes, so that they were sent in the
 	// metadata that it leaves to publishers.
 	Moved bool
 
 	Entry *int64 // of the registry's log, proven; nil without a log
 }
 
-// Options change what [Publish] does.
+// Options change what [Server] does.
 type Options struct {
 	Registry *client.Client
 	Token    string
@@ -48,8 +48,8 @@ type Options struct {
 	CaptureSource SourceCapture
 
 	NoSurface bool          // do not start it
-	Variables []string      // names of those that it gets from the environment
-	Capture   time.Duration // how long one start may take to show them; 0 is a minute
+	Variables []string      // names of the variables that it gets from the environment
+	Capture   time.Duration // time limit of one start; 0 is a minute
 }
 
 // SourceCapture starts the server in an archive, whose bytes body has, and gives the
@@ -57,10 +57,10 @@ type Options struct {
 // nothing need not link what starts servers.
 type SourceCapture func(ctx context.Context, h *host.Host, a *facet.Archive, body io.Reader, o Options) (digest.Digest, error)
 
-// Publish hashes the document's packages, compares them with the hashes that it holds
+// Server hashes the document's packages, compares them with the hashes that it holds
 // already, adds those that are missing and sends it. The file is not edited. Nothing is
 // sent if a hash of the document does not match.
-func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
+func Server(ctx context.Context, h *host.Host, doc *serverjson.Document, where string, o Options) (*Publication, error) {
 	if err := doc.ValidateForPublish().Err(); err != nil {
 		return nil, document.InvalidError(where, err)
 	}
@@ -123,7 +123,7 @@ func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 		return p, client.ExplainAnswer(doc.Name+"@"+doc.Version, evidence.Operation, err)
 	}
 	p.Record = record
-	more, err := p.loggedEvidence(ctx, log, doc)
+	more, err := p.logEvidence(ctx, log, doc)
 	if err == nil {
 		p.Verdict = policy.Judge(policy.Send, policy.Settings{}, append(report, more...))
 		err = p.Verdict.Err()
@@ -137,9 +137,10 @@ func Publish(ctx context.Context, h *host.Host, doc *serverjson.Document, where 
 	return p, nil
 }
 
-// loggedEvidence is evidence that what was published is in the registry's log, by the proof that
-// came with the answer.
-func (p *Publication) loggedEvidence(ctx context.Context, log *trail.Log, doc *serverjson.Document) (evidence.Report, error) {
+// logEvidence is evidence that the registry's log has what was published, from the proof in the
+// registry's answer.
+func (p *Publication) logEvidence(ctx context.Context, log *trail.Log,
+	doc *serverjson.Document) (evidence.Report, error) {
 	canonical, err := serverjson.Canonical(p.Document)
 	if err != nil {
 		return nil, err
@@ -151,7 +152,8 @@ func (p *Publication) loggedEvidence(ctx context.Context, log *trail.Log, doc *s
 	case log.Key == "":
 		return nil, nil // the evidence about the key says so
 	case i == nil || i.Proof == "":
-		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound, "the registry has a log, and gave no proof")}, nil
+		return evidence.Report{evidence.CannotVerify(trail.ProofClaim(r, log.Head.Origin), evidence.NotFound,
+			"the registry has a log, and gave no proof")}, nil
 	default:
 		report, err := log.VerifyProof(ctx, []byte(i.Proof), &r)
 		if proof, bad := ledger.ParseProof([]byte(r.Proof)); bad == nil {
@@ -161,8 +163,8 @@ func (p *Publication) loggedEvidence(ctx context.Context, log *trail.Log, doc *s
 	}
 }
 
-// moveHashes moves file_hashes to where a registry that does not know the member takes
-// them, and reports whether there were any.
+// moveHashes moves file_hashes into the publisher's metadata if the registry does not know the
+// member, and reports whether it moved any.
 func moveHashes(ctx context.Context, c *client.Client, subject string, p *Publication) (bool, error) {
 	about, err := c.About(ctx)
 	if err != nil {
@@ -173,7 +175,9 @@ func moveHashes(ctx context.Context, c *client.Client, subject string, p *Public
 	}
 	moved, err := serverjson.MoveFileHashes(p.Document)
 	if err != nil {
-		return false, evidence.Errorf(evidence.Validation, subject, "the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes", err)
+		return false, evidence.Errorf(evidence.Validation, subject,
+			"the registry does not take file_hashes itself; publish fewer files, or use --no-hash without file_hashes",
+			err)
 	}
 	if bytes.Equal(moved, p.Document) {
 		return false, nil
@@ -184,5 +188,6 @@ func moveHashes(ctx context.Context, c *client.Client, subject string, p *Public
 
 // isListed reports whether file_hashes has an entry for s; a fileSha256 alone is no entry.
 func isListed(doc *serverjson.Document, s *document.Subject) bool {
-	return slices.ContainsFunc(doc.FileHashes, func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })
+	return slices.ContainsFunc(doc.FileHashes,
+		func(f serverjson.FileHash) bool { return f.Ref.Normal() == s.Ref.Normal() })
 }

@@ -28,8 +28,8 @@ type StatusOptions struct {
 	Status   registry.Status
 	Message  string
 
-	// Confirm is asked before anything changes, with what is there now; an error ends
-	// it. It may be nil.
+	// Confirm gets the present statuses before anything changes; its error ends the change. May
+	// be nil.
 	Confirm func([]VersionStatus) error
 }
 
@@ -41,11 +41,14 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	}
 	switch {
 	case o.Status != registry.Active && o.Status != registry.Deprecated && o.Status != registry.Deleted:
-		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the status %+q is none of active, deprecated and deleted", string(o.Status)))
+		return 0, evidence.Errorf(evidence.Validation, subject, "",
+			fmt.Errorf("the status %+q is none of active, deprecated and deleted", string(o.Status)))
 	case o.Status == registry.Active && o.Message != "":
-		return 0, evidence.Errorf(evidence.Validation, subject, "", errors.New("a message does not go with the status active"))
+		return 0, evidence.Errorf(evidence.Validation, subject, "",
+			errors.New("a message does not go with the status active"))
 	case utf8.RuneCountInString(o.Message) > registry.MaxStatusMessage:
-		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
+		return 0, evidence.Errorf(evidence.Validation, subject, "",
+			fmt.Errorf("the message is longer than %d characters", registry.MaxStatusMessage))
 	}
 	if o.Archive != "" {
 		return setArchiveStatus(ctx, o, subject)
@@ -90,11 +93,12 @@ func SetStatus(ctx context.Context, o StatusOptions) (int, error) {
 	return 1, nil
 }
 
-// setArchiveStatus is SetStatus for archives.
+// setArchiveStatus is [SetStatus] for archives.
 func setArchiveStatus(ctx context.Context, o StatusOptions, subject string) (int, error) {
 	kind := string(o.Archive)
 	if !o.Archive.Publishes() || o.Archive == ledger.Server {
-		return 0, evidence.Errorf(evidence.Validation, subject, "", fmt.Errorf("%+q is none of facet, artifact and plugin", kind))
+		return 0, evidence.Errorf(evidence.Validation, subject, "",
+			fmt.Errorf("%+q is none of facet, artifact and plugin", kind))
 	}
 	var before []registry.ArchiveRecord
 	var err error

@@ -1,4 +1,6 @@
-// Package runline reads the command line by which a client starts hallmark run.
+// Package runline reads the command line by which an MCP client starts hallmark run: it tells
+// entries of ours from others, and names the options and variables that would weaken what
+// hallmark run verifies. Nothing is started, and no file is read.
 package runline
 
 import (
@@ -13,10 +15,10 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// FillIn is what clients put values in the place of, before they start a server.
-var FillIn = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
+// Placeholder matches text that clients replace by a value before they start a server.
+var Placeholder = regexp.MustCompile(`\$\{|\{\{|%[A-Za-z_]+%`)
 
-// ProgramName is the last element of a path without the endings of Windows, in lower case.
+// ProgramName returns the last element of a path in lower case, without a suffix of Windows.
 func ProgramName(command string) string {
 	name := strings.ToLower(command[strings.LastIndexAny(command, `/\`)+1:])
 	for _, suffix := range []string{".exe", ".cmd", ".bat", ".com", ".ps1"} {
@@ -25,30 +27,33 @@ func ProgramName(command string) string {
 	return name
 }
 
-// ChangesHallmark reports whether a variable changes where hallmark finds programs, keeps its state,
-// or whom it asks.
+// ChangesHallmark reports whether a variable changes where hallmark finds programs, where it keeps
+// its state, or which hosts it asks.
 func ChangesHallmark(name string) bool {
 	upper := strings.ToUpper(name)
-	for _, prefix := range []string{"HALLMARK", "XDG_", "GO", "SSL_", "NPM_CONFIG", "PIP_", "UV_", "GIT_", "DOCKER_", "CONTAINER", "PODMAN"} {
+	for _, prefix := range []string{"HALLMARK", "XDG_", "GO", "SSL_", "NPM_CONFIG", "PIP_", "UV_", "GIT_", "DOCKER_",
+		"CONTAINER", "PODMAN"} {
 		if strings.HasPrefix(upper, prefix) {
 			return true
 		}
 	}
-	return launcher.ChangesLoading(name) || strings.HasSuffix(upper, "_PROXY") || slices.Contains([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA",
-		"LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "TMPDIR", "TMP", "TEMP", "SHELL"}, upper)
+	return launcher.ChangesLoading(name) || strings.HasSuffix(upper, "_PROXY") ||
+		slices.Contains([]string{"PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA",
+			"LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "TMPDIR", "TMP", "TEMP", "SHELL"}, upper)
 }
 
-// Line is what stands behind hallmark run in an entry.
+// Line holds the arguments of hallmark run in an entry.
 type Line struct {
-	Name    string
-	Project string
+	Name    string   // of the server
+	Project string   // directory of --project
 	Log     string   // file of --log
-	Extra   []string // for the server
+	Extra   []string // arguments after --, for the server
 }
 
-// Read reads the arguments of hallmark run. Flags that are not on its list weaken what
-// it does, or may: those that accept a lock or a key unseen do. shared says that the entry
-// stands in a project's file, which its author cannot be trusted to have written.
+// Read reads the arguments of hallmark run. It reports every flag that it does not know as a
+// problem, because a flag may weaken what is verified: some accept a lock or a key unseen.
+// shared says that the entry stands in a project's file, whose author is not trusted to choose
+// where hallmark writes.
 func Read(args []string, shared bool) (line Line, problems []string) {
 	values := map[string]*string{"--project": &line.Project, "--log": &line.Log}
 	for len(args) > 0 {
@@ -70,7 +75,8 @@ func Read(args []string, shared bool) (line Line, problems []string) {
 				problems = append(problems, "says "+flag+" without a value")
 			}
 		case strings.HasPrefix(word, "-"):
-			problems = append(problems, "has the option "+Quote(launcher.Redact([]string{flag})[0])+", which may weaken what is verified")
+			problems = append(problems, "has the option "+Quote(launcher.Redact([]string{flag})[0])+
+				", which may weaken what is verified")
 		case line.Name != "":
 			problems = append(problems, "names more than one server")
 		default:
@@ -86,23 +92,25 @@ func Read(args []string, shared bool) (line Line, problems []string) {
 	return line, problems
 }
 
-// isProjectLog reports whether a file that a project's entry has lines appended to can be
-// nothing but a log.
+// isProjectLog reports whether a file is surely a log of the project, so that a project's entry
+// may have lines appended to it: a *.jsonl file below the project without hidden parts.
 func isProjectLog(name string) bool {
-	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") && !strings.Contains(filepath.ToSlash(name), "/.")
+	return filepath.IsLocal(name) && strings.HasSuffix(name, ".jsonl") && !strings.HasPrefix(name, ".") &&
+		!strings.Contains(filepath.ToSlash(name), "/.")
 }
 
-// IsRunEntry reports whether an entry is like those that we write: hallmark run NAME, with
-// a project or without. Whether it is guarded is more than its form tells.
+// IsRunEntry reports whether an entry has the form that we write: hallmark run NAME, with or
+// without a project. The form alone does not prove that the server is guarded.
 func IsRunEntry(s clients.Server) bool {
-	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") || len(s.Args) == 0 || s.Args[0] != "run" {
+	if s.Command != "hallmark" && !(filepath.IsAbs(s.Command) && ProgramName(s.Command) == "hallmark") ||
+		len(s.Args) == 0 || s.Args[0] != "run" {
 		return false
 	}
 	_, problems := Read(s.Args[1:], true)
 	return len(problems) == 0 && !slices.ContainsFunc(s.Variables, ChangesHallmark)
 }
 
-// Quote prints text from outside, short.
+// Quote quotes untrusted text as ASCII, cut after 80 bytes.
 func Quote(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -111,6 +119,7 @@ func Quote(s string) string {
 	return strconv.QuoteToASCII(s)
 }
 
+// QuoteJSON writes s as a JSON string.
 func QuoteJSON(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {

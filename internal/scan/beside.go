@@ -13,17 +13,17 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// beside says of an entry of the user's own that it starts, without Hallmark, what the project
-// that is scanned has locked. What the user's files start is the user's, so that it is said and
-// not refused; but whoever reads that the project's entry is guarded would take this for it.
-func (e *scannedEntry) beside() {
+// warnBypass warns of an entry in the user's own files that starts, without Hallmark, a server that the
+// scanned project has locked. It is no refusal, because the user decides what the user's files
+// start; but a reader of the result could take this entry for the guarded one.
+func (e *scannedEntry) warnBypass() {
 	dir := e.projectOf("", e.o.Dir)
 	if dir == "" || e.server.Scope != "" && !host.SameFile(e.server.Scope, dir) {
 		return
 	}
-	v, err := e.view(dir)
+	v, err := e.openProject(dir)
 	if err != nil {
-		return // what its own files name is judged there
+		return // the entries of the project's own files report that
 	}
 	w := v.w
 	for _, name := range w.Lock.Servers() {
@@ -32,16 +32,18 @@ func (e *scannedEntry) beside() {
 		}
 		c := e.claim
 		c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
-		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
+		found := evidence.CannotVerify(c, evidence.Unsupported, "starts without Hallmark what "+runline.Quote(name)+
+			" of "+project.ConfigFile+" in "+runline.Quote(dir)+" locks")
 		found.Rule = launcher.RuleAround
-		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` + runline.QuoteJSON(dir) + `]`
+		found.Fix = `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(name) + `, "--project", ` +
+			runline.QuoteJSON(dir) + `]`
 		e.report = append(e.report, found)
 		return
 	}
 }
 
-// startsSame reports whether an entry starts, or reaches, what a server of the project in dir
-// is declared to.
+// startsSame reports whether an entry starts, or reaches, the same as a declared server of the
+// project in dir.
 func startsSame(dir string, declared project.Server, s clients.Server) bool {
 	if declared.URL != "" || s.URL != "" {
 		return declared.URL == s.URL
@@ -50,5 +52,6 @@ func startsSame(dir string, declared project.Server, s clients.Server) bool {
 	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) && filepath.IsAbs(s.Command) {
 		command = filepath.Join(dir, command)
 	}
-	return command != "" && (command == s.Command || filepath.IsAbs(command) && host.SameFile(command, s.Command)) && slices.Equal(declared.Arguments, s.Args)
+	return command != "" && (command == s.Command || filepath.IsAbs(command) && host.SameFile(command, s.Command)) &&
+		slices.Equal(declared.Arguments, s.Args)
 }

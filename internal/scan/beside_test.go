@@ -21,7 +21,8 @@ func TestUsersEntryOfALockedServer(t *testing.T) {
 	}{
 		{entry{"command": say, "args": []string{}}, "say"},
 		{entry{"command": "./say"}, "say"}, // wherever its client starts it
-		{entry{"command": filepath.Join(b.project, ".", "..", "project", "say"), "env": map[string]string{"A": "b"}}, "say"},
+		{entry{"command": filepath.Join(b.project, ".", "..", "project", "say"), "env": map[string]string{"A": "b"}},
+			"say"},
 		{entry{"command": say, "disabled": true}, ""},
 		{entry{"command": say, "args": []string{"--other"}}, ""},
 		{entry{"command": filepath.Join(b.root, "say")}, ""},
@@ -31,7 +32,9 @@ func TestUsersEntryOfALockedServer(t *testing.T) {
 		found := b.scan(map[string]entry{"x": c.entry}, "home/.cursor/mcp.json")
 		s := found.Servers[0]
 		got := slices.ContainsFunc(found.Rules, func(f policy.Finding) bool {
-			return f.Evidence.Rule == launcher.RuleAround && f.Warning && strings.Contains(f.Evidence.Reason, `"`+c.want+`" of hallmark.toml`) && strings.Contains(f.Evidence.Fix, "--project")
+			return f.Evidence.Rule == launcher.RuleAround && f.Warning &&
+				strings.Contains(f.Evidence.Reason, `"`+c.want+`" of hallmark.toml`) &&
+				strings.Contains(f.Evidence.Fix, "--project")
 		})
 		if got != (c.want != "") || got && (s.Guarded || found.Verdict.Err() != nil) {
 			t.Errorf("%v: %v, guarded %v, %+v", c.entry, got, s.Guarded, found.Rules)

@@ -17,16 +17,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// Migrated is what [MigrateConfig] did.
-type Migrated struct {
+// Migration is the result of [MigrateConfig].
+type Migration struct {
 	Servers []string `json:"servers"` // whose checksum became a verify block
 	Kept    []string `json:"kept"`    // whose checksum is ignored, for a person to remove
 }
 
-// MigrateConfig rewrites deprecated keys of hallmark.toml in dir, keeping all else. A file
-// without any is not written.
-func MigrateConfig(_ context.Context, dir string) (*Migrated, error) {
-	m := &Migrated{Servers: []string{}, Kept: []string{}}
+// MigrateConfig rewrites the deprecated keys of hallmark.toml in dir, and keeps everything else. It
+// does not write a file that has none.
+func MigrateConfig(_ context.Context, dir string) (*Migration, error) {
+	m := &Migration{Servers: []string{}, Kept: []string{}}
 	name := filepath.Join(dir, project.ConfigFile)
 	data, err := readConfig(name)
 	if err != nil {
@@ -46,16 +46,18 @@ func MigrateConfig(_ context.Context, dir string) (*Migrated, error) {
 	})
 }
 
+// readConfig reads a hallmark.toml, which must exist.
 func readConfig(name string) ([]byte, error) {
 	data, err := workspace.ReadPlain(name, project.MaxConfig)
 	if err == nil && data == nil {
-		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project", errors.New("there is no such file"))
+		err = evidence.Errorf(evidence.Validation, name, "name the project's directory with --project",
+			errors.New("there is no such file"))
 	}
 	return data, err
 }
 
-// Filled is what [VerifyServer] computed.
-type Filled struct {
+// VerifyResult is the result of [VerifyServer].
+type VerifyResult struct {
 	Type    project.VerifyType
 	Verdict policy.Verdict // of what the block claims now
 	Files   []evidence.Observed
@@ -63,10 +65,10 @@ type Filled struct {
 	Written bool
 }
 
-// VerifyServer hashes what the verify block of a server in hallmark.toml names, and
-// compares it with what the block claims; with write it puts the digests into the block,
-// or adds one: for the file that an interpreter is given, else for the command.
-func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*Filled, error) {
+// VerifyServer hashes the files that the verify block of a server in hallmark.toml names, and
+// compares them with the block's claims. With write it stores the digests in the block. A server
+// without a block gets one, for the script of its interpreter, else for its command.
+func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool) (*VerifyResult, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -87,10 +89,11 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 			return nil, err
 		}
 	}
-	out := &Filled{Type: block.Type}
+	out := &VerifyResult{Type: block.Type}
 	if block.Type == project.VerifyNone {
 		out.Verdict = policy.Judge(policy.Bare, policy.Settings{}, evidence.Report{evidence.Waive(
-			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile}, evidence.Observed{}, block.Reason)})
+			evidence.Claim{Subject: name, Scheme: evidence.File, Authority: evidence.Verify, Where: project.ConfigFile},
+			evidence.Observed{}, block.Reason)})
 		return out, nil
 	}
 	filled := project.Verify{Type: block.Type}
@@ -115,7 +118,8 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 				filled.Claims = append(filled.Claims, project.FileClaim{Path: c.Path, Want: d})
 			}
 		}
-		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify, Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
+		claim := evidence.Claim{Subject: file, Scheme: evidence.File, Authority: evidence.Verify,
+			Where: fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Line)}
 		if s.Verify != nil {
 			claim.Where = fmt.Sprintf("%s line %d, verify", project.ConfigFile, s.Verify.Line)
 			claim.Want = []digest.Digest{c.Want}
@@ -137,8 +141,8 @@ func VerifyServer(_ context.Context, h *host.Host, dir, name string, write bool)
 	return out, err
 }
 
-// proposeBlock is the verify block for a server without one, if a hash would cover what it
-// runs.
+// proposeBlock returns a verify block with zero digests for a server without one. It fails if no
+// hash of a file covers what the server runs.
 func proposeBlock(s project.Server) (*project.Verify, error) {
 	zero, err := digest.New(digest.SHA256, make([]byte, 32))
 	if err != nil {
@@ -147,7 +151,8 @@ func proposeBlock(s project.Server) (*project.Verify, error) {
 	t := launcher.Parse(s.Command, s.Arguments)
 	switch {
 	case s.Record != "" || !t.Direct:
-		return nil, evidence.Errorf(evidence.Refused, s.Name, "pin it by its version in 'arguments' and run 'hallmark pin "+s.Name+"'",
+		return nil, evidence.Errorf(evidence.Refused, s.Name,
+			"pin it by its version in 'arguments' and run 'hallmark pin "+s.Name+"'",
 			errors.New("no hash of its command covers what it runs"))
 	case t.File != "":
 		return &project.Verify{Type: project.VerifyFile, Claims: []project.FileClaim{{Path: t.File, Want: zero}}}, nil

@@ -11,20 +11,21 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// editorFlags are the options of hallmark hashfile that let it do no more than without
-// them, and whether they have a value.
-var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true, "--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
+// editorFlags are the options of hallmark hashfile that permit nothing more, and whether each has a
+// value.
+var editorFlags = map[string]bool{"--read-only": false, "--exact-anchors": false, "--tag-width": true,
+	"--max-file": true, "--max-request": true, "--read-lines": true, "--read-bytes": true}
 
-// edits judges an entry that starts hallmark hashfile with args: what it may read and write.
-func (e *scannedEntry) edits(args []string) {
+// judgeEditor judges an entry that starts hallmark hashfile with args, by what it may read and write.
+func (e *scannedEntry) judgeEditor(args []string) {
 	e.cover = Editor
 	for _, key := range e.server.Unknown() {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
 	}
-	e.variables(project.Server{})
-	base := e.dir()
+	e.judgeVariables(project.Server{})
+	base := e.startDir()
 	if cwd := e.server.WorkingDir(); cwd != "" {
-		dir, err := pathFrom(base, cwd)
+		dir, err := resolveDir(base, cwd)
 		if err != nil {
 			e.refuse(fmt.Sprintf("its working directory %s %v", runline.Quote(cwd), err))
 		}
@@ -43,15 +44,16 @@ func (e *scannedEntry) edits(args []string) {
 		}
 		switch {
 		case flag == "--root":
-			e.root(base, value)
+			e.judgeRoot(base, value)
 		case !known:
-			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) + ", which may let it do more")
+			e.refuse("has the option " + runline.Quote(launcher.Redact([]string{flag})[0]) +
+				", which may let it do more")
 		}
 	}
 }
 
-// root judges one directory that may be read and written.
-func (e *scannedEntry) root(base, name string) {
+// judgeRoot judges one directory that the editor may read and write.
+func (e *scannedEntry) judgeRoot(base, name string) {
 	e.roots = append(e.roots, name)
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Access, evidence.Caller, "a directory of the project"
@@ -60,7 +62,7 @@ func (e *scannedEntry) root(base, name string) {
 		f.Rule, f.Reason = launcher.RuleRoot, "the root "+runline.Quote(name)+" "+why
 		e.report = append(e.report, f)
 	}
-	dir, err := pathFrom(base, name)
+	dir, err := resolveDir(base, name)
 	if err != nil {
 		wide(err.Error())
 		return

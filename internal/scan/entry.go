@@ -19,8 +19,8 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// scannedEntry is an entry of a client that is asked whether Hallmark guards what it
-// starts. Everything about it that is not known to be harmless makes that false.
+// scannedEntry is an entry of a client's file while it is judged: does Hallmark guard what it
+// starts? It does not if anything about the entry is not known to be harmless.
 type scannedEntry struct {
 	*scan
 	file   clients.File
@@ -28,13 +28,14 @@ type scannedEntry struct {
 	claim  evidence.Claim
 	target launcher.Target
 
-	project string // the project of Hallmark's that the file belongs to; "" of the user's own files
+	project string // directory of the project that the file belongs to; "" for the user's files
 	cover   Cover
 	roots   []string
 	report  evidence.Report
 }
 
-// judge is the evidence about what the entry has to do with Hallmark.
+// judge returns the evidence about the entry and Hallmark: whether it starts hallmark as it should,
+// or starts a server around it.
 func (e *scannedEntry) judge() evidence.Report {
 	if e.server.Client == "hallmark" {
 		return nil // hallmark.toml declares servers, and starts none
@@ -45,17 +46,17 @@ func (e *scannedEntry) judge() evidence.Report {
 			e.project = e.projectOf(e.o.Dir, filepath.Dir(real)) // a link from elsewhere
 		}
 	}
-	switch how := e.names(); {
+	switch how := e.classifyCommand(); {
 	case e.server.Problem != "" && !e.server.Extension: // what it starts is not known
 		if how != "" {
 			e.refuse("the entry " + e.server.Problem)
 		}
 		return e.report // refused as malformed, whatever it is
 	case how == "hallmark":
-		e.hallmark()
+		e.judgeHallmark()
 		return e.report
-	case how == "hashfile-mcp" && e.program.finds("hashfile-mcp", e.server.Command, e.dir(), e.project) == nil:
-		e.edits(e.server.Args)
+	case how == "hashfile-mcp" && e.program.check("hashfile-mcp", e.server.Command, e.startDir(), e.project) == nil:
+		e.judgeEditor(e.server.Args)
 		return e.report
 	case how != "" && how != "hashfile-mcp":
 		e.refuse(how)
@@ -64,14 +65,14 @@ func (e *scannedEntry) judge() evidence.Report {
 	case e.project != "":
 		e.judgeUnguarded()
 	case e.file.User:
-		e.beside()
+		e.warnBypass()
 	}
 	return e.report
 }
 
-// names says in what way an entry names hallmark: "hallmark" or "hashfile-mcp" if that is
-// its command, else why what it starts is not this machine's program; "" if it does not.
-func (e *scannedEntry) names() string {
+// classifyCommand returns "hallmark" or "hashfile-mcp" if that is the entry's command, "" if the entry
+// does not mention hallmark, and else why what it starts is not this machine's program.
+func (e *scannedEntry) classifyCommand() string {
 	const own = "hallmark"
 	if name := runline.ProgramName(e.server.Command); name == own || name == "hashfile-mcp" {
 		return name
@@ -87,51 +88,56 @@ func (e *scannedEntry) names() string {
 		words = append(words, e.server.Args...)
 	}
 	for _, w := range words {
-		for word := range strings.FieldsFuncSeq(w, func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
+		for word := range strings.FieldsFuncSeq(w,
+			func(r rune) bool { return strings.ContainsRune(" \t\r\n;&|<>()`$\"'=", r) }) {
 			if runline.ProgramName(word) == own {
-				return "is started through " + runline.ProgramName(e.server.Command) + ", which may start something else"
+				return "is started through " + runline.ProgramName(e.server.Command) +
+					", which may start something else"
 			}
 		}
 	}
 	return ""
 }
 
-// refuse says why an entry that names hallmark is not guarded.
+// refuse adds evidence of why an entry that names hallmark is not guarded.
 func (e *scannedEntry) refuse(why string) {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Caller, "hallmark run"
 	found := evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0]+" …")
-	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.fix()
+	found.Rule, found.Reason, found.Fix = launcher.RuleUnguarded, why, e.suggestEntry()
 	e.report = append(e.report, found)
 }
 
-// fix is how the entry is written.
-func (e *scannedEntry) fix() string {
+// suggestEntry returns the entry as it should be written, for a fix.
+func (e *scannedEntry) suggestEntry() string {
 	if e.project == "" {
 		return ""
 	}
 	return `"command": "hallmark", "args": ["run", ` + runline.QuoteJSON(e.server.Name) + `], after 'hallmark pin'`
 }
 
-// howAdopted is how an entry that starts a server without Hallmark is written, and the command that
-// writes it, in the directory of the project.
-func (e *scannedEntry) howAdopted() string {
+// suggestAdoption returns how an entry that starts a server without Hallmark should be written, and the
+// command that writes it.
+func (e *scannedEntry) suggestAdoption() string {
 	const after = "after 'hallmark pin'"
 	s := e.server
-	as, cut := strings.CutSuffix(e.fix(), after)
+	as, cut := strings.CutSuffix(e.suggestEntry(), after)
 	in, errs := filepath.Abs(e.project)
 	file, err := filepath.Abs(e.file.Path)
-	from, errd := filepath.Abs(e.dir())
-	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from { // elsewhere its command is another one
-		return e.fix()
+	from, errd := filepath.Abs(e.startDir())
+	// the command would not find the same server
+	if !cut || s.Disabled || errors.Join(err, errs, errd) != nil || in != from {
+		return e.suggestEntry()
 	}
 	if file, err = filepath.Rel(in, file); err != nil {
-		return e.fix()
+		return e.suggestEntry()
 	}
 	if s.URL != "" {
-		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " + host.QuoteArguments([]string{s.Name}) + "'"
+		return as + "once " + project.ConfigFile + " declares it with type = \"http\", after 'hallmark pin " +
+			host.QuoteArguments([]string{s.Name}) + "'"
 	}
-	return as + "as 'hallmark pin " + host.QuoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
+	return as + "as 'hallmark pin " +
+		host.QuoteArguments([]string{s.Name, "--config", filepath.ToSlash(file), "--write-config"}) + "' does"
 }
 
 // judgeUnguarded refuses an entry of a project's file that starts a server without Hallmark, save
@@ -140,17 +146,18 @@ func (e *scannedEntry) judgeUnguarded() {
 	s := e.server
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Lock, "hallmark run"
-	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args, []string{s.URL})), " "))
+	starts := strings.TrimSpace(strings.Join(launcher.Redact(slices.Concat([]string{s.Command}, s.Args,
+		[]string{s.URL})), " "))
 	if starts == "" {
 		starts = "what its client takes from it"
 	}
 	found := evidence.Fact(c, starts)
-	switch v, err := e.view(e.project); {
-	case err == nil && !remembers(v.w, s.Name) && unlockedAs(v.w.Config, s):
-		found = evidence.Waive(c, found.Observed, e.declares()+" declares it with unlocked = true")
+	switch v, err := e.openProject(e.project); {
+	case err == nil && !wasApproved(v.w, s.Name) && unlockedAs(v.w.Config, s):
+		found = evidence.Waive(c, found.Observed, e.describeConfig()+" declares it with unlocked = true")
 	default:
 		found.Reason = "is started around Hallmark, which locks the servers of this project"
-		found.Fix = e.howAdopted()
+		found.Fix = e.suggestAdoption()
 	}
 	if s.Disabled {
 		found.Reason += "; it is disabled, which one word of the file changes"
@@ -159,16 +166,17 @@ func (e *scannedEntry) judgeUnguarded() {
 	e.report = append(e.report, found)
 }
 
-// declares names the hallmark.toml of the entry's project, and says of one below the project
-// that is scanned that nobody has checked it there.
-func (e *scannedEntry) declares() string {
+// describeConfig names the hallmark.toml of the entry's project. For one below the scanned project it
+// adds that hallmark check does not look at it.
+func (e *scannedEntry) describeConfig() string {
 	if host.SameFile(e.project, e.o.Dir) || e.projectOf("", e.o.Dir) == "" {
 		return project.ConfigFile
 	}
-	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) + ", a project of its own that 'hallmark check' does not look at from here,"
+	return host.RelativeTo(e.o.Dir, filepath.Join(e.project, project.ConfigFile)) +
+		", a project of its own that 'hallmark check' does not look at from here,"
 }
 
-// unlockedAs reports whether c declares the very server that an entry starts as unlocked.
+// unlockedAs reports whether c declares exactly the server that an entry starts, as unlocked.
 func unlockedAs(c *project.Config, s clients.Server) bool {
 	declared, ok := c.Servers[s.Name]
 	switch {
@@ -179,11 +187,12 @@ func unlockedAs(c *project.Config, s clients.Server) bool {
 	case s.URL != "":
 		return len(s.Headers) == 0 && len(s.Variables) == 0 && len(s.Unknown()) == 0
 	}
-	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables, func(name string) bool { return !allowedVariable(declared, name) })
+	return len(s.Unknown()) == 0 && !slices.ContainsFunc(s.Variables,
+		func(name string) bool { return !allowedVariable(declared, name) })
 }
 
-// dir is the directory in which the client starts the entry's server; "" if nothing tells.
-func (e *scannedEntry) dir() string {
+// startDir returns the directory in which the client starts the entry's server, "" if it is unknown.
+func (e *scannedEntry) startDir() string {
 	switch {
 	case e.server.Scope != "":
 		return e.server.Scope
@@ -195,19 +204,20 @@ func (e *scannedEntry) dir() string {
 	return e.project
 }
 
-// view reads the project in dir as hallmark run would, once, and writes nothing.
-func (sc *scan) view(dir string) (view, error) {
-	v, known := sc.views[dir]
+// openProject reads the project in dir as hallmark run does, once in a scan, and writes nothing.
+func (sc *scan) openProject(dir string) (openedProject, error) {
+	v, known := sc.opened[dir]
 	if !known {
-		if v.w, v.err = sc.look(dir); v.err == nil {
+		if v.w, v.err = sc.readProject(dir); v.err == nil {
 			v.logs = v.w.Logs(trail.Options{})
 		}
-		sc.views[dir] = v
+		sc.opened[dir] = v
 	}
 	return v, v.err
 }
 
-func (sc *scan) look(dir string) (*workspace.Workspace, error) {
+// readProject reads a project's files and this machine's approvals.
+func (sc *scan) readProject(dir string) (*workspace.Workspace, error) {
 	w, err := workspace.Peek(sc.h, dir)
 	if err != nil {
 		return nil, err
@@ -221,8 +231,9 @@ func (sc *scan) look(dir string) (*workspace.Workspace, error) {
 	return w, nil
 }
 
-// remembers reports whether this machine approved an entry of that name, which is owed since.
-func remembers(w *workspace.Workspace, name string) bool {
+// wasApproved reports whether this machine approved an entry of that name: a lock without it lacks
+// something since then.
+func wasApproved(w *workspace.Workspace, name string) bool {
 	_, ok := w.Approvals.Servers[name]
 	return ok
 }

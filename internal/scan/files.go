@@ -17,38 +17,41 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// scanFiles are the files to read, each once, and evidence of what is passed over.
+// scanFiles returns the files to read, each once, and evidence of those that are skipped.
 func scanFiles(ctx context.Context, h *host.Host, o Options) ([]clients.File, evidence.Report, error) {
-	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir, Commands: true}
+	machine := clients.Machine{OS: cmp.Or(o.OS, runtime.GOOS), Home: o.Home, Getenv: h.Getenv, Project: o.Dir,
+		Commands: true}
 	switch {
 	case o.Project:
 		return projectFiles(ctx, o)
 	case len(o.Paths) == 0:
 		files, err := clients.Find(machine, o.Clients...)
-		return files, nil, usage(err)
+		return files, nil, usageError(err)
 	}
 	files, err := namedFiles(machine, o)
 	return files, nil, err
 }
 
-func usage(err error) error {
+// usageError gives an error about the caller's options its class.
+func usageError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return evidence.Errorf(evidence.Validation, "", "", err)
 }
 
-// projectFiles are those of the whole checkout in o.Dir.
+// projectFiles returns the clients' files of the whole checkout in o.Dir.
 func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Report, error) {
 	if _, err := clients.Find(clients.Machine{}, o.Clients...); err != nil {
-		return nil, nil, usage(err)
+		return nil, nil, usageError(err)
 	}
 	st, err := os.Stat(o.Dir)
 	if err == nil && !st.IsDir() {
 		err = errors.New("is not a directory")
 	}
 	if err != nil {
-		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory", err)
+		return nil, nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", o.Dir), "name the project's directory",
+			err)
 	}
 	files, unread, err := clients.FindBelow(ctx, o.Dir, o.Clients...)
 	if err != nil {
@@ -57,7 +60,7 @@ func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Repo
 	var report evidence.Report
 	for _, u := range unread {
 		e := unreadableEvidence(host.RelativeTo(o.Dir, u.Path), errors.New(u.Why))
-		if u.Empty { // which is said, and refuses nothing: builds and package managers make such links
+		if u.Empty { // a warning only: builds and package managers make such links
 			e.Scheme, e.Cause = evidence.Launch, evidence.Unsupported
 		}
 		report = append(report, e)
@@ -65,27 +68,28 @@ func projectFiles(ctx context.Context, o Options) ([]clients.File, evidence.Repo
 	return files, report, nil
 }
 
-// namedFiles are the files that were named, and those of the projects that were.
+// namedFiles returns the files of o.Paths, and the clients' files of the directories there.
 func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 	machine.Project = ""
 	users, err := clients.Find(machine)
 	if err != nil {
-		return nil, usage(err)
+		return nil, usageError(err)
 	}
 	var out []clients.File
 	for _, name := range o.Paths {
 		st, err := os.Stat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "", errors.New("there is no such file"))
+			return nil, evidence.Errorf(evidence.Validation, fmt.Sprintf("%+q", name), "",
+				errors.New("there is no such file"))
 		case err != nil:
 			return nil, evidence.Errorf(evidence.Operation, fmt.Sprintf("%+q", name), "", err)
 		case st.IsDir():
 			found, err := clients.Find(clients.Machine{OS: machine.OS, Project: name, Commands: true}, o.Clients...)
 			if err != nil {
-				return nil, usage(err)
+				return nil, usageError(err)
 			}
-			// Managed files of the machine are no part of a project.
+			// Files that an administrator manages for the machine are not the project's.
 			for _, f := range found {
 				if rel, err := filepath.Rel(name, f.Path); err == nil && filepath.IsLocal(rel) {
 					out = append(out, f)
@@ -103,7 +107,7 @@ func namedFiles(machine clients.Machine, o Options) ([]clients.File, error) {
 	return out, nil
 }
 
-// scannedDirs are the directories that are scanned as projects, or as the one that the user is in.
+// scannedDirs returns the directories that are scanned as projects.
 func scannedDirs(o Options) []string {
 	if o.Project || len(o.Paths) == 0 {
 		return []string{o.Dir}
@@ -114,13 +118,15 @@ func scannedDirs(o Options) []string {
 	})
 }
 
+// unreadableEvidence returns evidence of a file that could not be read.
 func unreadableEvidence(shown string, err error) evidence.Evidence {
 	cause := evidence.Malformed
 	if errors.As(err, new(*fs.PathError)) || errors.Is(err, fs.ErrPermission) {
 		cause = evidence.Unreadable
 	}
 	e := evidence.CannotVerify(evidence.Claim{
-		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown, Place: evidence.Place{File: shown},
+		Subject: shown, Scheme: evidence.Document, Authority: evidence.Caller, Where: shown,
+		Place: evidence.Place{File: shown},
 	}, cause, err.Error())
 	e.Rule = launcher.RuleUnreadable
 	return e

@@ -16,14 +16,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// hallmark judges an entry whose command is called hallmark.
-func (e *scannedEntry) hallmark() {
+// judgeHallmark judges an entry whose command is called hallmark.
+func (e *scannedEntry) judgeHallmark() {
 	c := e.claim
 	c.Scheme, c.Authority, c.Text = evidence.Launch, evidence.Machine, "this machine's hallmark"
 	found := evidence.Fact(c, c.Text)
-	if err := e.program.finds("hallmark", e.server.Command, e.dir(), e.project, e.namedProject()); err != nil {
+	if err := e.program.check("hallmark", e.server.Command, e.startDir(), e.project, e.namedProject()); err != nil {
 		found = evidence.Fact(c, launcher.Redact([]string{e.server.Command})[0])
-		found.Reason, found.Fix = err.Error(), e.fix()
+		found.Reason, found.Fix = err.Error(), e.suggestEntry()
 	}
 	found.Rule = launcher.RuleUnguarded
 	e.report = append(e.report, found)
@@ -33,16 +33,16 @@ func (e *scannedEntry) hallmark() {
 	}
 	switch sub := e.server.Args[0]; sub {
 	case "run":
-		e.runs(e.server.Args[1:])
+		e.judgeRun(e.server.Args[1:])
 	case "hashfile":
-		e.edits(e.server.Args[1:])
+		e.judgeEditor(e.server.Args[1:])
 	default:
 		e.refuse(fmt.Sprintf("hallmark %s is no server", runline.Quote(sub)))
 	}
 }
 
-// runs judges an entry that starts hallmark run with args.
-func (e *scannedEntry) runs(args []string) {
+// judgeRun judges an entry that starts hallmark run with args.
+func (e *scannedEntry) judgeRun(args []string) {
 	line, problems := runline.Read(args, !e.file.User)
 	for _, p := range problems {
 		e.refuse(p)
@@ -50,46 +50,51 @@ func (e *scannedEntry) runs(args []string) {
 	for _, key := range e.server.Unknown() {
 		e.refuse(fmt.Sprintf("has a member %s, which may change what is started", runline.Quote(key)))
 	}
-	if dir := e.dir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
+	if dir := e.startDir(); dir != "" && line.Log != "" && !filepath.IsAbs(line.Log) {
 		if _, err := beneath.Inside(filepath.Join(dir, line.Log), dir); err != nil {
-			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " + errors.Unwrap(err).Error())
+			e.refuse("has " + runline.Quote(line.Log) + " written, which hallmark run refuses: " +
+				errors.Unwrap(err).Error())
 		}
 	}
 	dir, err := e.projectOfRun(line.Project)
 	if err != nil {
 		e.refuse(err.Error())
-		e.variables(project.Server{})
+		e.judgeVariables(project.Server{})
 		return
 	}
-	v, err := e.view(dir)
+	v, err := e.openProject(dir)
 	if err != nil {
 		e.refuse("its project cannot be read: " + err.Error())
-		e.variables(project.Server{})
+		e.judgeVariables(project.Server{})
 		return
 	}
 	w := v.w
 	declared, err := w.Server(line.Name)
 	entry, locked := w.Lock.Server(line.Name)
-	e.variables(declared)
+	e.judgeVariables(declared)
 	if len(line.Extra) > 0 && declared.Extra != "any" && !w.Approvals.Servers[line.Name].Approved(line.Extra) {
-		e.refuse("gives the server arguments that nobody approved: " + runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
+		e.refuse("gives the server arguments that nobody approved: " +
+			runline.Quote(strings.Join(launcher.Redact(line.Extra), " ")))
 	}
 	owed := e.claim
 	owed.Scheme, owed.Authority = evidence.Launch, evidence.Lock
 	switch {
 	case line.Name == "":
-		return // said already
+		return // refused above
 	case err != nil:
-		e.addOwn(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+project.ConfigFile+" in "+w.Dir, ""))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, runline.Quote(line.Name)+" is no server of "+
+			project.ConfigFile+" in "+w.Dir, ""))
 		return
-	case !locked && remembers(w, line.Name):
-		e.addOwn(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
+	case !locked && wasApproved(w, line.Name):
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Machine, runline.Quote(line.Name)+
+			" was approved on this machine, and its entry of hallmark.lock is gone", "hallmark pin "+line.Name))
 		return
 	case !locked && declared.WhyUnlocked() != "":
-		e.addOwn(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
+		e.addProjectEvidence(evidence.Waive(owed, evidence.Observed{}, "is not locked: "+declared.WhyUnlocked()))
 		return
 	case !locked:
-		e.addOwn(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+runline.Quote(line.Name), "hallmark pin "+line.Name))
+		e.addProjectEvidence(evidence.Miss(owed, evidence.Project, "hallmark.lock has no entry for "+
+			runline.Quote(line.Name), "hallmark pin "+line.Name))
 		return
 	}
 	found, err := heldEvidence(v, line.Name, declared, entry)
@@ -100,7 +105,7 @@ func (e *scannedEntry) runs(args []string) {
 	approved := false
 	for _, f := range found {
 		approved = approved || f.Scheme == evidence.Approval && f.Outcome == evidence.Match
-		e.addOwn(f)
+		e.addProjectEvidence(f)
 	}
 	if e.cover = Unapproved; approved {
 		e.cover = Guarded
@@ -110,7 +115,7 @@ func (e *scannedEntry) runs(args []string) {
 // heldEvidence is what hallmark run makes of the entry of a server before it looks for its program: how
 // it is declared, this machine's approval, the files beside the lock, the proof as this machine
 // can verify it without asking anybody, and whatever of these is owed and is not there.
-func heldEvidence(v view, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
+func heldEvidence(v openedProject, name string, declared project.Server, entry project.ServerLock) (evidence.Report, error) {
 	w := v.w
 	launch := lockentry.LaunchEvidence(w, declared, &entry)
 	if launch.Outcome != evidence.Match {
@@ -132,18 +137,18 @@ func heldEvidence(v view, name string, declared project.Server, entry project.Se
 	return books.Server(name).Settle(append(found, proof...)), nil
 }
 
-// addOwn adds evidence about the project, pointing at the entry that it is about.
-func (e *scannedEntry) addOwn(f evidence.Evidence) {
+// addProjectEvidence adds evidence about the project, with the place of the entry.
+func (e *scannedEntry) addProjectEvidence(f evidence.Evidence) {
 	f.Place, f.Rule = e.claim.Place, launcher.RuleUnguarded
 	e.report = append(e.report, f)
 }
 
-// projectOfRun is the project in which the entry has hallmark run: that of the file, or in a file
-// of the user's any that it names.
+// projectOfRun returns the directory of the project for which the entry runs hallmark: the project
+// of its file, or in the user's own files any project that it names.
 func (e *scannedEntry) projectOfRun(named string) (string, error) {
-	base := e.dir()
+	base := e.startDir()
 	if cwd := e.server.WorkingDir(); cwd != "" {
-		dir, err := pathFrom(base, cwd)
+		dir, err := resolveDir(base, cwd)
 		if err != nil {
 			return "", fmt.Errorf("its working directory %s %w", runline.Quote(cwd), err)
 		}
@@ -158,7 +163,7 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	dir := base
 	if named != "" {
 		var err error
-		if dir, err = pathFrom(base, named); err != nil {
+		if dir, err = resolveDir(base, named); err != nil {
 			return "", fmt.Errorf("--project %s %w", runline.Quote(named), err)
 		}
 	}
@@ -173,13 +178,13 @@ func (e *scannedEntry) projectOfRun(named string) (string, error) {
 	return dir, nil
 }
 
-// below is a directory that an entry names, seen from base.
-func pathFrom(base, name string) (string, error) {
+// resolveDir resolves a directory that an entry names, from base. It fails if the client fills it in.
+func resolveDir(base, name string) (string, error) {
 	if name == "${workspaceFolder}" && base != "" {
 		return base, nil
 	}
 	switch {
-	case runline.FillIn.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
+	case runline.Placeholder.MatchString(name) || strings.HasPrefix(name, "~") || strings.ContainsAny(name, "$?*"):
 		return "", errors.New("is filled in by the client")
 	case filepath.IsAbs(name):
 		return filepath.Clean(name), nil
@@ -189,7 +194,7 @@ func pathFrom(base, name string) (string, error) {
 	return filepath.Join(base, name), nil
 }
 
-// namedProject is the project that an entry of hallmark run names, "" if there is none.
+// namedProject returns the project of an entry of hallmark run, "" if there is none.
 func (e *scannedEntry) namedProject() string {
 	if len(e.server.Args) == 0 || e.server.Args[0] != "run" {
 		return ""
@@ -202,9 +207,9 @@ func (e *scannedEntry) namedProject() string {
 	return dir
 }
 
-// variables refuses those that the declaration of the server does not name, and those that
-// change what hallmark itself is or trusts, whoever names them.
-func (e *scannedEntry) variables(declared project.Server) {
+// judgeVariables refuses variables that the server's declaration does not name, and those that change
+// what hallmark itself is or trusts, even if it names them.
+func (e *scannedEntry) judgeVariables(declared project.Server) {
 	for _, name := range e.server.Variables {
 		if !allowedVariable(declared, name) {
 			e.refuse(fmt.Sprintf("sets %s, which may change what is started", runline.Quote(name)))
@@ -212,6 +217,7 @@ func (e *scannedEntry) variables(declared project.Server) {
 	}
 }
 
+// allowedVariable reports whether an entry may set a variable.
 func allowedVariable(declared project.Server, name string) bool {
 	return slices.Contains(declared.Variables, name) && !runline.ChangesHallmark(name)
 }

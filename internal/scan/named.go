@@ -10,9 +10,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/launcher"
 )
 
-// namedFile is the file of servers that an entry of a plugin's manifest names instead of a
-// server, if that lies in the checkout that is scanned, so that it can be read as its client
-// would. Any other entry that is a text stays what it is: refused as not followed.
+// namedFile returns the file that an entry of a plugin's manifest names instead of a server, so that
+// the scan reads it as the client does. The file must lie in the scanned checkout; any other such
+// entry is refused as one that is not followed.
 func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool) {
 	to, ok := clients.NamedFile(f, s)
 	if !ok || sc.root == "" {
@@ -30,12 +30,15 @@ func (sc *scan) namedFile(f clients.File, s clients.Server) (clients.File, bool)
 	return to, err == nil && filepath.IsLocal(rel)
 }
 
-// startedEvidence says of a command line that its client runs it: no server, which may start one.
-func startedEvidence(c clients.Command, shown string) evidence.Evidence {
+// commandEvidence returns evidence of a command line that a client runs, which may start a server.
+func commandEvidence(c clients.Command, shown string) evidence.Evidence {
 	place := evidence.Place{File: shown, Line: c.Line, Column: c.Column}
 	e := evidence.CannotVerify(evidence.Claim{
-		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(), Place: place,
-	}, evidence.Unsupported, "its client runs "+runline.Quote(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+" without Hallmark, which may start a server")
+		Subject: c.Client + ": " + c.Key, Scheme: evidence.Launch, Authority: evidence.Caller, Where: place.Show(),
+		Place: place,
+	}, evidence.Unsupported, "its client runs "+
+		runline.Quote(strings.Join(launcher.Redact(strings.Fields(c.Text)), " "))+
+		" without Hallmark, which may start a server")
 	e.Rule = launcher.RuleProgram
 	return e
 }

@@ -16,7 +16,8 @@ func TestScanBounded(t *testing.T) {
 	large := `{"mcpServers": {}}` + strings.Repeat(" ", 4<<20)
 	b.file("src/project/.cursor/mcp.json", large, 0o644)
 	found, err := Scan(t.Context(), b.h, b.o)
-	if err != nil || evidence.ClassOf(found.Verdict.Err()) != evidence.Validation || len(found.Rules) != 1 || !strings.Contains(found.Rules[0].Evidence.Reason, "larger than 4194304 bytes") {
+	if err != nil || evidence.ClassOf(found.Verdict.Err()) != evidence.Validation || len(found.Rules) != 1 ||
+		!strings.Contains(found.Rules[0].Evidence.Reason, "larger than 4194304 bytes") {
 		t.Errorf("%+v, %v", found, err)
 	}
 	for i := range maxScanned/(4<<20) + 2 {
@@ -27,7 +28,8 @@ func TestScanBounded(t *testing.T) {
 	if err != nil || evidence.ClassOf(found.Verdict.Err()) != evidence.Validation || len(found.Servers) != 0 {
 		t.Fatalf("%+v, %v", found, err)
 	}
-	if last := found.Rules[len(found.Rules)-1].Evidence; !strings.Contains(last.Reason, "is not read, nor is any file after it") {
+	if last := found.Rules[len(found.Rules)-1].Evidence; !strings.Contains(last.Reason,
+		"is not read, nor is any file after it") {
 		t.Errorf("%+v", last)
 	}
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/hallmark-mcp/hallmark/internal/workspace"
 )
 
-// ownProgram is this machine's hallmark, and where clients look for it.
+// ownProgram is this machine's hallmark, and the PATH in which clients look for it.
 type ownProgram struct {
-	file string // "" if nobody knows it
+	file string // "" if it is unknown
 	path string // PATH
 	os   string
 }
 
-// finds returns nil if command, started in dir, is this machine's own program of that name,
-// which nobody who writes to one of the projects can replace.
-func (p ownProgram) finds(name, command, dir string, projects ...string) error {
+// check returns nil if command, started in dir, is this machine's own program of that name and lies
+// in none of the projects, whose authors could replace it.
+func (p ownProgram) check(name, command, dir string, projects ...string) error {
 	own := p.file
 	if own != "" && name != "hallmark" {
 		own = filepath.Join(filepath.Dir(p.file), name+filepath.Ext(p.file))
@@ -47,13 +47,13 @@ func (p ownProgram) finds(name, command, dir string, projects ...string) error {
 	return nil
 }
 
-// resolve finds the file that command is: an absolute path, or a name that is found through
-// PATH whichever directory it is started in.
+// resolve returns the file of command: an absolute path, or a name that PATH finds in whichever
+// directory it is started.
 func (p ownProgram) resolve(command, dir string) (string, error) {
 	if filepath.IsAbs(command) {
 		return filepath.Clean(command), nil
 	}
-	if strings.ContainsAny(command, `/\`) || runline.FillIn.MatchString(command) {
+	if strings.ContainsAny(command, `/\`) || runline.Placeholder.MatchString(command) {
 		return "", fmt.Errorf("%s is a program of the directory in which its client starts it", runline.Quote(command))
 	}
 	places := filepath.SplitList(p.path)
@@ -71,7 +71,7 @@ func (p ownProgram) resolve(command, dir string) (string, error) {
 	return "", fmt.Errorf("%s is not found in PATH", runline.Quote(command))
 }
 
-// contains reports whether a file lies in dir, by their names or where these really lead.
+// contains reports whether a file lies in dir, by its name or after the links of dir.
 func contains(dir, file string) bool {
 	dirs := []string{dir}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

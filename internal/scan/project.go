@@ -13,9 +13,9 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// projectOf is the nearest directory at or above dir that is a project of Hallmark's, "" if there
-// is none. A client's directory belongs to the project that holds it, if there is one, whatever
-// files of Hallmark's lie in it: see [clients.OwnerDir], as of within.
+// projectOf returns the nearest directory at or above dir that is a project of Hallmark, "" if there
+// is none. A client's own directory belongs to the project that holds it, even if it has files of
+// Hallmark itself: see [clients.OwnerDir].
 func (sc *scan) projectOf(within, dir string) string {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -25,9 +25,9 @@ func (sc *scan) projectOf(within, dir string) string {
 		return ""
 	}
 	holder := clients.OwnerDir(within, dir)
-	found := sc.atOrAbove(holder)
+	found := sc.findProjectAbove(holder)
 	if found == "" && holder != dir {
-		found = sc.atOrAbove(dir)
+		found = sc.findProjectAbove(dir)
 	}
 	if found != "" && !slices.Contains(sc.found, found) {
 		sc.found = append(sc.found, found)
@@ -35,7 +35,8 @@ func (sc *scan) projectOf(within, dir string) string {
 	return found
 }
 
-func (sc *scan) atOrAbove(dir string) string {
+// findProjectAbove returns the nearest project at or above dir, "" if there is none.
+func (sc *scan) findProjectAbove(dir string) string {
 	for {
 		if sc.isProject(dir) {
 			return dir
@@ -48,9 +49,9 @@ func (sc *scan) atOrAbove(dir string) string {
 	}
 }
 
-// isProject reports whether dir has any file of Hallmark's, so that taking hallmark.toml and
-// hallmark.lock away is seen, or this machine accepted something in it, so that taking all of
-// them away is. Each directory is looked at once.
+// isProject reports whether dir has any file of Hallmark, or this machine accepted something there.
+// The first reveals that hallmark.toml and hallmark.lock were removed, the second that all files
+// were. The answer is kept for the scan.
 func (sc *scan) isProject(dir string) bool {
 	is, known := sc.projects[dir]
 	if !known {
@@ -60,6 +61,7 @@ func (sc *scan) isProject(dir string) bool {
 	return is
 }
 
+// holdsProject reports whether dir has a file of Hallmark.
 func holdsProject(dir string) bool {
 	for _, name := range []string{project.ConfigFile, project.LockFile, project.SurfacesDir, project.ClosuresDir} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
@@ -69,7 +71,7 @@ func holdsProject(dir string) bool {
 	return false
 }
 
-// isAccepted reports whether this machine accepted something in dir, or may have: what it remembers
+// isAccepted reports whether this machine accepted something in dir, or may have because its record
 // cannot be read.
 func (sc *scan) isAccepted(dir string) bool {
 	w, err := workspace.Peek(sc.h, dir)
@@ -79,9 +81,9 @@ func (sc *scan) isAccepted(dir string) bool {
 	return w.ReadApprovals() != nil || len(w.Approvals.Names()) > 0
 }
 
-// removedEvidence is evidence of what this machine accepted in the projects that the scan came by, where
-// hallmark.toml is gone. Nothing else would say so: without it, and the lock, no entry of a
-// client's need be guarded.
+// removedEvidence returns evidence of what this machine accepted in the scanned projects whose
+// hallmark.toml is gone. Nothing else reports that: without this file and the lock no entry of a
+// client needs to be guarded.
 func (sc *scan) removedEvidence() (report evidence.Report) {
 	for _, dir := range sc.found {
 		at := filepath.Join(dir, project.ConfigFile)

@@ -1,4 +1,9 @@
-// Package scan reads how MCP clients start their servers.
+// Package scan reads the configuration files of MCP clients, and judges how they start their
+// servers: against the rules of package launcher, and whether Hallmark guards them. Nothing is
+// started or fetched.
+//
+// It also edits hallmark.toml: [MigrateConfig] rewrites deprecated keys, [VerifyServer] fills in a
+// verify block. With Options.Project the files of one checkout may have 64 MiB together.
 package scan
 
 import (
@@ -28,28 +33,26 @@ type Options struct {
 	// the project in Dir are scanned.
 	Paths []string
 	Dir   string
-	OS    string // whose places are meant; this system's if empty
+	OS    string // whose default places are read; "" is this system
 	Home  string // the user's home directory
-	// Project has the project in Dir scanned and nothing else: the files of clients in it and
-	// in every directory below it.
+	// Project scans only the project in Dir: the clients' files there and in every directory below.
 	Project bool
-	// Strict refuses what a hallmark.toml opts out of, its own or that of a project below it.
+	// Strict refuses what a hallmark.toml opts out of, that of the project or of one below it.
 	Strict bool
-	// Program is this machine's own hallmark. Without it no entry is guarded: nobody can say
-	// that what it starts is hallmark.
+	// Program is the file of this machine's hallmark. Without it no entry counts as guarded, as
+	// nothing tells which program is hallmark.
 	Program string
 }
 
-// Scanned is what [Scan] found.
-type Scanned struct {
+// Result is what [Scan] found.
+type Result struct {
 	Files   []string         `json:"files"`
 	Servers []Server         `json:"servers"`
 	Verdict policy.Verdict   `json:"-"`
 	Rules   []policy.Finding `json:"-"` // those of Verdict that break a rule
 }
 
-// Server is one server of a client's configuration. Its text is the file's, save
-// that what looks like a secret is replaced.
+// Server is one server of a client's configuration, with what looks like a secret redacted.
 type Server struct {
 	Client    string           `json:"client,omitempty"`
 	File      string           `json:"file"`
@@ -64,7 +67,7 @@ type Server struct {
 	Disabled  bool             `json:"disabled,omitempty"`
 	Launcher  string           `json:"launcher,omitempty"`
 	Packages  []Package        `json:"packages,omitempty"`
-	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark would verify it and start it
+	Guarded   bool             `json:"guarded,omitempty"` // this machine's hallmark verifies it before it starts it
 	Cover     Cover            `json:"cover,omitempty"`
 	Roots     []string         `json:"roots,omitempty"` // of hallmark hashfile
 	Findings  []policy.Finding `json:"findings"`
@@ -73,7 +76,7 @@ type Server struct {
 // Cover is how far Hallmark covers an entry that starts it.
 type Cover string
 
-// The standings. An entry without one is not Hallmark's, or is refused.
+// The values of Cover. An entry without one does not start Hallmark, or is refused.
 const (
 	Guarded    Cover = "guarded"    // hallmark run verifies it when it starts
 	Unapproved Cover = "unapproved" // it is locked, and this machine has not approved it: hallmark run refuses
@@ -93,9 +96,9 @@ type Package struct {
 // maxScanned bounds the bytes of the clients' files of a checkout.
 const maxScanned = 64 << 20
 
-// Scan reads the configuration files of MCP clients and holds each server against the
-// rules of package launcher. Nothing is started, fetched or written.
-func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
+// Scan reads the configuration files of MCP clients and judges each server by the rules of package
+// launcher. It starts, fetches and writes nothing.
+func Scan(ctx context.Context, h *host.Host, o Options) (*Result, error) {
 	files, unread, err := scanFiles(ctx, h, o)
 	if err != nil {
 		return nil, err
@@ -104,11 +107,11 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 	for _, dir := range scannedDirs(o) {
 		sc.projectOf("", dir)
 	}
-	out := &Scanned{Files: []string{}, Servers: []Server{}}
+	out := &Result{Files: []string{}, Servers: []Server{}}
 	report := unread
 	settings := policy.Settings{RefuseWaived: o.Strict}
-	total, said := 0, map[string]bool{}
-	for i := 0; i < len(files); i++ { // which grow by those that others name
+	total, listed := 0, map[string]bool{}
+	for i := 0; i < len(files); i++ { // a file may add those that it names
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -116,7 +119,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 		shown := host.RelativeTo(o.Dir, f.Path)
 		data, err := clients.Read(f)
 		if total += len(data); o.Project && total > maxScanned {
-			report = append(report, unreadableEvidence(shown, fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
+			report = append(report, unreadableEvidence(shown,
+				fmt.Errorf("is not read, nor is any file after it: the clients' files of this checkout are larger than %d bytes", maxScanned)))
 			break
 		}
 		var servers []clients.Server
@@ -127,8 +131,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 		if err == nil {
 			commands, err = clients.Commands(f, data)
 		}
-		again := said[shown]
-		if said[shown] = true; !again {
+		again := listed[shown]
+		if listed[shown] = true; !again {
 			out.Files = append(out.Files, shown)
 		}
 		if err != nil {
@@ -138,7 +142,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 			continue
 		}
 		for _, c := range commands {
-			report = append(report, startedEvidence(c, shown))
+			report = append(report, commandEvidence(c, shown))
 		}
 		for _, s := range servers {
 			if named, ok := sc.namedFile(f, s); ok {
@@ -147,7 +151,7 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 				}
 				continue
 			}
-			scanned, found := sc.server(f, s, shown)
+			scanned, found := sc.judgeServer(f, s, shown)
 			v := policy.Judge(policy.Scan, settings, found)
 			scanned.Findings = v.Findings
 			scanned.Guarded = scanned.Cover == Guarded && v.Allowed()
@@ -168,8 +172,8 @@ func Scan(ctx context.Context, h *host.Host, o Options) (*Scanned, error) {
 	return out, nil
 }
 
-// lockedVersions are the packages that the lock of the project in dir holds, by ecosystem
-// and name. A lock that cannot be read holds none: check reports it.
+// lockedVersions returns the versions of the packages that the lock of the project in dir holds, by
+// ecosystem and name. An unreadable lock holds none here; hallmark check reports it.
 func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	out := map[artifact.Kind]map[string]string{}
 	data, err := workspace.ReadPlain(filepath.Join(dir, project.LockFile), project.MaxLock)
@@ -196,21 +200,21 @@ func lockedVersions(dir string) map[artifact.Kind]map[string]string {
 	return out
 }
 
-// scan is one run of Scan.
+// scan is one run of [Scan].
 type scan struct {
 	h       *host.Host
 	o       Options
 	program ownProgram
 	locked  map[artifact.Kind]map[string]string
-	views   map[string]view // by directory
-	root    string          // of the checkout that is scanned, without links; "" if none is
+	opened  map[string]openedProject // by directory
+	root    string                   // of the scanned checkout, links resolved; "" if none is scanned
 
-	projects map[string]bool // by directory, whether it is one of Hallmark's
-	found    []string        // the projects that the scan came by
+	projects map[string]bool // by directory: whether it is a project of Hallmark
+	found    []string        // the projects that the scan passed
 }
 
-// view is a project as hallmark run would read it, or why that cannot be.
-type view struct {
+// openedProject is a project as hallmark run reads it, or the error of that.
+type openedProject struct {
 	w    *workspace.Workspace
 	logs *trail.Logs
 	err  error
@@ -226,12 +230,12 @@ func newScan(h *host.Host, o Options) *scan {
 	return &scan{
 		root: root,
 		h:    h, o: o, program: ownProgram{file: o.Program, path: h.Getenv("PATH"), os: cmp.Or(o.OS, runtime.GOOS)},
-		locked: lockedVersions(o.Dir), views: map[string]view{}, projects: map[string]bool{},
+		locked: lockedVersions(o.Dir), opened: map[string]openedProject{}, projects: map[string]bool{},
 	}
 }
 
-// server holds one entry against the rules.
-func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
+// judgeServer judges one entry by the rules.
+func (sc *scan) judgeServer(f clients.File, s clients.Server, shown string) (Server, evidence.Report) {
 	known := func(p launcher.Package) string { return sc.locked[artifact.Kind(p.Ecosystem)][p.Name] }
 	claim := evidence.Claim{
 		Subject: serverSubject(s), Where: evidence.Place{File: shown, Line: s.Line}.Show(),
@@ -243,23 +247,25 @@ func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, 
 	out := Server{
 		Client: s.Client, File: shown, Line: s.Line, Column: s.Column, Scope: s.Scope, Name: s.Name,
 		Command: launcher.Redact([]string{s.Command})[0], Arguments: launcher.Redact(s.Args),
-		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled, Launcher: target.Launcher,
+		Variables: s.Variables, URL: launcher.Redact([]string{s.URL})[0], Disabled: s.Disabled,
+		Launcher: target.Launcher,
 	}
 	for _, p := range target.Packages {
 		version := known(p)
 		out.Packages = append(out.Packages, Package{
-			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin, Pinned: p.Pinned(),
+			Ecosystem: p.Ecosystem, Name: launcher.Redact([]string{p.Name})[0], Spec: p.Spec, Pin: p.Pin,
+			Pinned: p.Pinned(),
 			Locked: p.Pinned() && version != "" && p.Ref.Version() == version,
 		})
 	}
 	if s.Command != "" {
-		report = append(report, writable(sc.h, s.Command, claim)...)
+		report = append(report, writableEvidence(sc.h, s.Command, claim)...)
 	}
 	report = append(report, malformedEvidence(s, claim)...)
 	e := &scannedEntry{scan: sc, file: f, server: s, claim: claim, target: target}
 	own := e.judge()
 	out.Cover, out.Roots = e.cover, e.roots
-	if s.Disabled { // it is not started, whatever it says
+	if s.Disabled { // its client does not start it
 		report = waiveDisabled(report)
 		if e.project == "" {
 			own = waiveDisabled(own)
@@ -268,7 +274,7 @@ func (sc *scan) server(f clients.File, s clients.Server, shown string) (Server, 
 	return out, append(report, own...)
 }
 
-// waiveDisabled is a report of a server that its client has disabled.
+// waiveDisabled waives all findings about a server that its client does not start.
 func waiveDisabled(report evidence.Report) evidence.Report {
 	for i, e := range report {
 		if e.Outcome != evidence.Match {
@@ -279,7 +285,7 @@ func waiveDisabled(report evidence.Report) evidence.Report {
 	return report
 }
 
-// malformedEvidence is evidence of an entry that cannot be read as one server.
+// malformedEvidence returns evidence of an entry that cannot be read as one server.
 func malformedEvidence(s clients.Server, claim evidence.Claim) evidence.Report {
 	if s.Problem == "" {
 		return nil
@@ -303,9 +309,9 @@ func serverSubject(s clients.Server) string {
 	return cmp.Or(s.Client, "config") + ": " + name
 }
 
-// writable is evidence about who else may replace the executable that command resolves
-// to. One that is not here is nobody's to replace.
-func writable(h *host.Host, command string, claim evidence.Claim) evidence.Report {
+// writableEvidence returns evidence about who else may replace the executable of command. There is
+// none if the executable does not exist here.
+func writableEvidence(h *host.Host, command string, claim evidence.Claim) evidence.Report {
 	found := command
 	if filepath.Base(command) == command {
 		var err error

@@ -88,7 +88,8 @@ func (b *scanBench) lock() {
 	declare := func(args string) string {
 		text := "manifest_version = 1\n"
 		for _, name := range []string{"say", "moved"} {
-			text += "[providers.mcp." + name + "]\ncommand = \"./say\"\nvariables = [\"SAY_KEY\", \"HALLMARK_HOME\", \"LD_PRELOAD\"]\n"
+			text += "[providers.mcp." + name +
+				"]\ncommand = \"./say\"\nvariables = [\"SAY_KEY\", \"HALLMARK_HOME\", \"LD_PRELOAD\"]\n"
 		}
 		return text + "arguments = [" + args + "]\n"
 	}
@@ -96,16 +97,20 @@ func (b *scanBench) lock() {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	lock, approvals := &project.Lock{}, &project.Approvals{Version: 1, Project: b.project, Servers: map[string]project.Approval{}}
+	lock, approvals := &project.Lock{},
+		&project.Approvals{Version: 1, Project: b.project, Servers: map[string]project.Approval{}}
 	exe := digest.FromBytes([]byte("say"))
 	for name, s := range config.Servers {
 		seen := func(subject string, scheme evidence.Scheme, d digest.Digest) evidence.Evidence {
-			return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock}, evidence.Observed{Digests: []digest.Digest{d}})
+			return evidence.Compare(evidence.Claim{Subject: subject, Scheme: scheme, Authority: evidence.Lock},
+				evidence.Observed{Digests: []digest.Digest{d}})
 		}
 		adm := policy.Judge(policy.Pin, policy.Settings{}, evidence.Report{
 			seen("./say", evidence.File, exe), seen(project.SurfaceSubject(name), evidence.Surface, shown.Digest()),
 		}).Admitted()
-		entry := project.ServerLock{Source: "command", Launch: s.Launch(), Ref: "./say", Artifacts: map[string]digest.Digest{"./say": exe}, Arguments: s.Arguments, Variables: s.Variables, ApprovedAt: time.Now()}
+		entry := project.ServerLock{Source: "command", Launch: s.Launch(), Ref: "./say",
+			Artifacts: map[string]digest.Digest{"./say": exe}, Arguments: s.Arguments, Variables: s.Variables,
+			ApprovedAt: time.Now()}
 		if err := lock.Add(adm, name, entry, shown); err != nil {
 			b.t.Fatal(err)
 		}
@@ -134,7 +139,7 @@ func (b *scanBench) lock() {
 type entry map[string]any
 
 // scan scans entries in a file of the project, or at the path that is named.
-func (b *scanBench) scan(entries map[string]entry, at ...string) *Scanned {
+func (b *scanBench) scan(entries map[string]entry, at ...string) *Result {
 	b.t.Helper()
 	data, err := json.Marshal(map[string]any{"mcpServers": entries})
 	if err != nil {
@@ -199,7 +204,8 @@ func (b *scanBench) parts() [][]choice {
 		return []choice{after, {ok, fmt.Sprint("flags first ", words), func(d *draft) { d.before = words }}}
 	}
 	wrap := func(words ...string) choice {
-		return choice{false, fmt.Sprint("wrapped ", words), func(d *draft) { d.wrap = func(w []string) []string { return slices.Concat(words, w) } }}
+		return choice{false, fmt.Sprint("wrapped ", words),
+			func(d *draft) { d.wrap = func(w []string) []string { return slices.Concat(words, w) } }}
 	}
 	line := func(words ...string) choice {
 		return choice{false, fmt.Sprint("line of ", words), func(d *draft) {
@@ -218,31 +224,53 @@ func (b *scanBench) parts() [][]choice {
 	plain := choice{true, "", func(*draft) {}}
 	return [][]choice{
 		{program(true, "hallmark"), program(true, b.o.Program),
-			program(false, "./hallmark"), program(false, "bin/hallmark"), program(false, "../project/hallmark"), program(false, `.\hallmark`),
-			program(false, filepath.Join(b.project, "hallmark")), program(false, filepath.Join(b.root, "other/bin/hallmark")),
-			program(false, filepath.Join(b.project, "linked")), program(false, filepath.Join(b.root, "nowhere/hallmark")),
-			program(false, "${HOME}/hallmark"), program(false, "~/hallmark"), program(false, "hallmark "), program(false, "h\u0430llmark"),
-			program(false, "hallmark\u200b"), program(false, "hallmark.sh"), program(false, "hashfile-mcp"), program(false, filepath.Join(b.root, "usr/bin/hashfile-mcp"))},
+			program(false, "./hallmark"), program(false, "bin/hallmark"), program(false, "../project/hallmark"),
+			program(false, `.\hallmark`),
+			program(false, filepath.Join(b.project, "hallmark")),
+			program(false, filepath.Join(b.root, "other/bin/hallmark")),
+			program(false, filepath.Join(b.project, "linked")),
+			program(false, filepath.Join(b.root, "nowhere/hallmark")),
+			program(false, "${HOME}/hallmark"), program(false, "~/hallmark"), program(false, "hallmark "),
+			program(false, "h\u0430llmark"),
+			program(false, "hallmark\u200b"), program(false, "hallmark.sh"), program(false, "hashfile-mcp"),
+			program(false, filepath.Join(b.root, "usr/bin/hashfile-mcp"))},
 		{plain, env(true), env(true, "SAY_KEY"),
-			env(false, "HALLMARK_HOME"), env(false, "SAY_KEY", "PATH"), env(false, "HOME"), env(false, "XDG_STATE_HOME"), env(false, "LD_PRELOAD"),
-			env(false, "DYLD_INSERT_LIBRARIES"), env(false, "GODEBUG"), env(false, "OTHER"), env(false, "say_key"), env(false, "HTTPS_PROXY"),
+			env(false, "HALLMARK_HOME"), env(false, "SAY_KEY", "PATH"), env(false, "HOME"),
+			env(false, "XDG_STATE_HOME"), env(false, "LD_PRELOAD"),
+			env(false, "DYLD_INSERT_LIBRARIES"), env(false, "GODEBUG"), env(false, "OTHER"), env(false, "say_key"),
+			env(false, "HTTPS_PROXY"),
 			env(false, "NODE_OPTIONS"), env(false, "TMPDIR"), env(false, "")},
-		slices.Concat([]choice{plain}, flags(true, "--require-lock"), flags(true, "--project", b.project), flags(true, "--project="+b.project),
-			flags(true, "--project", "."), flags(true, "--project", "${workspaceFolder}"), flags(true, "--log", "calls.jsonl"),
-			flags(false, "--trust-lock"), flags(false, "--trust-lock=true"), flags(false, "--unlocked"), flags(false, "--log-key", "k"), flags(false, "--log-key=k"),
-			flags(false, "--allow-env", "A=b"), flags(false, "--project", "../elsewhere"), flags(false, "--project="+filepath.Join(b.root, "src/elsewhere")),
-			flags(false, "--project", "/"), flags(false, "--project", "${EVIL}"), flags(false, "--project", b.project, "--project", "../elsewhere"),
-			flags(false, "--project="), flags(false, "--log", "/home/me/.bashrc"), flags(false, "--log", "../x.jsonl"), flags(false, "--log=.git/x.jsonl"), flags(false, "--log=build.sh"),
-			flags(false, "--help"), flags(false, "-h"), flags(false, "-t"), flags(false, "say2"), flags(false, "--", "--root", "/"), flags(false, "--require-lock=false")),
-		{plain, wrap("env"), wrap("env", "HALLMARK_HOME=./evil"), wrap("env", "-i"), wrap("/usr/bin/env", "PATH=./bin"), wrap("nice"), wrap("timeout", "5"), wrap("sudo"),
-			wrap("xargs"), wrap("cmd", "/c"), wrap("npx", "-y"), wrap("npx"), wrap("node"), wrap("python", "-m"), wrap("docker", "run", "-i"), wrap("./run"),
+		slices.Concat([]choice{plain}, flags(true, "--require-lock"), flags(true, "--project", b.project),
+			flags(true, "--project="+b.project),
+			flags(true, "--project", "."), flags(true, "--project", "${workspaceFolder}"),
+			flags(true, "--log", "calls.jsonl"),
+			flags(false, "--trust-lock"), flags(false, "--trust-lock=true"), flags(false, "--unlocked"),
+			flags(false, "--log-key", "k"), flags(false, "--log-key=k"),
+			flags(false, "--allow-env", "A=b"), flags(false, "--project", "../elsewhere"),
+			flags(false, "--project="+filepath.Join(b.root, "src/elsewhere")),
+			flags(false, "--project", "/"), flags(false, "--project", "${EVIL}"),
+			flags(false, "--project", b.project, "--project", "../elsewhere"),
+			flags(false, "--project="), flags(false, "--log", "/home/me/.bashrc"), flags(false, "--log", "../x.jsonl"),
+			flags(false, "--log=.git/x.jsonl"), flags(false, "--log=build.sh"),
+			flags(false, "--help"), flags(false, "-h"), flags(false, "-t"), flags(false, "say2"),
+			flags(false, "--", "--root", "/"), flags(false, "--require-lock=false")),
+		{plain, wrap("env"), wrap("env", "HALLMARK_HOME=./evil"), wrap("env", "-i"), wrap("/usr/bin/env", "PATH=./bin"),
+			wrap("nice"), wrap("timeout", "5"), wrap("sudo"),
+			wrap("xargs"), wrap("cmd", "/c"), wrap("npx", "-y"), wrap("npx"), wrap("node"), wrap("python", "-m"),
+			wrap("docker", "run", "-i"), wrap("./run"),
 			line("sh", "-c"), line("bash", "-lc"), line("cmd", "/c"), line("powershell", "-Command")},
-		{plain, member(true, "cwd", "."), member(true, "cwd", b.project), member(true, "timeout", 5), member(true, "type", "stdio"), member(true, "envFile", nil),
-			member(false, "cwd", ".."), member(false, "cwd", "bin"), member(false, "cwd", "/"), member(false, "cwd", "${EVIL}"), member(false, "cwd", []string{"."}),
-			member(false, "envFile", ".env"), member(false, "shell", true), member(false, "url", "https://example.com/mcp"), member(false, "type", "http"),
-			member(false, "transport", map[string]any{"command": "evil"}), member(false, "cmd", "evil"), member(false, "executable", "evil")},
-		{sub(true, "run"), sub(false, "Run"), sub(false, "pin"), sub(false, "review"), sub(false, "--trust-lock"), sub(false, "")},
-		{name(true, "say"), name(false, "moved"), name(false, "gone"), name(false), name(false, ""), name(false, "Say"), name(false, "say", "say"), name(false, "../say"), name(false, "$SAY")},
+		{plain, member(true, "cwd", "."), member(true, "cwd", b.project), member(true, "timeout", 5),
+			member(true, "type", "stdio"), member(true, "envFile", nil),
+			member(false, "cwd", ".."), member(false, "cwd", "bin"), member(false, "cwd", "/"),
+			member(false, "cwd", "${EVIL}"), member(false, "cwd", []string{"."}),
+			member(false, "envFile", ".env"), member(false, "shell", true),
+			member(false, "url", "https://example.com/mcp"), member(false, "type", "http"),
+			member(false, "transport", map[string]any{"command": "evil"}), member(false, "cmd", "evil"),
+			member(false, "executable", "evil")},
+		{sub(true, "run"), sub(false, "Run"), sub(false, "pin"), sub(false, "review"), sub(false, "--trust-lock"),
+			sub(false, "")},
+		{name(true, "say"), name(false, "moved"), name(false, "gone"), name(false), name(false, ""), name(false, "Say"),
+			name(false, "say", "say"), name(false, "../say"), name(false, "$SAY")},
 	}
 }
 
@@ -305,7 +333,8 @@ func TestDisguises(t *testing.T) {
 			return f.Class != evidence.OK && f.Evidence.Rule != "" && f.Evidence.Place.Line > 0
 		})
 		if count[want]++; s.Guarded != want || refused == want || (s.Cover == Guarded) != want {
-			t.Errorf("guarded %v, refused %v, want guarded %v: %s\n%v %q", s.Guarded, refused, want, made[s.Name], entries[s.Name], reasons(s))
+			t.Errorf("guarded %v, refused %v, want guarded %v: %s\n%v %q", s.Guarded, refused, want, made[s.Name],
+				entries[s.Name], reasons(s))
 		}
 	}
 	if count[true] < 100 || count[false] < 1000 {
@@ -329,7 +358,8 @@ func TestGuardedThroughPath(t *testing.T) {
 	for path, want := range map[string]bool{
 		bin: true, filepath.Join(b.root, "empty") + list + bin: true, bin + list + ".": true,
 		"": false, "." + list + bin: false, list + bin: false, "bin" + list + bin: false,
-		filepath.Join(b.project, "bin") + list + bin: false, filepath.Join(b.root, "other/bin") + list + bin: false, filepath.Join(b.root, "empty"): false,
+		filepath.Join(b.project, "bin") + list + bin: false, filepath.Join(b.root, "other/bin") + list + bin: false,
+		filepath.Join(b.root, "empty"): false,
 	} {
 		b.path = path
 		s := b.scan(map[string]entry{"say": {"command": "hallmark", "args": []string{"run", "say"}}}).Servers[0]
@@ -338,9 +368,11 @@ func TestGuardedThroughPath(t *testing.T) {
 		}
 	}
 	b.path = bin
-	for _, own := range []string{"", filepath.Join(b.root, "nowhere"), filepath.Join(b.root, "other/bin/hallmark"), filepath.Join(b.project, "hallmark")} {
+	for _, own := range []string{"", filepath.Join(b.root, "nowhere"), filepath.Join(b.root, "other/bin/hallmark"),
+		filepath.Join(b.project, "hallmark")} {
 		b.o.Program = own
-		if s := b.scan(map[string]entry{"say": {"command": "hallmark", "args": []string{"run", "say"}}}).Servers[0]; s.Guarded {
+		if s := b.scan(map[string]entry{"say": {"command": "hallmark",
+			"args": []string{"run", "say"}}}).Servers[0]; s.Guarded {
 			t.Errorf("with the program %q it is guarded", own)
 		}
 	}
@@ -394,7 +426,8 @@ func TestGuardedInUserFiles(t *testing.T) {
 		want bool
 	}{
 		{[]string{"run", "say", "--project", b.project}, nil, true}, // as pin --write-config writes it
-		{[]string{"run", "say", "--project", b.project}, entry{"cwd": b.project, "env": map[string]string{"SAY_KEY": "x"}}, true},
+		{[]string{"run", "say", "--project", b.project},
+			entry{"cwd": b.project, "env": map[string]string{"SAY_KEY": "x"}}, true},
 		{[]string{"run", "say", "--project", b.project, "--log", filepath.Join(b.home, "calls.jsonl")}, nil, true},
 		{[]string{"run", "say"}, nil, false},
 		{[]string{"run", "say", "--project", "."}, nil, false},
@@ -413,7 +446,8 @@ func TestGuardedInUserFiles(t *testing.T) {
 		}
 	}
 	// Other servers of the user's are none of a project.
-	if found := b.scan(map[string]entry{"mine": {"command": "mine"}}, "home/.cursor/mcp.json"); found.Verdict.Err() != nil {
+	if found := b.scan(map[string]entry{"mine": {"command": "mine"}},
+		"home/.cursor/mcp.json"); found.Verdict.Err() != nil {
 		t.Error(found.Verdict.Err())
 	}
 }
@@ -423,12 +457,16 @@ func TestGuardedInUserFiles(t *testing.T) {
 func TestAroundHallmark(t *testing.T) {
 	b := newScanBench(t)
 	entries := map[string]entry{
-		"script": {"command": "./server.sh"}, "absolute": {"command": filepath.Join(b.root, "usr/bin/true")}, "url": {"url": "https://example.com/mcp"},
-		"pinned": {"command": "npx", "args": []string{"-y", "@acme/notes@1.4.0"}}, "image": {"command": "docker", "args": []string{"run", "img@sha256:" + strings.Repeat("a", 64)}},
-		"disabled": {"command": "./server.sh", "disabled": true}, "off": {"url": "https://example.com/mcp", "enabled": false}, "same": {"command": "./say"},
+		"script": {"command": "./server.sh"}, "absolute": {"command": filepath.Join(b.root, "usr/bin/true")},
+		"url":      {"url": "https://example.com/mcp"},
+		"pinned":   {"command": "npx", "args": []string{"-y", "@acme/notes@1.4.0"}},
+		"image":    {"command": "docker", "args": []string{"run", "img@sha256:" + strings.Repeat("a", 64)}},
+		"disabled": {"command": "./server.sh", "disabled": true},
+		"off":      {"url": "https://example.com/mcp", "enabled": false}, "same": {"command": "./say"},
 		"editor": {"command": filepath.Join(b.root, "other/bin/hashfile-mcp"), "args": []string{"--root", "."}},
 	}
-	for _, at := range []string{"src/project/.mcp.json", "src/project/.roo/mcp.json", "src/project/sub/.cursor/mcp.json", "src/project/any.json"} {
+	for _, at := range []string{"src/project/.mcp.json", "src/project/.roo/mcp.json",
+		"src/project/sub/.cursor/mcp.json", "src/project/any.json"} {
 		for _, s := range b.scan(entries, at).Servers {
 			if !slices.ContainsFunc(s.Findings, func(f policy.Finding) bool {
 				return f.Evidence.Rule == launcher.RuleAround && f.Class == evidence.Refused
@@ -445,7 +483,8 @@ func TestAroundHallmark(t *testing.T) {
 	// A lock alone, or a declaration alone, makes a project.
 	for _, name := range []string{"hallmark.toml", "hallmark.lock"} {
 		b.file("src/half/"+name, "", 0o644)
-		if found := b.scan(map[string]entry{"s": {"command": "./s"}}, "src/half/.mcp.json"); evidence.ClassOf(found.Verdict.Err()) != evidence.Refused {
+		if found := b.scan(map[string]entry{"s": {"command": "./s"}},
+			"src/half/.mcp.json"); evidence.ClassOf(found.Verdict.Err()) != evidence.Refused {
 			t.Errorf("%s alone: %v", name, found.Verdict.Err())
 		}
 		os.Remove(filepath.Join(b.root, "src/half", name))
@@ -456,7 +495,8 @@ func TestAroundHallmark(t *testing.T) {
 func TestMalformedEntries(t *testing.T) {
 	b := newScanBench(t)
 	for name, e := range map[string]entry{
-		"empty": {}, "no words": {"command": ""}, "number": {"command": 7}, "both": {"command": "x", "url": "https://example.com"}, "text of arguments": {"command": "x", "args": "run y"},
+		"empty": {}, "no words": {"command": ""}, "number": {"command": 7},
+		"both": {"command": "x", "url": "https://example.com"}, "text of arguments": {"command": "x", "args": "run y"},
 	} {
 		for _, at := range []string{"src/project/.mcp.json", "src/without/.mcp.json", "home/.cursor/mcp.json"} {
 			s := b.scan(map[string]entry{"e": e}, at).Servers[0]
@@ -501,7 +541,8 @@ func TestEditorEntries(t *testing.T) {
 		{"hashfile-mcp", []string{"--root", "/"}, nil, launcher.RuleRoot},
 		{"hallmark", []string{"hashfile", "--root", "docs", "--hard-links"}, nil, launcher.RuleUnguarded},
 		{"hallmark", []string{"hashfile", "--root"}, nil, launcher.RuleUnguarded},
-		{"hallmark", []string{"hashfile", "--root", "docs"}, entry{"env": map[string]string{"HALLMARK_HOME": "x"}}, launcher.RuleUnguarded},
+		{"hallmark", []string{"hashfile", "--root", "docs"}, entry{"env": map[string]string{"HALLMARK_HOME": "x"}},
+			launcher.RuleUnguarded},
 		{"hallmark", []string{"hashfile", "--root", "docs"}, entry{"cwd": "/"}, launcher.RuleRoot},
 		{"./hallmark", []string{"hashfile", "--root", "docs"}, nil, launcher.RuleUnguarded},
 		{"./hashfile-mcp", []string{"--root", "docs"}, nil, launcher.RuleAround},
@@ -511,7 +552,10 @@ func TestEditorEntries(t *testing.T) {
 		s := b.scan(map[string]entry{"e": e}).Servers[0]
 		ok := len(reasons(s)) == 0
 		if c.rule != "" {
-			ok = slices.ContainsFunc(s.Findings, func(f policy.Finding) bool { return f.Evidence.Rule == c.rule && f.Class == evidence.Refused })
+			ok = slices.ContainsFunc(s.Findings, func(f policy.Finding) bool {
+				return f.Evidence.Rule == c.rule &&
+					f.Class == evidence.Refused
+			})
 		}
 		if !ok || s.Guarded {
 			t.Errorf("%v: %q, want %s", e, reasons(s), c.rule)
@@ -525,7 +569,8 @@ func TestUnlockedEntries(t *testing.T) {
 	b := newScanBench(t)
 	toml := "manifest_version = 1\n"
 	for _, name := range []string{"tool", "say"} {
-		toml += "[providers.mcp." + name + "]\ncommand = \"./tool\"\narguments = [\"a\"]\nvariables = [\"KEY\"]\nunlocked = true\n"
+		toml += "[providers.mcp." + name +
+			"]\ncommand = \"./tool\"\narguments = [\"a\"]\nvariables = [\"KEY\"]\nunlocked = true\n"
 	}
 	b.file("src/project/hallmark.toml", toml+"[providers.mcp.any]\ncommand = \"./tool\"\n", 0o644)
 	os.Remove(filepath.Join(b.project, "hallmark.lock"))
@@ -540,7 +585,8 @@ func TestUnlockedEntries(t *testing.T) {
 		{"tool", entry{"command": "./tool", "args": []string{"a", "b"}}, launcher.RuleAround},
 		{"tool", entry{"command": "./tool"}, launcher.RuleAround},
 		{"tool", entry{"command": "./other", "args": []string{"a"}}, launcher.RuleAround},
-		{"tool", entry{"command": "./tool", "args": []string{"a"}, "env": map[string]string{"OTHER": "x"}}, launcher.RuleAround},
+		{"tool", entry{"command": "./tool", "args": []string{"a"}, "env": map[string]string{"OTHER": "x"}},
+			launcher.RuleAround},
 		{"tool", entry{"command": "./tool", "args": []string{"a"}, "cwd": "sub"}, launcher.RuleAround},
 		{"tool", entry{"command": "./tool", "args": []string{"a"}, "envFile": ".env"}, launcher.RuleAround},
 		{"other", entry{"command": "./tool", "args": []string{"a"}}, launcher.RuleAround},
@@ -550,8 +596,12 @@ func TestUnlockedEntries(t *testing.T) {
 		{"say", entry{"command": "hallmark", "args": []string{"run", "say"}}, launcher.RuleUnguarded},
 	} {
 		s := b.scan(map[string]entry{c.name: c.e}).Servers[0]
-		waived := slices.ContainsFunc(s.Findings, func(f policy.Finding) bool { return f.Evidence.Outcome == evidence.Waived && f.Warning })
-		refused := slices.ContainsFunc(s.Findings, func(f policy.Finding) bool { return f.Evidence.Rule == c.rule && f.Class == evidence.Refused })
+		waived := slices.ContainsFunc(s.Findings,
+			func(f policy.Finding) bool { return f.Evidence.Outcome == evidence.Waived && f.Warning })
+		refused := slices.ContainsFunc(s.Findings, func(f policy.Finding) bool {
+			return f.Evidence.Rule == c.rule &&
+				f.Class == evidence.Refused
+		})
 		if s.Guarded || waived != (c.rule == "") || refused != (c.rule != "") {
 			t.Errorf("%s %v: waived %v, guarded %v, %q; want %q", c.name, c.e, waived, s.Guarded, reasons(s), c.rule)
 		}
@@ -617,7 +667,8 @@ func TestGuardedOwesFiles(t *testing.T) {
 	}
 	s := b.scan(run).Servers[0]
 	missing := slices.ContainsFunc(s.Findings, func(f policy.Finding) bool {
-		return f.Evidence.Outcome == evidence.Missing && f.Evidence.Scheme == evidence.Document && f.Evidence.Rule == launcher.RuleUnguarded
+		return f.Evidence.Outcome == evidence.Missing && f.Evidence.Scheme == evidence.Document &&
+			f.Evidence.Rule == launcher.RuleUnguarded
 	})
 	if s.Guarded || s.Cover != "" || !missing {
 		t.Errorf("guarded %v, cover %q, %q", s.Guarded, s.Cover, reasons(s))

@@ -17,7 +17,7 @@ import (
 
 // MayAsk is MayAsk for a project of which the caller named a host.
 func (w *Workspace) MayAsk(uses ...consent.HostUse) error {
-	return w.Host.MayAsk(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.NamedHost != "" && u.Host == w.NamedHost })...)
+	return w.Host.RequireHostConsent(slices.DeleteFunc(slices.Clone(uses), func(u consent.HostUse) bool { return w.NamedHost != "" && u.Host == w.NamedHost })...)
 }
 
 // registryHosts is the project's registry, nil if it names none.
@@ -30,7 +30,7 @@ func (w *Workspace) registryHosts() []consent.HostUse {
 
 // registryClient is a client of the project's registry, which asks nothing before somebody agreed.
 func (w *Workspace) registryClient() *client.Client {
-	return &client.Client{Base: w.Config.Registry.URL, May: func() error { return w.Host.MayAsk(w.registryHosts()...) }}
+	return &client.Client{Base: w.Config.Registry.URL, May: func() error { return w.Host.RequireHostConsent(w.registryHosts()...) }}
 }
 
 // facetHosts are the hosts that a facet comes from.

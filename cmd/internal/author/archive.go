@@ -83,7 +83,7 @@ names that some system could not extract are refused, and nothing is written the
 
 // publishArchive publishes a .facet.
 func publishArchive(a *app.App, c *cobra.Command, h *host.Host, name string, o publish.Options, asJSON bool) error {
-	p, err := publish.PublishArchive(c.Context(), h, name, o)
+	p, err := publish.Archive(c.Context(), h, name, o)
 	return ReportPublishedArchive(a, p, asJSON, err)
 }
 

@@ -56,7 +56,7 @@ it: it shows integrity, not authenticity.`,
 			if err != nil {
 				return err
 			}
-			hashes, err := document.HashGen(c.Context(), h, doc, name)
+			hashes, err := document.HashFiles(c.Context(), h, doc, name)
 			if err != nil {
 				return err
 			}
@@ -254,7 +254,7 @@ A registry that knows no file_hashes gets them in the publisher's _meta.`,
 			if err := a.LogOptions(c, &o.Log); err != nil {
 				return err
 			}
-			p, err := publish.Publish(c.Context(), h, doc, name, o)
+			p, err := publish.Server(c.Context(), h, doc, name, o)
 			a.Bars.Stop()
 			if p == nil {
 				p = &publish.Publication{}

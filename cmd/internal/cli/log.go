@@ -52,7 +52,7 @@ proof (C2SP tlog-proof). Who has the log's key can verify it without the registr
 			if err := a.LogOptions(c, &o); err != nil {
 				return err
 			}
-			h.Sending.Name(base)
+			h.Sending.AllowURL(base)
 			rules, err := trail.Rules(dir, base)
 			if err != nil {
 				return err

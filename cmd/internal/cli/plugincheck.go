@@ -126,7 +126,7 @@ func pluginGateCommand(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := plugins.Gate(c.Context(), h, names, o)
+			all, err := plugins.VerifyAll(c.Context(), h, names, o)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func pluginOrderCommand(a *app.App) *cobra.Command {
 
 // outcomesOfPlugins is the outcome of each plugin that was checked, and the errors of those
 // that were refused.
-func outcomesOfPlugins(all []plugins.Checked, o plugins.Options) ([]pluginOutcome, error) {
+func outcomesOfPlugins(all []plugins.CheckResult, o plugins.Options) ([]pluginOutcome, error) {
 	outcomes := []pluginOutcome{}
 	var failed []error
 	for _, c := range all {

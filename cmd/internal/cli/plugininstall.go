@@ -69,7 +69,7 @@ the registry, of which the record and its proof in the registry's log are checke
 // pluginRegistry is the registry that plugins are installed from by name. That there is
 // none matters only if one is.
 func pluginRegistry(h *host.Host, c *cobra.Command, base string) (project.Registry, error) {
-	h.Sending.Name(base)
+	h.Sending.AllowURL(base)
 	rules, err := trail.Rules(".", "")
 	switch {
 	case base == "" && err == nil, err == nil && rules.URL == base:
@@ -112,9 +112,9 @@ func pluginLockCommand(a *app.App) *cobra.Command {
 }
 
 // installed prints an installed or refused plugin.
-func installed(a *app.App, from string, in *plugins.Installed, o plugins.Options, asJSON bool, err error) error {
+func installed(a *app.App, from string, in *plugins.Installation, o plugins.Options, asJSON bool, err error) error {
 	if in == nil {
-		in = &plugins.Installed{}
+		in = &plugins.Installation{}
 	}
 	if err != nil || in.Path == "" || !asJSON {
 		if failed := checked(a, from, in.Result, o, asJSON, err); failed != nil || err != nil {
@@ -128,7 +128,7 @@ func installed(a *app.App, from string, in *plugins.Installed, o plugins.Options
 			Lock      *project.InstallLock `json:"lock"`
 		}{outcomeOfPlugin(from, in.Result, o, nil), filepath.ToSlash(in.Path), in.Lock}, nil)
 	}
-	machineWarnings(a, plugins.Checked{Path: in.Path, Result: in.Result})
+	machineWarnings(a, plugins.CheckResult{Path: in.Path, Result: in.Result})
 	if in.Already {
 		fmt.Fprintf(a.Stderr, "%s: it was installed already\n", a.Name)
 	}
@@ -182,7 +182,7 @@ lies among the plugins, or in the directory of one, is refused.`,
 
 // machineWarnings says of an allowed plugin that this machine did not install it, or that it
 // is less than what this machine accepted before.
-func machineWarnings(a *app.App, v plugins.Checked) {
+func machineWarnings(a *app.App, v plugins.CheckResult) {
 	if v.Err != nil || !v.Result.Verdict.Allowed() {
 		return
 	}

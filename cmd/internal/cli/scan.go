@@ -73,7 +73,7 @@ project below this one too.`,
 			case asJSON:
 				return a.WriteJSON(struct {
 					app.Outcome
-					*scan.Scanned
+					*scan.Result
 				}{app.OutcomeOf(found.Verdict, err), found}, err)
 			}
 			return errors.Join(showScan(a.Stdout, found), scanError(a, found, err))
@@ -106,7 +106,7 @@ func scanned(c *cobra.Command, o *scan.Options, paths []string) error {
 }
 
 // scanError says in a line how much was refused: what and why was printed with its server.
-func scanError(a *app.App, found *scan.Scanned, err error) error {
+func scanError(a *app.App, found *scan.Result, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func scanError(a *app.App, found *scan.Scanned, err error) error {
 }
 
 // showScan prints each file, its servers and what is wrong with them.
-func showScan(w io.Writer, found *scan.Scanned) error {
+func showScan(w io.Writer, found *scan.Result) error {
 	var b strings.Builder
 	file := ""
 	for _, f := range found.Rules {

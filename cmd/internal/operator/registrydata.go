@@ -142,7 +142,7 @@ there with another document is reported, with exit code 3.`,
 			}
 			o.From = names[0]
 			last := time.Now()
-			o.Progress = func(i operate.Imported) {
+			o.Progress = func(i operate.ImportResult) {
 				if time.Since(last) > 5*time.Second {
 					last = time.Now()
 					fmt.Fprintf(a.Stderr, "%s: %s added, %d present\n", a.Name, evidence.Count(i.Added, "record"), i.Present)
@@ -153,12 +153,12 @@ there with another document is reported, with exit code 3.`,
 			}
 			i, err := operate.Import(c.Context(), o)
 			if i == nil {
-				i = &operate.Imported{Conflicts: []string{}, Refused: []string{}}
+				i = &operate.ImportResult{Conflicts: []string{}, Refused: []string{}}
 			}
 			if asJSON {
 				return a.WriteJSON(struct {
 					app.Outcome
-					*operate.Imported
+					*operate.ImportResult
 				}{app.OutcomeOf(policy.Verdict{}, err), i}, err)
 			}
 			said := []string{evidence.Count(i.Added, "record") + " added", fmt.Sprintf("%d present", i.Present)}

@@ -21,14 +21,14 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// InstallsFile is the record of what this machine installed in a directory of plugins,
-// whose links are resolved.
+// InstallsFile returns the file of what this machine installed in a directory of plugins, whose links
+// are resolved.
 func InstallsFile(h *host.Host, dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(h.Places.State, "plugins", hex.EncodeToString(sum[:16])+".json")
 }
 
-// RealPlugins resolves the links of a directory of plugins, which need not be there.
+// RealPlugins resolves the links of a directory of plugins, which need not exist.
 func RealPlugins(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -53,14 +53,16 @@ func readInstalls(h *host.Host, real string) (*project.Installs, error) {
 	}
 	in, err := project.ParseInstalls(data, real)
 	if err != nil {
-		return nil, evidence.Errorf(evidence.Validation, path, "restore it from a backup; if it is removed this machine forgets what it installed in "+real+", and misses nothing there, until the plugins are installed again", err)
+		return nil, evidence.Errorf(evidence.Validation, path,
+			"restore it from a backup; if it is removed this machine forgets what it installed in "+real+
+				", and misses nothing there, until the plugins are installed again", err)
 	}
 	return in, nil
 }
 
-// installs is what this machine installed in dir. Where dir is a link, what it
-// installed before there was a link in that place is owed, too.
-func installs(h *host.Host, dir string) (map[string]project.Install, error) {
+// readAllInstalls returns what this machine installed in dir. If dir is a link it adds what was
+// installed in that place before it was one, so that a link does not hide these installs.
+func readAllInstalls(h *host.Host, dir string) (map[string]project.Install, error) {
 	real, err := RealPlugins(dir)
 	if err != nil {
 		return nil, err
@@ -91,8 +93,9 @@ func installs(h *host.Host, dir string) (map[string]project.Install, error) {
 	return out, nil
 }
 
-// changeInstalls lets change have the record of dir for itself, and writes it.
-func changeInstalls(ctx context.Context, h *host.Host, dir string, change func(map[string]project.Install) error) error {
+// changeInstalls changes the record of dir under a lock, and writes it.
+func changeInstalls(ctx context.Context, h *host.Host, dir string,
+	change func(map[string]project.Install) error) error {
 	real, err := RealPlugins(dir)
 	if err != nil {
 		return err
@@ -123,8 +126,8 @@ func changeInstalls(ctx context.Context, h *host.Host, dir string, change func(m
 	return nil
 }
 
-// rememberPlugin records that the plugin in the directory path, of which r was found, was
-// accepted with a lock.
+// rememberPlugin records that this machine accepted the plugin in the directory path with the lock l
+// and the result r.
 func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.InstallLock, r *plugin.Result) error {
 	lock, err := l.Digest()
 	if err != nil {
@@ -139,7 +142,8 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 		return err
 	}
 	err = changeInstalls(ctx, h, filepath.Dir(abs), func(plugins map[string]project.Install) error {
-		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree, Manifest: r.ManifestHash(),
+		plugins[filepath.Base(abs)] = project.Install{Name: l.Name, Version: l.Version, Lock: lock, Tree: tree,
+			Manifest: r.ManifestHash(),
 			SignedBy: signerIDs(r), At: h.Now().UTC(), Signed: l.Policy.RequireSignatures, Strict: l.Strict}
 		return nil
 	})
@@ -150,38 +154,46 @@ func rememberPlugin(ctx context.Context, h *host.Host, path string, l *project.I
 	return err
 }
 
-// Forget forgets a plugin that this machine installed in dir, by the name of its
-// directory, which is gone: until then revalidation misses it.
+// Forget removes a plugin from the record of dir, by the name of its directory. The directory must be
+// gone; until the plugin is forgotten revalidation reports it as missing.
 func Forget(ctx context.Context, h *host.Host, dir, name string) error {
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); err == nil {
-		return evidence.Errorf(evidence.Validation, path, "remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it", errors.New("it is still there"))
+		return evidence.Errorf(evidence.Validation, path,
+			"remove the directory first; if what is there is what you want, 'hallmark plugin lock' accepts it",
+			errors.New("it is still there"))
 	}
 	return changeInstalls(ctx, h, dir, func(plugins map[string]project.Install) error {
 		if _, ok := plugins[name]; !ok {
-			return evidence.Errorf(evidence.Validation, path, host.ForgetHint(slices.Collect(maps.Keys(plugins)), func(name string) string { return forgetCommand(dir, name) }), errors.New("this machine did not install it"))
+			return evidence.Errorf(evidence.Validation, path,
+				host.ForgetHint(slices.Collect(maps.Keys(plugins)),
+					func(name string) string { return forgetCommand(dir, name) }),
+				errors.New("this machine did not install it"))
 		}
 		delete(plugins, name)
 		return nil
 	})
 }
 
-// installClaim is what this machine remembers of the plugin in path.
+// installClaim returns the claim of this machine's record about the plugin in path.
 func installClaim(path string) evidence.Claim {
-	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine, Where: "this machine's record of what it installed"}
+	return evidence.Claim{Subject: path, Scheme: evidence.Installed, Authority: evidence.Machine,
+		Where: "this machine's record of what it installed"}
 }
 
-// listGone lists the plugins that this machine installed in dir and whose directory is not
-// among those that are there.
-func listGone(dir string, installed map[string]project.Install, there map[string]bool) (out []Checked) {
+// missingPlugins returns a failed result for each plugin that this machine installed in dir and that
+// is not among those there.
+func missingPlugins(dir string, installed map[string]project.Install, there map[string]bool) (out []CheckResult) {
 	for _, name := range slices.Sorted(maps.Keys(installed)) {
 		if there[name] {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		e := evidence.Miss(installClaim(path), evidence.Machine, fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
+		e := evidence.Miss(installClaim(path), evidence.Machine,
+			fmt.Sprintf("its directory is gone; it was installed on %s", installed[name].At.Format("2006-01-02")),
 			"install it again from where it came from; or, if you removed it, run '"+forgetCommand(dir, name)+"'")
-		out = append(out, Checked{Path: path, Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
+		out = append(out, CheckResult{Path: path,
+			Err: policy.Judge(policy.Plugin, policy.Settings{}, evidence.Report{e}).Err()})
 	}
 	return out
 }

@@ -16,27 +16,32 @@ import (
 	"github.com/hallmark-mcp/hallmark/project"
 )
 
-// predecessor is what this machine accepted of one plugin, of any version, in a directory of
-// plugins. It is there until a person forgets it, whatever became of the files.
+// predecessor holds all versions of a plugin that this machine accepted in a directory of plugins.
+// They stay until a person forgets them, even if the files are gone.
 type predecessor struct {
 	dir      string
-	accepted map[string]project.Install // by the name of their directory
+	accepted map[string]project.Install // by the name of the plugin's directory
 }
 
-// findPredecessor looks up what this machine accepted of a plugin in dir.
+// findPredecessor reads what this machine accepted of a plugin in dir.
 func findPredecessor(h *host.Host, dir, name string) (predecessor, error) {
-	installed, err := installs(h, dir)
+	installed, err := readAllInstalls(h, dir)
 	maps.DeleteFunc(installed, func(_ string, p project.Install) bool { return p.Name != name })
 	return predecessor{dir, installed}, err
 }
 
-// strict reports whether somebody at this machine demanded with --strict that the plugin is
-// checked so, and signed whether that it has a signature.
-func (b predecessor) strict() bool { return b.any(func(p project.Install) bool { return p.Strict }) }
+// wasStrict reports whether somebody at this machine installed the plugin with --strict.
+func (b predecessor) wasStrict() bool {
+	return b.anyInstall(func(p project.Install) bool { return p.Strict })
+}
 
-func (b predecessor) signed() bool { return b.any(func(p project.Install) bool { return p.Signed }) }
+// wasSigned reports whether somebody at this machine required a signature of the plugin.
+func (b predecessor) wasSigned() bool {
+	return b.anyInstall(func(p project.Install) bool { return p.Signed })
+}
 
-func (b predecessor) any(is func(project.Install) bool) bool {
+// anyInstall reports whether is holds for one of the installs.
+func (b predecessor) anyInstall(is func(project.Install) bool) bool {
 	for _, p := range b.accepted {
 		if is(p) {
 			return true
@@ -45,9 +50,10 @@ func (b predecessor) any(is func(project.Install) bool) bool {
 	return false
 }
 
-// forget says how what a directory's plugin is owed is paid off.
-func (b predecessor) forget(name string) string {
-	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)), forgetCommand(b.dir, name))
+// forgetHint says how to make this machine forget the plugin in the directory name.
+func (b predecessor) forgetHint(name string) string {
+	return fmt.Sprintf("remove %s, if it is there, and run '%s'", filepath.ToSlash(filepath.Join(b.dir, name)),
+		forgetCommand(b.dir, name))
 }
 
 // forgetCommand is the command that forgets a plugin.
@@ -59,20 +65,20 @@ func forgetCommand(dir, name string) string {
 	return host.QuoteArguments(args)
 }
 
-// pluginsDir is where plugins are installed if nobody says where.
+// pluginsDir is the default directory of plugins.
 const pluginsDir = "plugins"
 
-// pluginsLock is the lock in a directory of plugins, which may be a checkout's. A plugin is
-// placed in well under pluginsWait, after what may have to be downloaded of its packages.
+// pluginsLock is the lock file in a directory of plugins, which may belong to a checkout: an install
+// waits for it at most pluginsWait. External packages are downloaded under the lock.
 const (
 	pluginsLock = ".hallmark.lock"
 	pluginsWait = 5 * time.Minute
 )
 
-// signatures is evidence that the plugin is signed as it was. A key whose signature was
-// required is owed, by each version. One that was merely seen is warned of, and demanded by
-// who asks for strictness.
-func (b predecessor) signatures(r *plugin.Result, strict bool) (report evidence.Report) {
+// signatureEvidence compares a plugin's signatures with those of the accepted versions. A missing
+// signature of a key that a version required is a failure. One that was merely present is a
+// warning, and a failure if strict.
+func (b predecessor) signatureEvidence(r *plugin.Result, strict bool) (report evidence.Report) {
 	var seen []string
 	last := ""
 	for _, name := range slices.Sorted(maps.Keys(b.accepted)) {
@@ -82,35 +88,38 @@ func (b predecessor) signatures(r *plugin.Result, strict bool) (report evidence.
 		}
 		last, seen = name, append(seen, p.SignedBy...)
 		if (p.Signed || p.Strict) && !isSignedBy(r, p.SignedBy) {
-			report = append(report, b.lost(name, r, evidence.Machine, "was required"))
+			report = append(report, b.missingSignature(name, r, evidence.Machine, "was required"))
 		}
 	}
 	if last == "" || len(report) > 0 || isSignedBy(r, seen) {
 		return report
 	}
 	if strict {
-		return evidence.Report{b.lost(last, r, evidence.Caller, "was there")}
+		return evidence.Report{b.missingSignature(last, r, evidence.Caller, "was there")}
 	}
-	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent, Observed: evidence.Observed{Text: signersOf(r)}}
+	weaker := evidence.Evidence{Claim: installClaim(filepath.Join(b.dir, last)), Outcome: evidence.Absent,
+		Observed: evidence.Observed{Text: signersOf(r)}}
 	weaker.Text = "signed by " + keyNames(seen)
 	weaker.Reason = fmt.Sprintf("the signature of %s that this machine accepted is not on %s: --strict or REQUIRE_SIGNATURES demands it", last, r.Manifest.Subject())
 	return evidence.Report{weaker}
 }
 
-// lost is evidence that the signature of the plugin in the directory name is not there.
-func (b predecessor) lost(name string, r *plugin.Result, by evidence.Authority, was string) evidence.Evidence {
+// missingSignature returns evidence that no key of the install in the directory name signed r.
+func (b predecessor) missingSignature(name string, r *plugin.Result, by evidence.Authority,
+	was string) evidence.Evidence {
 	p := b.accepted[name]
 	claim := evidence.Claim{Subject: r.Manifest.Subject(), Scheme: evidence.Signed, Authority: evidence.Machine,
 		Text: "signed by " + keyNames(p.SignedBy), Where: "this machine's record of what it installed"}
-	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy), was, name, p.At.Format("2006-01-02")),
-		"ask its publisher for one that is signed; if it may be without, "+b.forget(name))
+	e := evidence.Miss(claim, by, fmt.Sprintf("a signature by %s %s when %s was accepted on %s", keyNames(p.SignedBy),
+		was, name, p.At.Format("2006-01-02")),
+		"ask its publisher for one that is signed; if it may be without, "+b.forgetHint(name))
 	e.Observed.Text = signersOf(r)
 	return e
 }
 
-// version compares a plugin that is about to be placed with what this machine accepted under
-// its name and version, which is not there any more. A version never changes.
-func (b predecessor) version(r *plugin.Result) error {
+// checkVersion compares a plugin that is about to be placed with an install of its name and version
+// that is gone. They must be the same, because a version never changes.
+func (b predecessor) checkVersion(r *plugin.Result) error {
 	var report evidence.Report
 	for _, name := range slices.Sorted(maps.Keys(b.accepted)) {
 		p := b.accepted[name]
@@ -122,8 +131,10 @@ func (b predecessor) version(r *plugin.Result) error {
 			claim.Want = []digest.Digest{want}
 			e := evidence.Compare(claim, evidence.Observed{Digests: []digest.Digest{got}, From: what})
 			if e.Outcome != evidence.Match {
-				e.Reason = fmt.Sprintf("on %s this machine accepted other bytes as %s, and a version never changes", p.At.Format("2006-01-02"), r.Manifest.Subject())
-				e.Fix = "install it again from where it came from; if these are the bytes that you want, " + b.forget(name)
+				e.Reason = fmt.Sprintf("on %s this machine accepted other bytes as %s, and a version never changes",
+					p.At.Format("2006-01-02"), r.Manifest.Subject())
+				e.Fix = "install it again from where it came from; if these are the bytes that you want, " +
+					b.forgetHint(name)
 			}
 			report = append(report, e)
 		}
@@ -132,7 +143,7 @@ func (b predecessor) version(r *plugin.Result) error {
 			same(plugin.ManifestFile, p.Manifest, r.ManifestHash())
 		}
 		if len(p.SignedBy) > 0 && !isSignedBy(r, p.SignedBy) {
-			report = append(report, b.lost(name, r, evidence.Machine, "was there"))
+			report = append(report, b.missingSignature(name, r, evidence.Machine, "was there"))
 		}
 	}
 	return policy.Judge(policy.Plugin, policy.Settings{}, report).Err()
@@ -143,7 +154,7 @@ func isSignedBy(r *plugin.Result, keys []string) bool {
 	return slices.ContainsFunc(r.Signers, func(s plugin.Signer) bool { return slices.Contains(keys, s.KeyID) })
 }
 
-// signerIDs are the keys whose signatures hold, each once.
+// signerIDs returns the keys whose signatures hold, each once.
 func signerIDs(r *plugin.Result) (ids []string) {
 	for _, s := range r.Signers {
 		ids = append(ids, s.KeyID)
@@ -152,6 +163,7 @@ func signerIDs(r *plugin.Result) (ids []string) {
 	return slices.Compact(ids)
 }
 
+// signersOf names the keys whose signatures hold, for a person.
 func signersOf(r *plugin.Result) string {
 	if len(r.Signers) == 0 {
 		return "signed by no trusted key"

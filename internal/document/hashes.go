@@ -1,0 +1,68 @@
+package document
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"slices"
+
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/durable"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/host"
+	"github.com/hallmark-mcp/hallmark/policy"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// Hashes is what [HashFiles] found.
+type Hashes struct {
+	Files   []serverjson.FileHash // sorted by key; Pointer is empty
+	Verdict policy.Verdict
+}
+
+// HashFiles fetches every file of the document's packages and hashes it. It ignores the hashes
+// that the document has already. It returns no hashes if the verdict refuses.
+func HashFiles(ctx context.Context, h *host.Host, doc *serverjson.Document, where string) (*Hashes, error) {
+	if err := doc.Validate().Err(); err != nil {
+		return nil, InvalidError(where, err)
+	}
+	all, _, err := Subjects(h.Fetch, &serverjson.Document{Packages: doc.Packages}, where, true)
+	if err != nil {
+		return nil, err
+	}
+	client := h.Fetch.For(doc.Name).Asking(RefsOf(all)...)
+	if all, err = ExpandReleases(ctx, client, where, all); err != nil {
+		return nil, err
+	}
+	files := make([]serverjson.FileHash, len(all))
+	report, err := ObserveAll(ctx, client, all, func(i int, d *fetch.Download) error {
+		files[i] = serverjson.FileHash{Key: d.Ref.String(), Ref: d.Ref, Value: d.Observed.SHA256().String()}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// The document is hashed because the publisher claims nothing yet, so that a missing claim is
+	// no finding.
+	report = slices.DeleteFunc(report, func(e evidence.Evidence) bool { return e.Authority == evidence.Publisher })
+	out := &Hashes{Verdict: policy.Judge(policy.Generate, policy.Settings{}, report)}
+	if out.Verdict.Allowed() {
+		slices.SortFunc(files, func(a, b serverjson.FileHash) int { return cmp.Compare(a.Key, b.Key) })
+		out.Files = files
+	}
+	return out, nil
+}
+
+// WriteHashes writes hashes into the document at path, which was read as raw, and keeps every
+// other byte of the file.
+func WriteHashes(path string, raw []byte, hashes []serverjson.FileHash) error {
+	data, err := serverjson.SetFileHashes(raw, hashes)
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, path, "", err)
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	return durable.WriteFile(path, data, st.Mode().Perm())
+}

@@ -1,0 +1,163 @@
+package operate
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/modelcontextprotocol/registry/pkg/model"
+
+	"github.com/hallmark-mcp/hallmark/artifact"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/document"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/wire"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// CheckClaims is the registry's half of a publish: it fetches every file for which doc claims a
+// hash, compares the file with the claim and with its own registry's claims, and asks each package
+// which server it belongs to. Packages without a claim are not downloaded.
+func CheckClaims(ctx context.Context, client *fetch.Client, doc *serverjson.Document,
+	bundleHosts []string) (evidence.Report, error) {
+	client = client.For(doc.Name)
+	claimed, report, err := document.Subjects(client, doc, "server.json", false)
+	if err != nil {
+		return nil, err
+	}
+	claimed = slices.DeleteFunc(claimed, func(s *document.Subject) bool {
+		if !isBundle(s.Ref) || allowedBundle(s.Ref, bundleHosts) {
+			return false
+		}
+		// A bundle that will be refused for its host is not fetched: a publisher must not choose
+		// what the registry requests, nor learn what an allowed host answers.
+		for _, c := range s.Claims {
+			report = append(report, evidence.CannotVerify(c, evidence.Unsupported, "bundles may not come from "+
+				bundleHost(s.Ref)))
+		}
+		return true
+	})
+	more, err := document.ObserveAll(ctx, client, claimed, nil)
+	if err != nil {
+		return nil, err
+	}
+	report = append(report, more...)
+	for _, p := range doc.Packages {
+		ref, err := p.Ref()
+		if err != nil {
+			return nil, err
+		}
+		unclaimed, err := unclaimedFiles(ctx, client, ref, report)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, unclaimed...)
+		owner, err := ownershipEvidence(ctx, client, doc.Name, ref, bundleHosts)
+		if err != nil {
+			return nil, err
+		}
+		report = append(report, owner)
+	}
+	return report, nil
+}
+
+// unclaimedFiles returns evidence of each file of ref that report does not mention.
+func unclaimedFiles(ctx context.Context, client *fetch.Client, ref artifact.Ref,
+	report evidence.Report) (evidence.Report, error) {
+	known := func(ref artifact.Ref) bool {
+		return slices.ContainsFunc(report, func(e evidence.Evidence) bool { return document.SameRef(e.Subject, ref) })
+	}
+	if known(ref) {
+		return nil, nil
+	}
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.File, Authority: evidence.Publisher}
+	files, err := client.Files(ctx, ref)
+	var outside *wire.Error
+	switch {
+	case errors.As(err, &outside) && ctx.Err() == nil:
+		return evidence.Report{evidence.CannotVerify(claim, outside.Cause, document.Reason(outside))}, nil
+	case err != nil:
+		return nil, err
+	}
+	var unclaimed evidence.Report
+	for _, file := range files {
+		if !known(file) {
+			claim.Subject = file.String()
+			unclaimed = append(unclaimed, evidence.Compare(claim, evidence.Observed{}))
+		}
+	}
+	return unclaimed, nil
+}
+
+// ownershipEvidence asks a package which server it belongs to, and compares that with name.
+func ownershipEvidence(ctx context.Context, client *fetch.Client, name string, ref artifact.Ref,
+	bundleHosts []string) (evidence.Evidence, error) {
+	claim := evidence.Claim{Subject: ref.String(), Scheme: evidence.Ownership, Authority: evidence.Registry, Text: name}
+	switch ref.Kind() {
+	case artifact.NPM:
+		claim.Where = "package.json, mcpName"
+		version, err := client.NPM(ctx, ref)
+		if err != nil {
+			return answerEvidence(ctx, claim, "", err)
+		}
+		return answerEvidence(ctx, claim, version.MCPName, nil)
+	case artifact.PyPI, artifact.NuGet, artifact.Cargo:
+		claim.Where = "the package's description, mcp-name"
+		text, err := client.Description(ctx, ref)
+		if err == nil && fetch.OwnerToken(text, name) {
+			return evidence.Fact(claim, name), nil
+		}
+		return answerEvidence(ctx, claim, "", err)
+	case artifact.OCI:
+		claim.Where = "the image's label " + ownerLabel
+		text, err := client.OCILabel(ctx, ref, ownerLabel)
+		return answerEvidence(ctx, claim, text, err)
+	}
+	if isBundle(ref) {
+		// A bundle names no server, so that only its host can be checked.
+		claim.Where = "the hosts that bundles may come from"
+		claim.Text = bundleHost(ref)
+		if allowedBundle(ref, bundleHosts) {
+			return evidence.Fact(claim, claim.Text), nil
+		}
+		return evidence.Fact(claim, ""), nil
+	}
+	return evidence.CannotVerify(claim, evidence.Unsupported, "packages of type "+string(ref.Kind())+
+		" cannot be checked yet"), nil
+}
+
+// ownerLabel is the label by which an image names its server.
+const ownerLabel = "io.modelcontextprotocol.server.name"
+
+// answerEvidence returns evidence of a package's answer, or of why there is none.
+func answerEvidence(ctx context.Context, claim evidence.Claim, text string, err error) (evidence.Evidence, error) {
+	var outside *wire.Error
+	switch {
+	case errors.As(err, &outside) && ctx.Err() == nil:
+		return evidence.CannotVerify(claim, outside.Cause, document.Reason(outside)), nil
+	case err != nil:
+		return evidence.Evidence{}, err
+	}
+	return evidence.Fact(claim, document.Clip(text, document.MaxReason)), nil // a name is shorter than what is cut
+}
+
+// isBundle reports whether ref is a plain download, which belongs to no package registry.
+func isBundle(ref artifact.Ref) bool {
+	return ref.Kind() == artifact.GitHub || ref.Kind() == artifact.HTTPS
+}
+
+// allowedBundle reports whether ref is at one of the two well-known hosts of bundles, or
+// at one of the operator's.
+func allowedBundle(ref artifact.Ref, hosts []string) bool {
+	host := bundleHost(ref)
+	return host == document.HostOf(model.RegistryURLGitHub) || host == document.HostOf(model.RegistryURLGitLab) ||
+		slices.Contains(hosts, host)
+}
+
+// bundleHost returns the host of a bundle.
+func bundleHost(ref artifact.Ref) string {
+	if ref.Normal().Kind() == artifact.GitHub { // of which the normal form has no URL
+		return document.HostOf(model.RegistryURLGitHub)
+	}
+	return document.HostOf(ref.Normal().URL())
+}

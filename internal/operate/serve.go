@@ -1,0 +1,187 @@
+// Package operate holds the commands of an operator: serve a registry, import, export and back up
+// its records, reverify them, manage its tokens, and run a witness.
+//
+// A registry keeps its files in one directory: registry.db, blobs/, token.key, log.key. A database,
+// a bucket and key files elsewhere take their place ([Place], [ServeOptions]). Keys are created if
+// they are missing, readable by this user alone.
+package operate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hallmark-mcp/hallmark/archive"
+	"github.com/hallmark-mcp/hallmark/evidence"
+	"github.com/hallmark-mcp/hallmark/internal/fetch"
+	"github.com/hallmark-mcp/hallmark/internal/fetch/transfer"
+	"github.com/hallmark-mcp/hallmark/internal/registry"
+	"github.com/hallmark-mcp/hallmark/internal/registry/api"
+	"github.com/hallmark-mcp/hallmark/internal/registry/auth"
+	"github.com/hallmark-mcp/hallmark/internal/registry/kinds"
+	"github.com/hallmark-mcp/hallmark/internal/registry/log"
+	"github.com/hallmark-mcp/hallmark/internal/registry/server"
+	"github.com/hallmark-mcp/hallmark/serverjson"
+)
+
+// ServeOptions describe a registry.
+type ServeOptions struct {
+	Addr           string // host:port
+	Data           string // directory of what is not kept elsewhere; created if it is missing
+	Database       string // postgres://…; "" is a file below Data
+	Blobs          string // s3://…; "" is a directory below Data
+	DebugAddr      string // host:port of /debug/pprof/, which is for the operator alone; "" is none
+	AllowAnonymous bool
+	RequireHashes  bool
+	Validation     registry.Validation
+	AllowHosts     []string // hosts that may resolve to private addresses
+	BundleHosts    []string // hosts of downloadable bundles, besides the two that are always allowed
+	Fetch          fetch.Config
+	Login          LoginMethods
+	TokenKeyFile   string        // seed of the key that signs tokens; "" is one in Data, created if it is missing
+	LogKeyFile     string        // key that signs the log; "" is one in Data, created if it is missing
+	LogOrigin      string        // name of the log, if its key is created; "" is a random one
+	FirstLog       bool          // the key of LogKeyFile is new, and has signed nothing anywhere
+	ReplaceLog     string        // name of a log that cannot go on, in whose place the one of the key comes
+	Witnesses      []log.Witness // who cosign the log's checkpoints
+	PolicyFile     string        // read at the start and whenever Reload says so; "" is none
+	Reload         <-chan os.Signal
+	Limits         api.Limits
+	ArchiveLimit   int64         // bytes of an uploaded archive; 0 is api.MaxArchive
+	Presign        time.Duration // downloads of archives are sent to the blobs' own URLs, valid so long; 0 serves them
+	Version        string
+	Commit, Built  string // of the program; may be empty
+	Logger         *slog.Logger
+	Listening      func(net.Addr) // told once, when connections are taken; may be nil
+
+	// Credentials reads those of Fetch again, whenever Reload says so; may be nil.
+	Credentials func() ([]fetch.HostCredential, error)
+}
+
+// LoginMethods say which logins a registry offers, and whom it asks to verify them.
+type LoginMethods struct {
+	Offered        []auth.Method
+	GitHubAPI      string // base URL; "" is the public one's
+	GitHubClient   string // id of an OAuth application, for people who log in with GitHub
+	GitHubAudience string // of the tokens of workflows; "" refuses them
+	GitHubIssuer   string // of the tokens of workflows; "" is the public one
+	OIDC           *auth.Provider
+	ProofPort      string // of https servers with proofs; "" is 443
+}
+
+// Serve runs a registry until ctx ends, then lets requests finish.
+func Serve(ctx context.Context, o ServeOptions) error {
+	if o.Database == "" || o.Blobs == "" || o.TokenKeyFile == "" || o.LogKeyFile == "" {
+		if err := os.MkdirAll(o.Data, 0o700); err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", "", err)
+		}
+	}
+	records, err := openRecords(ctx, o.Data, o.Database)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	defer records.Close()
+	blobs, err := OpenBlobs(ctx, o.Data, o.Blobs)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", "", err)
+	}
+	o.Fetch.AllowAddr, o.Fetch.AnyHost = transfer.RefusePrivate(o.AllowHosts...), true
+	o.Fetch.Logger = o.Logger
+	if n := o.Limits.Checks; n > 0 {
+		// A publish whose hosts are slow must not block another one.
+		o.Fetch.Limits.Parallel = n * cmp.Or(o.Fetch.Limits.DocumentAtOnce, fetch.DefaultLimits().DocumentAtOnce)
+	}
+	client := fetch.New(o.Fetch)
+	issuer, err := tokenIssuer(ctx, o)
+	if err != nil {
+		return err
+	}
+	current, err := newCurrentPolicy(o)
+	if err != nil {
+		return err
+	}
+	log, err := openLog(ctx, o, records, blobs)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	feeding, stopFeeding := context.WithCancel(ctx)
+	var fed sync.WaitGroup
+	fed.Go(func() { log.Feed(feeding, o.Witnesses) })
+	defer fed.Wait()
+	defer stopFeeding()
+	handler, err := server.New(api.Config{
+		Records: records, Blobs: blobs, Log: log,
+		Check: func(ctx context.Context, doc *serverjson.Document) (evidence.Report, error) {
+			return CheckClaims(ctx, client, doc, o.BundleHosts)
+		},
+		CurrentPolicy: current.get,
+		Archives:      kinds.All(archive.Limits{Packed: o.ArchiveLimit}), ArchiveRecords: records,
+		Transport: api.Archives{Limit: o.ArchiveLimit, Presign: o.Presign},
+		Statuses:  records, Tokens: records.Tokens(),
+		Issuer: issuer, Logins: o.Login.Offered, Outside: loginOutside(o), GitHubClient: o.Login.GitHubClient,
+		Limits: o.Limits,
+		Logger: o.Logger, Version: o.Version, Commit: o.Commit, Built: o.Built,
+	})
+	if err != nil {
+		return evidence.Errorf(evidence.Validation, "registry", "", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", o.Addr)
+	if err != nil {
+		return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--addr"), err)
+	}
+	server := registry.NewHTTP(o.Addr, handler)
+	if o.DebugAddr != "" {
+		debug, err := new(net.ListenConfig).Listen(ctx, "tcp", o.DebugAddr)
+		if err != nil {
+			return evidence.Errorf(evidence.Operation, "registry", listenHint(err, "--debug-addr"), err)
+		}
+		defer debug.Close()
+		go http.Serve(debug, profileHandler()) // until debug closes
+	}
+	if o.Listening != nil {
+		o.Listening(listener.Addr())
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	for {
+		select {
+		case <-o.Reload:
+			current.reload(o)
+			reloadCredentials(o, client)
+			continue
+		case err = <-done:
+		case <-ctx.Done():
+			err = registry.StopHTTP(ctx, server)
+		}
+		break
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// listenHint returns a hint for an address that could not be listened on.
+func listenHint(err error, flag string) string {
+	if errors.As(err, new(*net.AddrError)) || errors.As(err, new(*net.DNSError)) {
+		return flag + " is an address of this machine and a port, such as 127.0.0.1:8080"
+	}
+	return "is another program listening there? choose a port that is free and permitted with " + flag
+}
+
+// profileHandler serves profiles of the running program.
+func profileHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
